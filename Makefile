@@ -1,0 +1,51 @@
+# Everything works from a fresh clone with Python 3.11+ and make. `make help` lists the targets.
+PYTHON ?= python3
+PY := .venv/bin/python
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check golden bench soak lock clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("clew needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/.ready: requirements/dev.txt pyproject.toml | .venv/bin/python
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+setup: .venv/.ready ## make .venv with clew and all tools in it
+
+run: .venv/.ready ## start the simulator and print how to talk to it
+	.venv/bin/clew sim
+
+check: .venv/.ready ## format, lint, types, layers, fast tests (under two minutes)
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	.venv/bin/lint-imports --no-cache
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 .venv/bin/pyright --warnings
+	$(PY) -m pytest -q -n $(JOBS) -m "not slow"
+
+test: .venv/.ready ## everything, with small counts (under ten minutes)
+	$(MAKE) --no-print-directory check
+	$(PY) -m pytest -q -n $(JOBS) -m slow
+
+golden: .venv/.ready ## rewrite the golden transcripts; review the diff
+	CLEW_GOLDEN=write $(PY) -m pytest -q tests/golden
+
+bench: .venv/.ready ## interleaved micro-benchmarks, printed as ratios
+	$(PY) bench/core.py
+
+soak: .venv/.ready ## the long counts, and a table of their numbers
+	$(PY) -m tests.soak
+
+lock: .venv/.ready ## compile requirements/*.txt from pyproject.toml
+	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
+	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml -o requirements/run.txt
+
+clean: ## remove what the targets made
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis bench/out

@@ -1,0 +1,1 @@
+"""clew keeps a conversation's reasoning intact while models and backends change."""

@@ -1,0 +1,1 @@
+"""The endpoints that clew can call, as rows. Pure."""

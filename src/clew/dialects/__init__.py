@@ -1,0 +1,1 @@
+"""The wire protocols, one folder each. Pure."""

@@ -1,0 +1,1 @@
+"""The projection: ordered, small, pure steps. Pure."""

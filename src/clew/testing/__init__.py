@@ -1,0 +1,1 @@
+"""Fixtures for testing agents and gateways without a key."""
