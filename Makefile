@@ -43,7 +43,8 @@ bench: .venv/.ready ## interleaved micro-benchmarks, printed as ratios
 soak: .venv/.ready ## the long counts, and a table of their numbers
 	$(PY) -m tests.soak
 
-lock: .venv/.ready ## compile requirements/*.txt from pyproject.toml
+lock: | .venv/bin/python ## compile requirements/*.txt from pyproject.toml
+	$(PY) -m pip install --quiet uv
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml -o requirements/run.txt
 

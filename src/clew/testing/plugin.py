@@ -1,0 +1,1 @@
+"""The pytest plugin: `simulator` fixtures, found by pytest itself once clew is installed."""
