@@ -1,0 +1,95 @@
+"""Blocks: the pieces of a message, as views on the bytes that came.
+
+A block is not translated into a class of its own kind. What a model said must go back as the bytes that came (law 4), and
+types that nobody knows yet must pass unharmed, so a `Block` reads the few fields that decisions depend on, leaves every
+other value as raw bytes, and forgets nothing, because the bytes stay where they are. A block that clew itself puts in (a
+restored one, a filler, a text that hands a thought over) is a `Made`: it carries its own bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = [
+    "FILLER",
+    "THINKING_TYPES",
+    "Block",
+    "Made",
+    "filler",
+    "is_signed",
+    "is_thinking",
+    "made",
+    "string_of",
+    "text_block",
+]
+
+THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
+"""The two types that carry a maker's proof. Anything else, unknown types included, is visible content."""
+
+FILLER = "[No message content]"
+"""Stands where an assistant message would otherwise be empty. Constant, so that a prefix with it stays stable."""
+
+
+class Block(Struct, frozen=True, eq=False):
+    """One content block. Compared by identity: two equal blocks at two places are two blocks."""
+
+    type: str
+    text: Raw | UnsetType = UNSET
+    thinking: Raw | UnsetType = UNSET
+    signature: str | UnsetType | None = UNSET
+    data: str | UnsetType | None = UNSET
+    id: str | UnsetType | None = UNSET
+    tool_use_id: str | UnsetType | None = UNSET
+    input: Raw | UnsetType = UNSET
+    content: Raw | UnsetType = UNSET
+    cache_control: Raw | UnsetType = UNSET
+
+
+class Made(Block, frozen=True, eq=False):
+    """A block that the client did not send in this form. `raw` is exactly what goes out."""
+
+    raw: bytes = b""
+
+
+_block = msgspec.json.Decoder(Block)
+_string = msgspec.json.Decoder(str)
+
+
+def made(value: bytes | JsonObject) -> Made:
+    """A block to put in, from its bytes (a recording's, verbatim) or from a plain object."""
+    raw = value if isinstance(value, bytes) else msgspec.json.encode(value)
+    seen = _block.decode(raw)
+    return Made(*(getattr(seen, name) for name in Block.__struct_fields__), raw=raw)
+
+
+def text_block(text: str, **more: JsonValue) -> Made:
+    return made({"type": "text", "text": text, **more})
+
+
+def filler() -> Made:
+    """The documented stand-in: a text block with empty citations."""
+    return text_block(FILLER, citations=[])
+
+
+def is_thinking(block: Block) -> bool:
+    return block.type in THINKING_TYPES
+
+
+def is_signed(value: str | UnsetType | None) -> TypeGuard[str]:
+    """A signature or redacted data that is there at all. Whether it holds, only its maker knows."""
+    return isinstance(value, str) and value != ""
+
+
+def string_of(value: Raw | UnsetType) -> str:
+    """The text of a raw JSON string; "" for an absent value or another kind of value."""
+    if value is UNSET:
+        return ""
+    try:
+        return _string.decode(value)
+    except msgspec.DecodeError:
+        return ""

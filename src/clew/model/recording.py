@@ -1,0 +1,94 @@
+"""Recordings: answers as their makers said them, with what is needed to find them and to send them back.
+
+The three questions of identity are kept apart: *which recording is this* (the keys below), *may it go there* (origin), and
+*what must go with it* (strand). A recording is a value; where it is kept is the store's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from clew.model.origin import Origin
+
+__all__ = ["Recording", "Recordings", "Said", "Shelf", "Strand"]
+
+
+class Said(Struct, frozen=True):
+    """What an answer visibly said: its tool_use ids and its trimmed, non-empty texts, in order."""
+
+    ids: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+class Strand(Struct, frozen=True):
+    """The thinking blocks that went to the maker ahead of an answer, in order, by block key.
+
+    Nearly always "as for answer X, and X's own": then it is a link (`after`), and costs nothing. A `listed` strand is
+    written out when something had to stay out or was never recorded. The answer's own blocks are in neither.
+    """
+
+    after: str | None = None
+    listed: tuple[bytes, ...] | None = None
+
+
+class Recording(Struct, frozen=True, kw_only=True):
+    """One answer. `blocks` are the maker's own bytes, in the order in which they were generated."""
+
+    id: str
+    principal: str
+    origin: Origin
+    blocks: tuple[bytes, ...]
+    keys: tuple[bytes, ...]
+    """The block key of each thinking block, as the client holds it (sealed where it is sealed), in order."""
+    said: Said
+    place: bytes
+    strand: Strand
+    followed: str | None = None
+    session: str = ""
+    agent: str = ""
+    thread: str = ""
+    whole: bool = True
+
+
+class Recordings(Protocol):
+    """Where recordings are found, within one principal."""
+
+    def by_id(self, id: str) -> Recording | None: ...
+    def by_key(self, key: bytes) -> Recording | None: ...
+    def by_tool(self, id: str) -> Sequence[Recording]: ...
+    def by_place(self, place: bytes) -> Sequence[Recording]: ...
+
+
+class Shelf:
+    """Recordings in memory: what the store hands to a projection, and all that tests need."""
+
+    def __init__(self, recordings: Iterable[Recording] = ()) -> None:
+        self._ids: dict[str, Recording] = {}
+        self._keys: dict[bytes, Recording] = {}
+        self._tools: dict[str, list[Recording]] = {}
+        self._places: dict[bytes, list[Recording]] = {}
+        for recording in recordings:
+            self.add(recording)
+
+    def add(self, recording: Recording) -> None:
+        self._ids[recording.id] = recording
+        for key in recording.keys:
+            self._keys[key] = recording
+        for tool in recording.said.ids:
+            self._tools.setdefault(tool, []).append(recording)
+        self._places.setdefault(recording.place, []).append(recording)
+
+    def by_id(self, id: str) -> Recording | None:
+        return self._ids.get(id)
+
+    def by_key(self, key: bytes) -> Recording | None:
+        return self._keys.get(key)
+
+    def by_tool(self, id: str) -> Sequence[Recording]:
+        return self._tools.get(id, ())
+
+    def by_place(self, place: bytes) -> Sequence[Recording]:
+        return self._places.get(place, ())

@@ -1,0 +1,123 @@
+"""A request: the client's bytes, how they read, and what has become of them.
+
+`parse` (in the dialect) reads the bytes once into a `Body`: typed where decisions look, raw bytes everywhere else. Steps
+never edit a value; they return a new `Body` in which everything that they did not touch is the very same object. The
+encoder then compares the two bodies by identity and splices only what differs into the original bytes, so "smallest edit"
+(law 5) is not a promise of each step but a property of the representation.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from clew.model.blocks import Block
+
+__all__ = ["Body", "Content", "Edited", "Message", "Request", "Source", "blocks_of", "with_blocks", "with_content"]
+
+Content: TypeAlias = tuple[Block, ...] | str | None
+"""A message's content: blocks, a plain string, or nothing at all."""
+
+
+class Message(Struct, frozen=True, eq=False):
+    """One message as the client sent it. Keys that no step reads stay in the bytes."""
+
+    role: str
+    content: Content = None
+    output_config: Raw | UnsetType = UNSET
+
+
+class Edited(Message, frozen=True, eq=False):
+    """A message that a step altered (`given` is the client's own), or put in (`given` is None)."""
+
+    given: Message | None = None
+
+
+class Body(Struct, frozen=True, eq=False):
+    """The request body. Fields that no step reads are left out here, and pass untouched."""
+
+    messages: tuple[Message, ...]
+    model: str = ""
+    system: Raw | UnsetType = UNSET
+    tools: Raw | UnsetType = UNSET
+    tool_choice: Raw | UnsetType = UNSET
+    max_tokens: Raw | UnsetType = UNSET
+    thinking: Raw | UnsetType = UNSET
+    output_config: Raw | UnsetType = UNSET
+    context_management: Raw | UnsetType = UNSET
+    temperature: Raw | UnsetType = UNSET
+    top_p: Raw | UnsetType = UNSET
+    top_k: Raw | UnsetType = UNSET
+    cache_control: Raw | UnsetType = UNSET
+    safeguards: Raw | UnsetType = UNSET
+    stream: Raw | UnsetType = UNSET
+    metadata: Raw | UnsetType = UNSET
+
+
+class Source:
+    """The client's bytes and their first reading; knows where each of its values stood."""
+
+    __slots__ = ("_blocks", "_messages", "body", "raw")
+
+    def __init__(self, raw: bytes, body: Body) -> None:
+        self.raw = raw
+        self.body = body
+        self._messages: dict[int, int] | None = None
+        self._blocks: dict[int, tuple[int, int]] | None = None
+
+    def index_of(self, message: Message) -> int | None:
+        """Where this message stood in the client's list; None for one that clew put in."""
+        if self._messages is None:
+            self._messages = {id(each): i for i, each in enumerate(self.body.messages)}
+        own = message.given if isinstance(message, Edited) else message
+        return None if own is None else self._messages.get(id(own))
+
+    def place_of(self, block: Block) -> tuple[int, int] | None:
+        """Message and block index in the client's request; None for a block that clew made."""
+        if self._blocks is None:
+            self._blocks = {
+                id(block): (i, j) for i, each in enumerate(self.body.messages) for j, block in enumerate(blocks_of(each))
+            }
+        return self._blocks.get(id(block))
+
+
+class Request(Struct, frozen=True, eq=False):
+    """What the client sent (`source`), what is to go out (`body`), and the betas that go with it."""
+
+    source: Source
+    body: Body
+    betas: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return self.body.messages
+
+    def with_messages(self, messages: tuple[Message, ...]) -> Request:
+        """The same request if nothing differs, so that untouched stays untouched by identity."""
+        if len(messages) == len(self.messages) and all(map(lambda a, b: a is b, messages, self.messages)):
+            return self
+        return self.with_fields(messages=messages)
+
+    def with_fields(self, **fields: object) -> Request:
+        return msgspec.structs.replace(self, body=msgspec.structs.replace(self.body, **fields))
+
+
+def blocks_of(message: Message) -> tuple[Block, ...]:
+    """The message's blocks; none for string content, which holds no block that could carry anything."""
+    return message.content if isinstance(message.content, tuple) else ()
+
+
+def with_content(message: Message, content: Content) -> Message:
+    """The same message with other content, still knowing which of the client's messages it was."""
+    given = message.given if isinstance(message, Edited) else message
+    return Edited(message.role, content, message.output_config, given=given)
+
+
+def with_blocks(message: Message, blocks: tuple[Block, ...]) -> Message:
+    """As `with_content`; the very same message if the blocks are the very same."""
+    own = blocks_of(message)
+    if len(own) == len(blocks) and all(map(lambda a, b: a is b, own, blocks)):
+        return message
+    return with_content(message, blocks)

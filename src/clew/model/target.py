@@ -1,0 +1,42 @@
+"""Target: the one endpoint and model that a request is projected for."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from clew.model.facts import ModelFacts
+from clew.model.origin import ANTHROPIC, Reader
+
+__all__ = ["Foreign", "Missing", "Target"]
+
+Foreign: TypeAlias = Literal["drop", "text", "native"]
+"""What becomes of reasoning from another realm: left out, said as text, or put into the target's own reasoning field."""
+
+Missing: TypeAlias = Literal["nothing", "empty", "space", "off"]
+"""What an open reader accepts for an answer that has no reasoning of its own."""
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """Backend, realm, model and account, with the facts about them that the steps read."""
+
+    backend: str
+    model: str
+    """As the backend names it; the reader's model is the canonical one."""
+    profile: ModelFacts
+    realm: str = ANTHROPIC
+    account: str = ""
+    dialect: str = "anthropic"
+    foreign: Foreign = "drop"
+    missing: Missing = "nothing"
+
+    @property
+    def reader(self) -> Reader:
+        account = self.account if self.profile.account_bound else ""
+        return Reader(self.realm, self.profile.id, account)
+
+    @property
+    def binding(self) -> bool:
+        """Whether this reader may check what came before a block. Every model of realm `anthropic` is treated as if."""
+        return self.realm == ANTHROPIC
