@@ -125,9 +125,9 @@ class BlockFate:
     maker: str
     """The model that made it; "" if the signature is not ours."""
     fate: Literal["kept", "dropped", "stripped", "refused"]
-    """`kept`: the model reads it. `dropped`: by a binding (R43–R45). `stripped`: no error and not reported, e.g. an older
-    turn on a model that reads only the last one (R39), thinking off (R50), a context edit (R52). `refused`: named by the
-    violation."""
+    """`kept`: the model reads it. `dropped`: by a binding (R43–R45). `stripped`: no error and not reported, e.g. an
+    older turn on a model that reads only the last one (R39), thinking off (R50), a context edit (R52). `refused`: named
+    by the violation."""
     reason: str = ""
     """For `dropped`: `model_binding_mismatch` and its sisters. For others: free words."""
 

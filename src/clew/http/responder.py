@@ -1,0 +1,143 @@
+"""How a handler answers: `send` a whole response, or `start`, `write` and `end` a streamed one.
+
+The responder owns the framing: it picks Content-Length, chunks, or the end of the connection, leaves out the body where a
+response has none, and knows whether the connection may live on. `write` waits while the client does not read, so memory
+stays bounded. `hang_up` and `abort` break off on purpose: the first like a process that died between two writes (FIN), the
+second like one whose machine did (RST).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Protocol, TypeAlias
+
+from clew.http.message import HttpRequest
+
+__all__ = ["HeaderList", "Responder", "Wire"]
+
+HeaderList: TypeAlias = Iterable[tuple[str, str]]
+
+_NO_BODY = frozenset({204, 304})
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
+
+
+class Wire(Protocol):
+    """What a responder needs of its connection."""
+
+    def write(self, parts: list[bytes]) -> None: ...
+    async def drained(self) -> None: ...
+    def close(self) -> None: ...
+    def reset(self) -> None: ...
+
+
+class Responder:
+    """Answers one request, once."""
+
+    def __init__(self, wire: Wire, request: HttpRequest, *, keep_alive: bool) -> None:
+        self.keep_alive = keep_alive
+        """May another request follow on this connection?"""
+        self.started = False
+        self.ended = False
+        self.chunked = False
+        self._wire = wire
+        self._old = request.version == "1.0"
+        self._head_only = request.method == "HEAD"
+        self._silent = self._head_only
+
+    def send(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
+        """A whole response in one write."""
+        self._begin(status)
+        length = () if status in _NO_BODY else (("content-length", str(len(body))),)
+        head = self._head(status, [*headers, *length])
+        self._wire.write([head] if self._silent else [head, body])
+        self._finish()
+
+    def start(self, status: int, headers: HeaderList) -> None:
+        """The head of a streamed response; it goes out at once."""
+        self._begin(status)
+        self.chunked = not self._old and status not in _NO_BODY
+        self.keep_alive = self.keep_alive and (self.chunked or self._silent)
+        coding = (("transfer-encoding", "chunked"),) if self.chunked else ()
+        self._wire.write([self._head(status, [*headers, *coding])])
+
+    async def write(self, data: bytes) -> None:
+        """A part of the body; waits while the client is behind. Raises ConnectionError if it is gone."""
+        assert self.started, "start comes before write"
+        assert not self.ended, "nothing comes after the end"
+        if data and not self._silent:
+            self._wire.write([b"%x\r\n" % len(data), data, b"\r\n"] if self.chunked else [data])
+        await self._wire.drained()
+
+    def end(self) -> None:
+        """The end of a streamed response."""
+        assert self.started, "start comes before end"
+        assert not self.ended, "one end is enough"
+        if self.chunked and not self._silent:
+            self._wire.write([b"0\r\n\r\n"])
+        self._finish()
+
+    def hang_up(self) -> None:
+        """Close without an end, after what was written."""
+        self._break()
+        self._wire.close()
+
+    def abort(self) -> None:
+        """Reset the connection; what was written and not yet sent is lost."""
+        self._break()
+        self._wire.reset()
+
+    def probe(self) -> bytes:
+        """Bytes that change nothing for a client that is still there, and make one that is not answer with a reset.
+
+        Before the head an interim response, which every client must skip; in a chunked body a leading zero of the next
+        chunk's size, which RFC 9112 §7.1 allows. Nothing where neither fits.
+        """
+        if not self.started:
+            return b"" if self._old else b"HTTP/1.1 100 Continue\r\n\r\n"
+        return b"0" if self.chunked and not self.ended and not self._silent else b""
+
+    def _begin(self, status: int) -> None:
+        assert not self.started, "a request has one answer"
+        self.started = True
+        self._silent = self._head_only or status in _NO_BODY
+
+    def _finish(self) -> None:
+        self.ended = True
+        if not self.keep_alive:
+            self._wire.close()
+
+    def _break(self) -> None:
+        self.started = self.ended = True
+        self.keep_alive = False
+
+    def _head(self, status: int, headers: list[tuple[str, str]]) -> bytes:
+        if not self.keep_alive:
+            headers.append(("connection", "close"))
+        elif self._old:
+            headers.append(("connection", "keep-alive"))
+        lines = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}", f"date: {_CLOCK.text()}"]
+        lines += [f"{name}: {value}" for name, value in headers]
+        text = "\r\n".join([*lines, "", ""])
+        if text.count("\n") != len(lines) + 1 or text.count("\r") != len(lines) + 1:
+            raise ValueError("a header may hold no line break")
+        return text.encode("latin-1")
+
+
+class _Clock:
+    """The date header: one string a second, shared by all connections."""
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._text = ""
+
+    def text(self) -> str:
+        now = int(time.time())
+        if now != self._second:
+            self._second, self._text = now, formatdate(now, usegmt=True)
+        return self._text
+
+
+_CLOCK = _Clock()
