@@ -16,8 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
-import msgspec
-
 from clew.model.json import JsonObject
 
 __all__ = [
@@ -55,50 +53,25 @@ class Account:
     """Created on or after 2026-08-31: prefix binding is enforced by default (R44)."""
 
 
-class Stance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the simulator does where the sources disagree. The defaults are what the rule book suggests."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stance:
+    """What the simulator does where the sources disagree, and how strict it is.
 
-    both_auth_headers: Literal["key-wins", "reject"] = "key-wins"
-    """C-1: `x-api-key` and `Authorization` together."""
-    role_alternation: Literal["merge", "enforce"] = "merge"
-    """C-2: runs of one role."""
-    blank_text: Literal["accept-beside-text", "reject"] = "accept-beside-text"
-    """C-3: a white-space text block beside other content."""
-    binding_fields: Literal["anthropic", "aws"] = "anthropic"
-    """C-4: `prefix_mismatch_behavior`, default error; or AWS's `mismatch_behavior` and its sisters, default drop."""
-    mythos_prefix_check: Literal["run", "skip"] = "run"
-    """C-5: the prefix check on Mythos 5.1."""
-    edited_thinking: Literal["reject-in-latest", "accept"] = "reject-in-latest"
-    """C-6: other text under an intact signature."""
-    trailing_thinking: Literal["accept", "reject"] = "accept"
-    """C-7: an assistant message that ends in thinking and is not the last message (there it is always refused)."""
-    thinking_while_off: Literal["by-model", "reject", "strip"] = "by-model"
-    """C-8: thinking off, thinking blocks in the open tool loop."""
-    model_switch: Literal["drop", "reject"] = "drop"
-    """C-9: a block that this model cannot read."""
-    cache_minimum: Literal["docs", "skills"] = "docs"
-    """C-10: which table of minimum cacheable tokens."""
-    omitted_stream: Literal["empty-delta", "no-delta"] = "empty-delta"
-    """C-11: how omitted thinking is streamed (the shell's)."""
-    platform_version: Literal["accept", "reject"] = "accept"
-    """C-12: the platforms' own version strings (`bedrock-2023-05-31`, `vertex-2023-10-16`) as a version."""
-    disabled_thinking: Literal["accept", "reject"] = "accept"
-    """C-13: `disabled` on Opus 4.7, 4.8, 5 and Sonnet 5."""
-    enabled_thinking: Literal["reject", "accept"] = "reject"
-    """C-14: `enabled` on 4.7 and newer."""
-    thinking_leads: Literal["off", "on"] = "off"
-    """C-15: R36, a message with thinking must begin with it."""
-    assistant_head: Literal["accept", "reject"] = "accept"
-    """C-16: an assistant message as the first one."""
-    tool_name_length: Literal[64, 128] = 128
-    """C-17: the longest tool name."""
+    Made by `clew.simulator.stances.stance(...)`, which knows the questions, the values and the defaults from the table
+    `stances.toml` of the facts. `stance["C-7"]` is the value in force, one of that table's.
+    """
 
+    choices: Mapping[str, str]
+    """By conflict, all of them: `{"C-7": "accept", …}`."""
     without_grades: frozenset[Grade] = frozenset()
     """Rules of these grades refuse nothing."""
     predecessor: Literal["sent", "read"] = "sent"
     """Which block precedes a thinking block: the last one that was sent, or the last that the model could read."""
     prefix_enforcement: Literal["default", "on", "off"] = "default"
     """R44: by the account's age and the request's setting; or for everyone; or for nobody who did not ask for it."""
+
+    def __getitem__(self, conflict: str) -> str:
+        return self.choices[conflict]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

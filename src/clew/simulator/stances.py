@@ -1,0 +1,101 @@
+"""Stances by name: from the defaults of the facts, a TOML file of the user's, and options.
+
+A file is flat. Its keys are conflicts (`C-7`) or their switches (`trailing_thinking`), and the three settings that belong to
+no conflict:
+
+    trailing_thinking = "reject"
+    C-6 = "accept"
+    predecessor = "read"                # sent | read
+    prefix_enforcement = "on"           # default | on | off
+    without_grades = ["C", "D"]
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Final, Literal, cast, get_args
+
+import msgspec
+
+from clew.errors import SettingsInvalid
+from clew.simulator.interfaces import Grade, Stance
+
+__all__ = ["Conflict", "conflicts", "read_file", "stance"]
+
+_GRADES: Final = get_args(Grade)
+_SETTINGS: Final = {
+    "predecessor": ("sent", "read"),
+    "prefix_enforcement": ("default", "on", "off"),
+}
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """One row of the table: a question that the sources answer differently."""
+
+    switch: str
+    question: str
+    default: str
+    sources: str
+    values: dict[str, str]
+
+
+@cache
+def conflicts() -> Mapping[str, Conflict]:
+    """The table, by conflict id."""
+    text = resources.files("clew.model.facts").joinpath("stances.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text), dict[str, Conflict])
+
+
+def stance(settings: Mapping[str, object] | None = None, *, file: str = "") -> Stance:
+    """The default stance with these settings on top. Raises SettingsInvalid for a key or a value that there is not."""
+    choices = {name: row.default for name, row in conflicts().items()}
+    others: dict[str, str] = {}
+    grades: frozenset[Grade] = frozenset()
+    for key, value in (settings or {}).items():
+        if key == "without_grades":
+            grades = _grades(value, file)
+        elif key in _SETTINGS:
+            others[key] = _one_of(key, value, _SETTINGS[key], file)
+        else:
+            name = _conflict(key, file)
+            choices[name] = _one_of(key, value, conflicts()[name].values, file)
+    return Stance(
+        choices=choices,
+        without_grades=grades,
+        predecessor=cast(Literal["sent", "read"], others.get("predecessor", "sent")),
+        prefix_enforcement=cast(Literal["default", "on", "off"], others.get("prefix_enforcement", "default")),
+    )
+
+
+def read_file(path: Path) -> dict[str, object]:
+    """The settings in a file, not yet checked. Raises SettingsInvalid if it cannot be read."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise SettingsInvalid(f"{path}: {error}", file=str(path)) from error
+
+
+def _conflict(key: str, file: str) -> str:
+    if key in conflicts():
+        return key
+    for name, row in conflicts().items():
+        if row.switch == key:
+            return name
+    known = [*_SETTINGS, "without_grades", *(row.switch for row in conflicts().values())]
+    raise SettingsInvalid(f"there is no stance {key!r}; there are {', '.join(known)}", file=file, key=key)
+
+
+def _one_of(key: str, value: object, allowed: Iterable[str], file: str) -> str:
+    text = str(value)
+    if text not in allowed:
+        raise SettingsInvalid(f"{key} cannot be {value!r}; it is one of {', '.join(allowed)}", file=file, key=key)
+    return text
+
+
+def _grades(value: object, file: str) -> frozenset[Grade]:
+    given = cast(list[object], value) if isinstance(value, list) else [value]
+    return frozenset(cast(Grade, _one_of("without_grades", grade, _GRADES, file)) for grade in given)
