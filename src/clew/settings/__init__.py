@@ -1,0 +1,1 @@
+"""What the operator decides: files and environment variables, read here and nowhere else."""
