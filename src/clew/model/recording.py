@@ -46,6 +46,8 @@ class Recording(Struct, frozen=True, kw_only=True):
     said: Said
     place: bytes
     strand: Strand
+    digest: bytes = b""
+    """One hash over the proofs of the strand and of this answer's own blocks: a client's copy with the same is whole."""
     followed: str | None = None
     session: str = ""
     agent: str = ""

@@ -59,11 +59,13 @@ class Body(Struct, frozen=True, eq=False):
 class Source:
     """The client's bytes and their first reading; knows where each of its values stood."""
 
-    __slots__ = ("_blocks", "_messages", "body", "raw")
+    __slots__ = ("_blocks", "_messages", "body", "layout", "raw")
 
     def __init__(self, raw: bytes, body: Body) -> None:
         self.raw = raw
         self.body = body
+        self.layout: object = None
+        """The encoder's note of where the messages stand, once it had to look."""
         self._messages: dict[int, int] | None = None
         self._blocks: dict[int, tuple[int, int]] | None = None
 

@@ -1,0 +1,162 @@
+"""Requests of the Messages API: bytes in, bytes out.
+
+`parse` reads the body once, typed where decisions look and raw elsewhere. `encode` writes it again by comparing what is to
+go out with what came in, by identity, and splicing only what differs: an untouched request is the very bytes that came.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from clew.errors import BodyTooLarge, RequestInvalid
+from clew.model.blocks import Block, Made
+from clew.model.request import Body, Content, Edited, Message, Request, Source
+from clew.wire.arrays import Array, find_array, recompose
+from clew.wire.body import decode_json
+from clew.wire.splice import Edit, Span, apply, drop_key, edit_object, elements, locate, set_key
+
+__all__ = ["encode", "parse", "raw_of"]
+
+MAX_BYTES = 32 * 1024 * 1024
+"""The vendor's own limit for a request body."""
+
+MAX_MESSAGES = 100_000
+"""The vendor's own limit for entries in `messages`."""
+
+_body = msgspec.json.Decoder(Body)
+_FIELDS = tuple(name for name in Body.__struct_fields__ if name != "messages")
+
+
+def parse(raw: bytes, *, betas: Sequence[str] = ()) -> Request:
+    """Read a request. Raises RequestInvalid with a JSON path for what cannot be read, BodyTooLarge over a limit."""
+    if len(raw) > MAX_BYTES:
+        raise BodyTooLarge(f"the request body has {len(raw)} bytes, more than the {MAX_BYTES} allowed")
+    try:
+        body = _body.decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise _unreadable(raw, error) from None
+    if len(body.messages) > MAX_MESSAGES:
+        raise RequestInvalid(
+            f"messages: {len(body.messages)} entries, more than the {MAX_MESSAGES} allowed", path="messages"
+        )
+    return Request(Source(raw, body), body, tuple(betas))
+
+
+def _unreadable(raw: bytes, error: Exception) -> RequestInvalid:
+    """What is wrong, and where: as JSON (line and column), or as a request (the JSON path)."""
+    if not isinstance(error, msgspec.ValidationError):
+        decode_json(raw)  # raises with line and column where the bytes are no JSON at all
+    words, _, where = str(error).partition(" - at `$")
+    path = re.sub(r"\[(\d+|\.\.\.)\]", r".\1", where.rstrip("`")).strip(".")
+    return RequestInvalid(f"{path}: {words}" if path else words, path=path)
+
+
+def encode(request: Request) -> bytes:
+    """The bytes to send."""
+    source, body = request.source, request.body
+    if body is source.body:
+        return source.raw
+    fields = {name: new for name in _FIELDS if (new := getattr(body, name)) is not getattr(source.body, name)}
+    if body.messages is source.body.messages and not fields:
+        return source.raw
+    array = _array(source)
+    edits = _field_edits(source.raw, array, fields)
+    if body.messages is not source.body.messages:
+        edits.append(Edit(array.start, array.end, _messages(request, array)))
+    return apply(source.raw, edits)
+
+
+def _field_edits(raw: bytes, array: Array, fields: dict[str, Raw | str | UnsetType]) -> list[Edit]:
+    """Edits of the outermost object, found in the document without its long array, which need not be read again."""
+    if not fields:
+        return []
+    shell = raw[: array.start] + b"[]" + raw[array.end :]
+    put = {name: _value(new) for name, new in fields.items() if new is not UNSET}
+    drop = [name for name, new in fields.items() if new is UNSET]
+    longer = array.end - array.start - 2
+    return [
+        Edit(*(at + longer if at > array.start else at for at in (edit.start, edit.end)), edit.new)
+        for edit in edit_object(shell, put=put, drop=drop)
+    ]
+
+
+def _value(value: Raw | str | UnsetType) -> bytes:
+    assert value is not UNSET
+    return msgspec.json.encode(value)
+
+
+class _Messages(msgspec.Struct):
+    messages: list[Raw]
+
+
+_raw_messages = msgspec.json.Decoder(_Messages)
+
+
+def _array(source: Source) -> Array:
+    if not isinstance(source.layout, Array):
+        source.layout = find_array(source.raw, "messages", _raw_messages.decode(source.raw).messages)
+    return source.layout
+
+
+def _messages(request: Request, array: Array) -> bytes:
+    source = request.source
+    items = [_item(source, array, message) for message in request.messages]
+    return recompose(source.raw, array.spans, Span(array.start, array.end), items)
+
+
+def _item(source: Source, array: Array, message: Message) -> int | bytes:
+    """The index of a message that stays as it is, or the bytes of one that does not."""
+    index = source.index_of(message)
+    if index is None:
+        return b'{"role":%b,"content":%b}' % (msgspec.json.encode(message.role), _content(source, array, message.content))
+    if not isinstance(message, Edited):
+        return index
+    return _edited(source, array, index, message)
+
+
+def _edited(source: Source, array: Array, index: int, message: Message) -> bytes:
+    given, raw, path = source.body.messages[index], source.raw[slice(*array.spans[index])], f"messages.{index}"
+    if message.role != given.role:
+        raw = set_key(raw, "role", msgspec.json.encode(message.role), path=path)
+    if message.output_config is UNSET and given.output_config is not UNSET:
+        raw = drop_key(raw, "output_config", path=path)
+    if message.content is given.content:
+        return raw
+    if not (isinstance(given.content, tuple) and isinstance(message.content, tuple)):
+        return set_key(raw, "content", _content(source, array, message.content), path=path)
+    return _respliced(source, array, raw, given.content, message.content)
+
+
+def _respliced(source: Source, array: Array, raw: bytes, before: Sequence[Block], after: Sequence[Block]) -> bytes:
+    """The message with other blocks: those that stay, stay where they are."""
+    start, end = locate(raw, ("content",))  # refuses a doubled key
+    own = {id(block): j for j, block in enumerate(before)}
+    items = [own[id(block)] if id(block) in own else _block(source, array, block) for block in after]
+    spans = [Span(span.start + start, span.end + start) for span in elements(raw[start:end])]
+    return raw[:start] + recompose(raw, spans, Span(start, end), items) + raw[end:]
+
+
+def _content(source: Source, array: Array, content: Content) -> bytes:
+    if not isinstance(content, tuple):
+        return msgspec.json.encode(content)
+    return b"[%b]" % b",".join(_block(source, array, block) for block in content)
+
+
+def _block(source: Source, array: Array, block: Block) -> bytes:
+    """A block's own bytes: as they were made, or as they came in whichever message."""
+    if isinstance(block, Made):
+        return block.raw
+    place = source.place_of(block)
+    assert place is not None, "a block that is neither the client's nor made"
+    raw = source.raw[slice(*array.spans[place[0]])]
+    start, end = locate(raw, ("content", place[1]))
+    return raw[start:end]
+
+
+def raw_of(request: Request, block: Block) -> bytes:
+    """A block's own bytes, for a step that has to alter one value in it."""
+    return block.raw if isinstance(block, Made) else _block(request.source, _array(request.source), block)

@@ -1,0 +1,36 @@
+"""Which thinking goes: keep, restore, hand over or leave out each block, for one reader.
+
+Two kinds of reader. A *binding* one (realm `anthropic`) may check that nothing before a block changed; an *open* one takes
+all of its own back. A block goes as the bytes that came, whole answers at a time, or not at all. What is decided depends on
+the message, on the recordings of this history's answers and on the reader, never on the distance from the end.
+"""
+
+from __future__ import annotations
+
+from clew.model.change import Change
+from clew.model.request import Request
+from clew.model.target import Target
+from clew.pipeline.step import Facts
+from clew.pipeline.thinking.binding import for_binding, last_answer
+from clew.pipeline.thinking.open import for_open
+from clew.pipeline.thinking.pieces import applied, filtered
+from clew.thinking.history import answers_of
+from clew.thinking.recognise import Found, recognise
+
+__all__ = ["found_in", "keep_thinking", "last_answer"]
+
+STRIPPED = "the policy is to send no thinking"
+
+
+def keep_thinking(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step."""
+    found = found_in(request, facts)
+    if facts.options.policy == "strip":
+        return applied(request, found, [filtered(request, each, lambda block: STRIPPED) for each in found])
+    decide = for_binding if target.binding else for_open
+    return applied(request, found, decide(request, found, target, facts))
+
+
+def found_in(request: Request, facts: Facts) -> tuple[Found, ...]:
+    """The answers of the client's history, with their recordings."""
+    return recognise(answers_of(request.messages), facts.recordings, facts.context)

@@ -1,0 +1,146 @@
+"""A reader that may check what came before a block.
+
+Let L be the newest answer in this history that this very reader made; if there is none, the newest whose blocks it reads.
+Up to L goes the strand of L and nothing else; a block that is not in it stays out, also if the client sends it, because
+what followed was made without it. After L goes what the client sends. No L: the client's copy goes as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from clew.model.origin import Origin
+from clew.model.recording import Recording
+from clew.model.request import Request
+from clew.model.target import Target
+from clew.pipeline.step import Facts
+from clew.pipeline.thinking.pieces import Outcome, filtered, refusal, whole
+from clew.thinking.align import aligned, holds_all
+from clew.thinking.keys import digest_of, key_of, proof_of
+from clew.thinking.profiles import canonical_model, reads
+from clew.thinking.recognise import Found
+from clew.thinking.seal import is_seal
+from clew.thinking.strands import longest_tail, resolve
+
+__all__ = ["for_binding", "last_answer", "made_by", "native_proofs"]
+
+ASIDE = "not in the strand of this model's last answer"
+OTHERS = "another model's, after this model's last answer"
+
+
+def for_binding(request: Request, found: Sequence[Found], target: Target, facts: Facts) -> list[Outcome]:
+    last = last_answer(found, target)
+    if last is None:
+        return [_as_sent(request, each, target, facts) for each in found]
+    early, late = found[: last + 1], found[last + 1 :]
+    leave = target.profile.others_after_last == "leave"
+    return _up_to_last(request, early, target, facts) + [_as_sent(request, each, target, facts, leave) for each in late]
+
+
+def last_answer(found: Sequence[Found], target: Target) -> int | None:
+    """L, as an index into `found`."""
+    read_by: int | None = None
+    for index in range(len(found) - 1, -1, -1):
+        recording = found[index].recording
+        if recording and made_by(recording.origin, target):
+            return index
+        if recording and read_by is None and _reads(recording.origin, target):
+            read_by = index
+    return read_by
+
+
+def made_by(origin: Origin, target: Target) -> bool:
+    same = origin.realm == target.realm and canonical_model(origin.model) == target.reader.model
+    return same and (not target.profile.account_bound or origin.account == target.account)
+
+
+def _reads(origin: Origin, target: Target) -> bool:
+    return origin.realm == target.realm and reads(target.profile, origin.model)
+
+
+def _up_to_last(request: Request, found: Sequence[Found], target: Target, facts: Facts) -> list[Outcome]:
+    newest = found[-1].recording
+    assert newest is not None, "L is a recording"
+    if newest.digest and digest_of(native_proofs(found)) == newest.digest:
+        # The client's copy is the strand of L, to the byte: it goes as it came, less what no maker of this realm made.
+        return [filtered(request, each, _refusal(each, target, facts), target=target, facts=facts) for each in found]
+    keys = longest_tail(_groups(found, resolve(newest, facts.recordings) + newest.keys), _placeable(found))
+    return [_by_strand(request, each, keys, target, facts) for each in found]
+
+
+def native_proofs(found: Sequence[Found]) -> list[str]:
+    """The proofs in the client's copy that are a vendor's own, in order."""
+    proofs = (proof_of(piece.block) for each in found for piece in each.pieces)
+    return [proof for proof in proofs if proof and not is_seal(proof)]
+
+
+def _refusal(each: Found, target: Target, facts: Facts) -> Callable[..., str]:
+    return lambda block: refusal(block, each, target, facts)
+
+
+def _groups(found: Sequence[Found], keys: Sequence[bytes]) -> list[tuple[int | None, tuple[bytes, ...]]]:
+    """The strand, cut where one answer ends and the next begins, with the index of the answer that holds each part."""
+    owner = _owners(found)
+    groups: list[tuple[int | None, tuple[bytes, ...]]] = []
+    for key in keys:
+        at = owner.get(key)
+        if groups and groups[-1][0] == at:
+            groups[-1] = (at, (*groups[-1][1], key))
+        else:
+            groups.append((at, (key,)))
+    return groups
+
+
+def _owners(found: Sequence[Found]) -> dict[bytes, int]:
+    owner: dict[bytes, int] = {}
+    for index, each in enumerate(found):
+        for key in (*(each.recording.keys if each.recording else ()), *_client_keys(each)):
+            owner[key] = index
+    return owner
+
+
+def _client_keys(each: Found) -> tuple[bytes, ...]:
+    return tuple(key for piece in each.pieces if (key := key_of(piece.block)))
+
+
+def _placeable(found: Sequence[Found]) -> Callable[[int, tuple[bytes, ...]], bool]:
+    """Whether an answer can take exactly these blocks: from the client's copy, or from its recording, whole."""
+
+    def placeable(index: int, group: tuple[bytes, ...]) -> bool:
+        each = found[index]
+        if each.recording is None:
+            return group == _client_keys(each)
+        fits = group == each.recording.keys
+        return fits and (holds_all(each.pieces, each.recording) or aligned(each.pieces, each.recording) is not None)
+
+    return placeable
+
+
+def _by_strand(request: Request, each: Found, keys: frozenset[bytes], target: Target, facts: Facts) -> Outcome:
+    """An answer up to L: all of its thinking if the strand has it, else none of it."""
+    recording = each.recording
+    if recording and recording.keys and recording.keys[0] in keys:
+        return whole(request, each, recording)
+    refused = _refusal(each, target, facts)
+    return filtered(
+        request,
+        each,
+        lambda block: refused(block) or ("" if key_of(block) in keys else ASIDE),
+        target=target,
+        facts=facts,
+    )
+
+
+def _as_sent(request: Request, each: Found, target: Target, facts: Facts, leave_others: bool = False) -> Outcome:
+    """What the client sends goes, if it is this realm's; of a recording of which it sends a part, all."""
+    recording = each.recording
+    refused = _refusal(each, target, facts)
+    if recording and leave_others and not made_by(recording.origin, target):
+        return filtered(request, each, lambda block: refused(block) or OTHERS, target=target, facts=facts)
+    if recording and _sends_a_part(each, recording, target):
+        return whole(request, each, recording)
+    return filtered(request, each, refused, target=target, facts=facts)
+
+
+def _sends_a_part(each: Found, recording: Recording, target: Target) -> bool:
+    return recording.origin.realm == target.realm and 0 < len(_client_keys(each)) < len(recording.keys)

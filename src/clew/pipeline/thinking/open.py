@@ -1,0 +1,88 @@
+"""A reader that takes its own back, whatever came before.
+
+Every block of its realm goes back, unsealed, into its own message: from the recording, or from the seal itself where there
+is no recording. For an answer that has none, the backend's row says what it accepts in its place. What another realm made
+is left out, or handed over in the way that the target's policy names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import UNSET
+
+from clew.model.blocks import Block, Made, is_thinking, made, string_of
+from clew.model.change import Change
+from clew.model.json import JsonObject
+from clew.model.request import Request
+from clew.model.target import Target
+from clew.pipeline.step import Facts
+from clew.pipeline.thinking.pieces import STEP, Outcome, filtered, opened, refusal, restored
+from clew.thinking.align import aligned
+from clew.thinking.history import Piece
+from clew.thinking.recognise import Found
+
+__all__ = ["for_open"]
+
+_PLACEHOLDERS = {"empty": "", "space": " "}
+
+LOST = "its recording is gone, and its seal holds only a reference"
+MISSING = "this backend wants reasoning in every answer, and this one has none"
+
+
+def for_open(request: Request, found: Sequence[Found], target: Target, facts: Facts) -> list[Outcome]:
+    return [_with_missing(_own(request, each, target, facts), target) for each in found]
+
+
+def _own(request: Request, each: Found, target: Target, facts: Facts) -> Outcome:
+    recording = each.recording
+    if recording and recording.keys and recording.origin.realm == target.realm:
+        pieces = aligned(each.pieces, recording)
+        if pieces is not None:
+            return Outcome(pieces, restored(each, recording, pieces))
+    return _unsealed(request, each, target, facts)
+
+
+def _unsealed(request: Request, each: Found, target: Target, facts: Facts) -> Outcome:
+    """Without a recording that fits: what the seals themselves carry."""
+    own = {id(piece.block): _native(piece.block, target, facts) for piece in each.pieces if is_thinking(piece.block)}
+    rest = filtered(
+        request,
+        each,
+        lambda block: "" if own[id(block)] else _why_not(block, each, target, facts),
+        target=target,
+        facts=facts,
+    )
+    pieces = tuple(Piece(piece.message, own.get(id(piece.block)) or piece.block) for piece in rest.pieces)
+    return Outcome(pieces, rest.changes)
+
+
+def _why_not(block: Block, each: Found, target: Target, facts: Facts) -> str:
+    """A vendor's own signature that nobody recorded is Anthropic's, or from before clew: never another realm's."""
+    seal = opened(block, facts)
+    if seal and seal.origin.realm == target.realm:
+        return LOST
+    return refusal(block, each, target, facts) or "made by a backend that nobody recorded"
+
+
+def _native(block: Block, target: Target, facts: Facts) -> Made | None:
+    """The block as its maker wants it back; None if its seal is not of this realm, or carries only a reference."""
+    seal = opened(block, facts)
+    if seal is None or seal.origin.realm != target.realm or seal.reference:
+        return None
+    field = "signature" if block.type == "thinking" else "data"
+    value: JsonObject = {"type": block.type}
+    if block.thinking is not UNSET:
+        value["thinking"] = string_of(block.thinking)
+    return made(msgspec.json.encode({**value, field: seal.payload.decode()}))
+
+
+def _with_missing(outcome: Outcome, target: Target) -> Outcome:
+    placeholder = _PLACEHOLDERS.get(target.missing)
+    if placeholder is None or not outcome.pieces or any(is_thinking(piece.block) for piece in outcome.pieces):
+        return outcome
+    at = outcome.pieces[0].message
+    block = made({"type": "thinking", "thinking": placeholder, "signature": ""})
+    change = Change(STEP, f"messages.{at}.content.0", "added", MISSING)
+    return Outcome((Piece(at, block), *outcome.pieces), (*outcome.changes, change))

@@ -1,0 +1,153 @@
+"""The ways in which an answer's blocks can come out of a decision, each with its Changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from clew.errors import SealInvalid
+from clew.model.blocks import Block, Made, filler, is_thinking, string_of, text_block
+from clew.model.change import Change, What
+from clew.model.origin import Origin
+from clew.model.recording import Recording
+from clew.model.request import Message, Request, blocks_of, with_content
+from clew.model.target import Target
+from clew.pipeline.step import Facts
+from clew.thinking.align import aligned, holds_all
+from clew.thinking.history import Piece
+from clew.thinking.keys import key_of, proof_of
+from clew.thinking.recognise import Found
+from clew.thinking.seal import Seal, is_seal
+
+__all__ = ["STEP", "Outcome", "applied", "filtered", "opened", "refusal", "restored", "whole"]
+
+STEP = "thinking"
+
+UNSIGNED = "unsigned: no maker accepts it"
+UNVERIFIED = "its seal does not verify"
+DROPPED = "the client had left it out"
+APART = "its answer came back in another shape"
+
+
+class Outcome(Struct, frozen=True, eq=False):
+    """What became of one answer: its pieces now, and why."""
+
+    pieces: tuple[Piece, ...]
+    changes: tuple[Change, ...] = ()
+
+
+def applied(request: Request, found: Sequence[Found], outcomes: Sequence[Outcome]) -> tuple[Request, tuple[Change, ...]]:
+    """The request with each answer's pieces back in its messages. A message that nothing touched is the same object."""
+    touched = {
+        index
+        for before, after in zip(found, outcomes, strict=True)
+        if not _same(before.pieces, after.pieces)
+        for index in before.messages
+    }
+    now: dict[int, list[Block]] = {index: [] for index in touched}
+    for outcome in outcomes:
+        for piece in outcome.pieces:
+            if piece.message in now:
+                now[piece.message].append(piece.block)
+    messages = list(request.messages)
+    for index, blocks in now.items():
+        messages[index] = _refilled(messages[index], tuple(blocks))
+    return request.with_messages(tuple(messages)), tuple(change for each in outcomes for change in each.changes)
+
+
+def _same(before: Sequence[Piece], after: Sequence[Piece]) -> bool:
+    return len(before) == len(after) and all(a.block is b.block for a, b in zip(before, after, strict=True))
+
+
+def _refilled(message: Message, blocks: tuple[Block, ...]) -> Message:
+    own = blocks_of(message)
+    if own and len(own) == len(blocks) and all(a is b for a, b in zip(own, blocks, strict=True)):
+        return message
+    return with_content(message, blocks or (filler(),))
+
+
+def filtered(
+    request: Request, each: Found, why: Callable[[Block], str], *, target: Target | None = None, facts: Facts | None = None
+) -> Outcome:
+    """The answer without the blocks that there is a reason against, each with its Change."""
+    pieces: list[Piece] = []
+    changes: list[Change] = []
+    for piece in each.pieces:
+        reason = why(piece.block) if is_thinking(piece.block) else ""
+        if not reason:
+            pieces.append(piece)
+            continue
+        text = _spoken(piece.block, each, target, facts)
+        if text:
+            pieces.append(Piece(piece.message, text_block(text)))
+        changes.append(_change(request, piece, "handed over" if text else "left out", reason))
+    return Outcome(tuple(pieces), tuple(changes))
+
+
+def _spoken(block: Block, each: Found, target: Target | None, facts: Facts | None) -> str:
+    """Another realm's thought as plain text, where the policy says so. Without a label: labels are refused as an attempt to
+    extract reasoning, plain text is not."""
+    if target is None or facts is None or target.foreign != "text":
+        return ""
+    origin = _origin_of(block, each, facts)
+    return string_of(block.thinking).strip() if origin and origin.realm != target.realm else ""
+
+
+def _origin_of(block: Block, each: Found, facts: Facts) -> Origin | None:
+    seal = opened(block, facts)
+    return seal.origin if seal else each.recording.origin if each.recording else None
+
+
+def _change(request: Request, piece: Piece, what: What, why: str) -> Change:
+    place = request.source.place_of(piece.block)
+    path = f"messages.{place[0]}.content.{place[1]}" if place else f"messages.{piece.message}"
+    return Change(STEP, path, what, why)
+
+
+def refusal(block: Block, each: Found, target: Target, facts: Facts) -> str:
+    """Why a block may not go into this realm as it is; "" if it may."""
+    proof = proof_of(block)
+    if not proof:
+        return UNSIGNED
+    if is_seal(proof):
+        seal = opened(block, facts)
+        return f"made by {seal.origin.backend}" if seal else UNVERIFIED
+    if each.recording and each.recording.origin.realm != target.realm:
+        return f"made by {each.recording.origin.backend}"
+    return ""
+
+
+def opened(block: Block, facts: Facts) -> Seal | None:
+    """What a block's seal says; None if it has none, or one that does not verify."""
+    proof = proof_of(block)
+    if facts.sealer is None or not is_seal(proof):
+        return None
+    try:
+        return facts.sealer.open(proof, string_of(block.thinking), principal=facts.context.principal)
+    except SealInvalid:
+        return None
+
+
+def whole(request: Request, each: Found, recording: Recording) -> Outcome:
+    """All of an answer's thinking: the client's copy if it is complete, else the recording's, in place; else none."""
+    if holds_all(each.pieces, recording):
+        return Outcome(each.pieces)
+    pieces = aligned(each.pieces, recording)
+    if pieces is None:
+        return filtered(request, each, lambda block: APART)
+    return Outcome(pieces, restored(each, recording, pieces))
+
+
+def restored(each: Found, recording: Recording, pieces: Sequence[Piece]) -> tuple[Change, ...]:
+    """A Change for each block that the client did not send. What it holds under a seal was there all the time."""
+    had = {key_of(piece.block) for piece in each.pieces}
+    keys = iter(recording.keys)
+    count: dict[int, int] = {}
+    changes: list[Change] = []
+    for piece in pieces:
+        at = count.get(piece.message, 0)
+        count[piece.message] = at + 1
+        if isinstance(piece.block, Made) and is_thinking(piece.block) and next(keys, None) not in had:
+            changes.append(Change(STEP, f"messages.{piece.message}.content.{at}", "restored", DROPPED))
+    return tuple(changes)

@@ -1,0 +1,84 @@
+"""The answers in a history.
+
+Assistant messages in a row are one answer for identity (a client may split one, the API merges them); system-role messages
+stand between messages without separating anything, because clients move them about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from clew.model.blocks import Block, Made, text_block
+from clew.model.recording import Said
+from clew.model.request import Message
+from clew.thinking.keys import Asked, asked_of, place_of, said_of
+
+__all__ = ["Answer", "Piece", "answers_of", "place_after", "places_of"]
+
+
+class Piece(Struct, frozen=True, eq=False):
+    """A block of an answer, and the message that holds it."""
+
+    message: int
+    block: Block
+
+
+class Answer(Struct, frozen=True, eq=False):
+    """A run of assistant messages. `pieces` are its blocks in order; `asked` is what stood between it and the one before."""
+
+    messages: tuple[int, ...]
+    pieces: tuple[Piece, ...]
+    asked: Asked
+    said: Said
+
+
+def answers_of(messages: Sequence[Message]) -> tuple[Answer, ...]:
+    """All answers of a history, oldest first."""
+    found: list[Answer] = []
+    run: list[int] = []
+    asks: list[int] = []
+    for index, message in enumerate(messages):
+        if message.role == "assistant":
+            run.append(index)
+        elif message.role != "system":
+            if run:
+                found.append(_answer(messages, run, asks))
+                run, asks = [], []
+            asks.append(index)
+    if run:
+        found.append(_answer(messages, run, asks))
+    return tuple(found)
+
+
+def _answer(messages: Sequence[Message], run: list[int], asks: list[int]) -> Answer:
+    pieces = tuple(Piece(i, block) for i in run for block in _blocks(messages[i]))
+    asked = asked_of(messages[i].content for i in asks)
+    return Answer(tuple(run), pieces, asked, said_of(piece.block for piece in pieces))
+
+
+def _blocks(message: Message) -> tuple[Block, ...] | tuple[Made, ...]:
+    """A string says the same as one text block; nothing says nothing."""
+    if isinstance(message.content, str):
+        return (text_block(message.content),)
+    return message.content or ()
+
+
+def places_of(principal: str, answers: Sequence[Answer]) -> tuple[bytes, ...]:
+    """The place of each answer."""
+    places: list[bytes] = []
+    before: Said | None = None
+    for answer in answers:
+        places.append(place_of(principal, answers[0].asked, before, answer.asked, answer.said))
+        before = answer.said
+    return tuple(places)
+
+
+def place_after(principal: str, messages: Sequence[Message], said: Said) -> bytes:
+    """The place of an answer that was given to this history and said this."""
+    answers = answers_of(messages)
+    last = answers[-1].messages[-1] if answers else -1
+    since = asked_of(m.content for m in messages[last + 1 :] if m.role not in ("assistant", "system"))
+    first = answers[0].asked if answers else since
+    return place_of(principal, first, answers[-1].said if answers else None, since, said)

@@ -1,0 +1,104 @@
+"""The three ways to name an answer: block key, what it said, and its place.
+
+A client does not send back what it got: it adds fields to tool inputs, trims, drops empty texts, moves its system messages,
+turns lists into strings. So identity covers only what a model put in and clients leave alone: signatures, tool ids, and
+trimmed texts. No tool input, no tool output, no system text and no tools list is ever hashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from msgspec import Struct
+
+from clew.model.blocks import Block, is_signed, string_of
+from clew.model.recording import Said
+
+__all__ = ["Asked", "asked_of", "block_key", "digest_of", "key_of", "place_of", "proof_of", "said_of"]
+
+_REMINDER = ("<system-reminder>", "</system-reminder>")
+
+
+class Asked(Struct, frozen=True):
+    """What stood between two answers: tool_result ids and texts, without reminders and system-role messages."""
+
+    ids: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def block_key(type: str, value: str) -> bytes:
+    """SHA-256 over type and signature, or type and data, as the client holds them (so over the seal where there is one)."""
+    return sha256(f"{type}\0{value}".encode("utf-8", "surrogatepass")).digest()
+
+
+def proof_of(block: Block) -> str:
+    """What only the maker could have written: the signature, or the redacted data; "" if there is none."""
+    value = block.signature if block.type == "thinking" else block.data if block.type == "redacted_thinking" else None
+    return value if is_signed(value) else ""
+
+
+def key_of(block: Block) -> bytes | None:
+    """The block key, or None for a block that proves nothing. (Text alone never finds a recording: it proves nothing.)"""
+    proof = proof_of(block)
+    return block_key(block.type, proof) if proof else None
+
+
+def digest_of(proofs: Iterable[str]) -> bytes:
+    """One hash over a whole row of proofs: equal digests mean that a client's copy is whole, without a look-up for each."""
+    return sha256("\0".join(proofs).encode("utf-8", "surrogatepass")).digest()
+
+
+def said_of(blocks: Iterable[Block]) -> Said:
+    ids: list[str] = []
+    texts: list[str] = []
+    for block in blocks:
+        if block.type == "text":
+            if text := string_of(block.text).strip():
+                texts.append(text)
+        elif block.type.endswith("tool_use") and is_signed(block.id):
+            ids.append(block.id)
+    return Said(tuple(ids), tuple(texts))
+
+
+def asked_of(contents: Iterable[tuple[Block, ...] | str | None]) -> Asked:
+    """What the given user contents ask, as one."""
+    ids: list[str] = []
+    texts: list[str] = []
+    for content in contents:
+        for text, id in _asked_parts(content):
+            if id:
+                ids.append(id)
+            elif (text := text.strip()) and not _is_reminder(text):
+                texts.append(text)
+    return Asked(tuple(ids), tuple(texts))
+
+
+def _asked_parts(content: tuple[Block, ...] | str | None) -> Iterable[tuple[str, str]]:
+    if isinstance(content, str):
+        yield content, ""
+    for block in content if isinstance(content, tuple) else ():
+        if block.type == "text":
+            yield string_of(block.text), ""
+        elif is_signed(block.tool_use_id):
+            yield "", block.tool_use_id
+
+
+def _is_reminder(text: str) -> bool:
+    return text.startswith(_REMINDER[0]) and text.endswith(_REMINDER[1])
+
+
+def place_of(principal: str, first: Asked, before: Said | None, since: Asked, said: Said) -> bytes:
+    """Where an answer stands, by what was said and asked just before: the weakest way to find it.
+
+    Every part is length-prefixed, so that no two different histories run together into one hash.
+    """
+    hash = sha256()
+    groups = (first.ids, first.texts, before.ids if before else (), before.texts if before else ())
+    for group in ((principal,), *groups, since.ids, since.texts, said.ids, said.texts):
+        hash.update(b"%d;" % len(group))
+        for part in group:
+            raw = part.encode("utf-8", "surrogatepass")
+            hash.update(b"%d:" % len(raw))
+            hash.update(raw)
+    return hash.digest()

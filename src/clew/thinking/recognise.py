@@ -1,0 +1,183 @@
+"""Recognise: which recording is each answer of this history?
+
+From the newest answer back, each is found by the first that works:
+
+a. *block key*: a signed, redacted or sealed block in the client's copy. Exact.
+b. *tool id*: exact, since ids that may not be unique never reach a client; all ids of the answer agree.
+c. *followed*: the answer before a found one is the one that it followed.
+d. *place*: only when the answer after it was not found either, only without tools, and only if one recording fits.
+
+Nothing found means that the answer has no recording. What is found by b, c or d must say what the client's copy says. A
+run of assistant messages is split into the recordings whose *said* make it up in order. Where a newer answer is found, its
+own memory of what it followed outranks the place: a second conversation with the same words must not lend its blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from clew.model.recording import Recording, Recordings, Said
+from clew.thinking.history import Answer, Piece, places_of
+from clew.thinking.keys import key_of, said_of
+
+__all__ = ["Context", "Found", "recognise"]
+
+
+class Context(Struct, frozen=True, kw_only=True):
+    """Whose history it is, and what its headers say of it. No session is no evidence; no agent is the main thread."""
+
+    principal: str = "local"
+    session: str = ""
+    agent: str = ""
+
+
+class Found(Struct, frozen=True, eq=False):
+    """A stretch of the history that is one answer, and its recording if there is one."""
+
+    pieces: tuple[Piece, ...]
+    recording: Recording | None
+    messages: tuple[int, ...]
+
+
+def recognise(answers: Sequence[Answer], shelf: Recordings, context: Context) -> tuple[Found, ...]:
+    """Every answer of the history, oldest first, with its recording where one is found."""
+    places = places_of(context.principal, answers)
+    found: list[Found] = []
+    newer: Recording | None = None
+    for index in range(len(answers) - 1, -1, -1):
+        parts = _exact(answers[index], shelf, context) or _weak(answers, places, index, newer, shelf, context)
+        found.extend(reversed(parts))
+        newer = parts[0].recording
+    return tuple(reversed(found))
+
+
+def _exact(answer: Answer, shelf: Recordings, context: Context) -> tuple[Found, ...]:
+    """By block key or tool id: as one recording, as several in a row, or message by message."""
+    candidates = _candidates(answer.pieces, shelf, context)
+    if not candidates:
+        return ()
+    whole = _as_one(answer, candidates) or _as_several(answer, candidates)
+    if whole or len(answer.messages) == 1:
+        return whole
+    return _by_message(answer, shelf, context)
+
+
+class _Candidate(Struct, frozen=True):
+    recording: Recording
+    by_key: bool
+
+
+def _candidates(pieces: Sequence[Piece], shelf: Recordings, context: Context) -> list[_Candidate]:
+    """The recordings that the blocks point at, in order of first appearance."""
+    seen: dict[str, _Candidate] = {}
+    for piece in pieces:
+        for each in _pointed_at(piece, shelf):
+            recording = each.recording
+            if recording.principal != context.principal:
+                continue
+            if recording.id not in seen or each.by_key:
+                seen[recording.id] = each
+    return list(seen.values())
+
+
+def _pointed_at(piece: Piece, shelf: Recordings) -> list[_Candidate]:
+    block = piece.block
+    if key := key_of(block):
+        recording = shelf.by_key(key)
+        return [_Candidate(recording, True)] if recording else []
+    if block.type.endswith("tool_use") and isinstance(block.id, str) and block.id:
+        return [_Candidate(recording, False) for recording in shelf.by_tool(block.id)]
+    return []
+
+
+def _as_one(answer: Answer, candidates: list[_Candidate]) -> tuple[Found, ...]:
+    """One recording for all. A key is exact by itself, unless two keys disagree."""
+    fits = [each.recording for each in candidates if each.recording.said == answer.said]
+    if len(fits) == 1:
+        return (Found(answer.pieces, fits[0], answer.messages),)
+    if len(candidates) == 1 and candidates[0].by_key:
+        return (Found(answer.pieces, candidates[0].recording, answer.messages),)
+    return ()
+
+
+def _as_several(answer: Answer, candidates: list[_Candidate]) -> tuple[Found, ...]:
+    """A run that several recordings make up in order (`pause_turn`), each with the blocks that it said."""
+    parts: list[Found] = []
+    rest = list(answer.pieces)
+    for index, candidate in enumerate(candidates):
+        last = index == len(candidates) - 1
+        taken = len(rest) if last else _prefix_that_says(rest, candidate.recording.said)
+        if not taken or said_of(piece.block for piece in rest[:taken]) != candidate.recording.said:
+            return ()
+        parts.append(_found(rest[:taken], candidate.recording))
+        rest = rest[taken:]
+    return tuple(parts)
+
+
+def _prefix_that_says(pieces: Sequence[Piece], said: Said) -> int:
+    """How many blocks at the head say exactly this, its trailing thinking left to the next answer; 0 if they do not."""
+    ids, texts = 0, 0
+    for count, piece in enumerate(pieces):
+        if ids == len(said.ids) and texts == len(said.texts):
+            return count
+        own = said_of([piece.block])
+        ids, texts = ids + len(own.ids), texts + len(own.texts)
+    return len(pieces)
+
+
+def _by_message(answer: Answer, shelf: Recordings, context: Context) -> tuple[Found, ...]:
+    parts: list[Found] = []
+    for index in answer.messages:
+        pieces = tuple(piece for piece in answer.pieces if piece.message == index)
+        alone = Answer((index,), pieces, answer.asked, said_of(piece.block for piece in pieces))
+        one = _as_one(alone, _candidates(pieces, shelf, context))
+        parts.extend(one or (Found(pieces, None, (index,)),))
+    return tuple(parts) if any(part.recording for part in parts) else ()
+
+
+def _found(pieces: Sequence[Piece], recording: Recording | None) -> Found:
+    return Found(tuple(pieces), recording, tuple(dict.fromkeys(piece.message for piece in pieces)))
+
+
+def _weak(
+    answers: Sequence[Answer],
+    places: Sequence[bytes],
+    index: int,
+    newer: Recording | None,
+    shelf: Recordings,
+    context: Context,
+) -> tuple[Found, ...]:
+    """By what the newer answer followed, or else by place."""
+    answer = answers[index]
+    if newer is not None:
+        recording = shelf.by_id(newer.followed) if newer.followed else None
+    elif index == len(answers) - 1 or not answer.said.ids:
+        recording = _by_place(places, index, shelf, context)
+    else:
+        recording = None
+    fits = recording is not None and recording.said == answer.said and recording.principal == context.principal
+    return (Found(answer.pieces, recording if fits else None, answer.messages),)
+
+
+def _by_place(places: Sequence[bytes], index: int, shelf: Recordings, context: Context) -> Recording | None:
+    """The one recording that fits this place; of several, the one whose predecessors fit too."""
+    fits = [each for each in shelf.by_place(places[index]) if _same_talk(each, context)]
+    chains: list[tuple[Recording, Recording | None]] = [(each, each) for each in fits]
+    while len(chains) > 1 and index > 0:
+        index -= 1
+        chains = [(head, prior) for head, at in chains if (prior := _prior(at, places[index], shelf))]
+    return chains[0][0] if len(chains) == 1 else None
+
+
+def _prior(at: Recording | None, place: bytes, shelf: Recordings) -> Recording | None:
+    prior = shelf.by_id(at.followed) if at and at.followed else None
+    return prior if prior and prior.place == place else None
+
+
+def _same_talk(recording: Recording, context: Context) -> bool:
+    """Headers that both sides have must agree."""
+    if not recording.session or not context.session:
+        return True
+    return (recording.session, recording.agent) == (context.session, context.agent)

@@ -1,0 +1,110 @@
+"""Rewrites one long array inside a document, touching no more bytes than it must.
+
+A history of megabytes is an array under one key. Its elements are measured by one pass of the decoder; the array's place is
+then found by its key, and proved by decoding only what stands before and after it. So an edit costs one scan of the
+document, not one for each level.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from clew.errors import RequestInvalid
+from clew.wire.spans import Span
+from clew.wire.splice import locate
+
+__all__ = ["Array", "find_array", "recompose"]
+
+_OPEN = re.compile(rb"[ \t\n\r]*+:[ \t\n\r]*+\[[ \t\n\r]*+")
+_COMMA = re.compile(rb"[ \t\n\r]*+,[ \t\n\r]*+")
+_CLOSE = re.compile(rb"[ \t\n\r]*+\]")
+_keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class Array(NamedTuple):
+    """Where an array stands in its document (`start` at its bracket), and each of its elements."""
+
+    start: int
+    end: int
+    spans: list[Span]
+
+
+def find_array(raw: bytes, key: str, values: Sequence[msgspec.Raw]) -> Array:
+    """The array under a key of the document's outermost object; `values` are its elements, as decoded from `raw`.
+
+    Raises RequestInvalid if the document holds the key twice.
+    """
+    name = b'"%b"' % key.encode()
+    at = raw.find(name)
+    while at >= 0:
+        found = _measured(raw, at + len(name), values)
+        if found and _outermost(raw, found, key):
+            return found
+        at = raw.find(name, at + 1)
+    # An escape in the key's own name, or a doubled key: `locate` reads the one and refuses the other.
+    start, end = locate(raw, (key,))
+    found = _measured(b":" + raw[start:end], 0, values)
+    if found is None:
+        raise RequestInvalid(f"duplicate key {key!r} cannot be edited safely; send it once", path=key)
+    return Array(start, end, [Span(span.start + start - 1, span.end + start - 1) for span in found.spans])
+
+
+def _measured(raw: bytes, after_key: int, values: Sequence[msgspec.Raw]) -> Array | None:
+    """The array right behind this key, if it holds exactly these values."""
+    opening = _OPEN.match(raw, after_key)
+    if opening is None:
+        return None
+    spans: list[Span] = []
+    at = opening.end()
+    for value in values:
+        end = at + len(memoryview(value))
+        if raw[at:end] != bytes(value):
+            return None
+        spans.append(Span(at, end))
+        comma = _COMMA.match(raw, end)
+        at = comma.end() if comma else end
+    closing = _CLOSE.match(raw, at)
+    return Array(raw.index(b"[", opening.start()), closing.end(), spans) if closing else None
+
+
+def _outermost(raw: bytes, array: Array, key: str) -> bool:
+    """Whether the array is a member of the outermost object, and its key stands there once: what is before it and what is
+    behind it must be an object with anything in its place."""
+    try:
+        before = _keys.decode(raw[: array.start] + b"0}")
+        behind = _keys.decode(b'{"":0' + raw[array.end :])
+    except (msgspec.MsgspecError, RecursionError):
+        return False
+    return key in before and bytes(before[key]) == b"0" and key not in behind and _once(raw[: array.start], key)
+
+
+def _once(before: bytes, key: str) -> bool:
+    """No earlier member of that name: a doubled key would have hidden behind the decoder's last one."""
+    head = before[: before.rindex(b'"%b"' % key.encode())].rstrip(b" \t\n\r").rstrip(b",")
+    return key not in _keys.decode(head + b"}")
+
+
+def recompose(raw: bytes, spans: Sequence[Span], bounds: Span, items: Sequence[int | bytes]) -> bytes:
+    """The array at `bounds` with these elements instead. An index keeps an element's bytes; neighbours that stay neighbours
+    keep the bytes between them too."""
+    if not spans or not items:
+        return b"[%b]" % b",".join(item if isinstance(item, bytes) else raw[slice(*spans[item])] for item in items)
+    out = [raw[bounds.start : spans[0].start]]
+    before: int | bytes | None = None
+    for item in items:
+        if before is not None:
+            out.append(_between(raw, spans, before, item))
+        out.append(item if isinstance(item, bytes) else raw[slice(*spans[item])])
+        before = item
+    out.append(raw[spans[-1].end : bounds.end])
+    return b"".join(out)
+
+
+def _between(raw: bytes, spans: Sequence[Span], before: int | bytes, item: int | bytes) -> bytes:
+    if isinstance(before, int) and isinstance(item, int) and item == before + 1:
+        return raw[spans[before].end : spans[item].start]
+    return b","
