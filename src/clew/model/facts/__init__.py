@@ -1,0 +1,40 @@
+"""Facts about the vendor, as tables: rules, stances, models, betas, fields, blocks.
+
+They are data, with source and date, because they change without us, and because two independent judges read them: the
+simulator and the compliance check. Each file says in its head what its columns mean. All are read once and never change.
+"""
+
+from clew.model.facts.models import UNKNOWN, Effort, ModelFacts, ThinkingType, models
+from clew.model.facts.names import canonical_model, model_facts
+from clew.model.facts.rules import PHASES, Grade, Phase, Rule, path_order, rules
+from clew.model.facts.shapes import Beta, Block, Field, Fields, Kind, Shape, Union, betas, blocks, fields
+from clew.model.facts.stances import Conflict, default_stances, stances
+
+__all__ = [
+    "PHASES",
+    "UNKNOWN",
+    "Beta",
+    "Block",
+    "Conflict",
+    "Effort",
+    "Field",
+    "Fields",
+    "Grade",
+    "Kind",
+    "ModelFacts",
+    "Phase",
+    "Rule",
+    "Shape",
+    "ThinkingType",
+    "Union",
+    "betas",
+    "blocks",
+    "canonical_model",
+    "default_stances",
+    "fields",
+    "model_facts",
+    "models",
+    "path_order",
+    "rules",
+    "stances",
+]

@@ -1,0 +1,74 @@
+"""The vendor's rules for a request, in the order in which they are checked. The columns are explained in `rules.toml`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final, Literal, TypeAlias, cast, get_args
+
+from msgspec import Struct, structs
+
+from clew.model.facts.tables import read_table, to_row
+
+__all__ = ["PHASES", "Grade", "Phase", "Rule", "path_order", "rules"]
+
+Grade: TypeAlias = Literal["A", "B", "C", "D"]
+Phase: TypeAlias = Literal[
+    "transport",
+    "json",
+    "schema",
+    "model",
+    "parameters",
+    "structure",
+    "layout",
+    "signature",
+    "modified",
+    "binding",
+    "length",
+]
+PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
+
+_FILE: Final = "rules.toml"
+
+
+class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One defect that a request can have, and what the vendor answers to it."""
+
+    id: str
+    grade: Grade
+    phase: Phase
+    means: str
+    path: str
+    text: str
+    source: str
+    static: bool = True
+    status: int = 400
+    type: str = "invalid_request_error"
+    verified: bool = True
+    enforced: bool = True
+    legacy: bool = False
+    stance: str = ""
+    when: tuple[str, ...] = ()
+    variants: dict[str, str] = {}
+    order: int = -1
+
+    def words(self, variant: str = "", /, **names: object) -> str:
+        """The vendor's words, or another wording of them, with the names put in."""
+        return (self.variants[variant] if variant else self.text).format(**names)
+
+    def in_force(self, stances: Mapping[str, str]) -> bool:
+        """Whether the rule holds under these stances. `enforced` and the grade are the caller's to weigh."""
+        return not self.stance or stances[self.stance] in self.when
+
+
+@cache
+def rules() -> Mapping[str, Rule]:
+    """All rules by id, in the order of checking."""
+    rows = cast("list[Mapping[str, object]]", read_table(_FILE)["rule"])
+    read = [to_row(Rule, row, file=_FILE, key=str(row.get("id", n))) for n, row in enumerate(rows)]
+    return {rule.id: structs.replace(rule, order=n) for n, rule in enumerate(read)}
+
+
+def path_order(path: str) -> tuple[tuple[bool, int, str], ...]:
+    """A sort key for JSON paths: indices by number and before names, so that `messages.2` comes before `messages.10`."""
+    return tuple((not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in path.split("."))

@@ -1,0 +1,123 @@
+"""What a request may look like: betas, the shapes of its objects, its content blocks.
+
+The columns are explained in `fields.toml`, `blocks.toml` and `betas.toml`. A shape says for each defect which rule it breaks,
+so that two readers of these tables name the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from clew.model.facts.tables import read_table, to_row, to_rows
+
+__all__ = ["Beta", "Block", "Field", "Fields", "Kind", "Shape", "Union", "betas", "blocks", "fields"]
+
+Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "object", "array", "null", "any"]
+Role: TypeAlias = Literal["user", "assistant", "system"]
+
+_BETAS: Final = "betas.toml"
+_BLOCKS: Final = "blocks.toml"
+_FIELDS: Final = "fields.toml"
+
+
+class Beta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A value of the anthropic-beta header."""
+
+    name: str
+    seen: tuple[Literal["sdk", "book", "client"], ...]
+    unlocks: tuple[str, ...] = ()
+
+
+class Field(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One key of an object: what it may hold, and the rule that each defect breaks."""
+
+    kinds: tuple[Kind, ...] = ("string",)
+    required: bool = False
+    missing: str = "R4.field-required"
+    wrong: str = "R4.wrong-type"
+    values: tuple[str, ...] = ()
+    value: str = "R4.value-unknown"
+    gated_values: dict[str, str] = {}
+    value_gate: str = ""
+    pattern: str = ""
+    mismatch: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+    range: str = "R4.out-of-range"
+    beta: tuple[str, ...] = ()
+    gate: str = "R3.field-gated"
+    versions: tuple[str, ...] = ()
+    version_gate: str = ""
+    count: bool = True
+    object: str = ""
+    items: str = ""
+
+
+class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An object."""
+
+    name: str
+    tag: str = ""
+    open: bool = False
+    unknown: str = "R4.key-unknown"
+    forbidden: dict[str, str] = {}
+    beta: tuple[str, ...] = ()
+    gate: str = "R3.field-gated"
+    fields: dict[str, Field] = {}
+
+
+class Union(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Objects that one key tells apart. `members` are shapes by tag."""
+
+    name: str
+    key: str
+    unknown: str
+    members: dict[str, str]
+    absent: str = ""
+
+
+class Block(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A content block; `name` is its type, which is also its tag in a path."""
+
+    name: str
+    roles: tuple[Role, ...]
+    beta: tuple[str, ...] = ()
+    nested: bool = False
+    cacheable: bool = False
+    answers: str = ""
+    open: bool = False
+    unknown: str = "R4.key-unknown"
+    forbidden: dict[str, str] = {}
+    fields: dict[str, Field]
+
+
+class Fields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every object of a request but the blocks; `shapes["request"]` is the whole."""
+
+    shapes: dict[str, Shape] = field(default_factory=dict[str, Shape])
+    unions: dict[str, Union] = field(default_factory=dict[str, Union])
+
+
+@cache
+def betas() -> Mapping[str, Beta]:
+    """Every legal value of the anthropic-beta header."""
+    return to_rows(Beta, read_table(_BETAS), file=_BETAS)
+
+
+@cache
+def fields() -> Fields:
+    """The shapes and unions of a request's objects."""
+    table = read_table(_FIELDS)
+    shapes = to_rows(Shape, table["shapes"], file=_FIELDS)
+    unions = to_rows(Union, table["unions"], file=_FIELDS)
+    return to_row(Fields, {**table, "shapes": shapes, "unions": unions}, file=_FIELDS, key="")
+
+
+@cache
+def blocks() -> Mapping[str, Block]:
+    """The content blocks by type, in the order in which the vendor lists them."""
+    return to_rows(Block, read_table(_BLOCKS), file=_BLOCKS)
