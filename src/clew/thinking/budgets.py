@@ -1,0 +1,198 @@
+"""How much thinking a turn asks for: by the operator's variable, by a word in the prompt, or by default.
+
+The rules are those of Claude Code's request builder (MAX_THINKING_TOKENS, `ultrathink` and its phrases), with two flaws
+mended and the old behaviour kept selectable: one matcher instead of two that disagree (`strict` keeps the two), and one
+word counts for its own turn instead of for the rest of the conversation (`scope = "any"` keeps that). Only what a person
+wrote counts: no tool result, no reminder, no message that a client marked as its own. Nothing is logged here; what there
+is to tell is in the returned value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = [
+    "MINIMUM",
+    "NONE",
+    "ULTRATHINK",
+    "VARIABLE",
+    "Budget",
+    "BudgetEvent",
+    "BudgetRules",
+    "Scope",
+    "Spoken",
+    "Wish",
+    "budget_for",
+    "fitted",
+    "is_keyword",
+    "parse_tokens",
+    "parse_wish",
+    "spoken_of",
+    "spoken_parts",
+]
+
+ULTRATHINK = 31_999
+NONE = 0
+
+MINIMUM = 1024
+"""The smallest budget that the API takes (R11)."""
+
+VARIABLE = "MAX_THINKING_TOKENS"
+
+KEYWORDS = ("ultrathink", "think ultra hard", "think ultrahard")
+
+Scope: TypeAlias = Literal["last_user_turn", "any"]
+
+
+class Wish(Struct, frozen=True):
+    """What a text asks for."""
+
+    tokens: int
+    level: Literal["high", "none"]
+
+
+class BudgetRules(Struct, frozen=True, kw_only=True):
+    """Where a budget may come from. `variable` is the value of MAX_THINKING_TOKENS, None or "" if it is not set."""
+
+    variable: str | None = None
+    default: int | None = None
+    scope: Scope = "last_user_turn"
+    strict: bool = False
+    """Keep the documented split: a text is searched for the one word only, the phrases are left to `is_keyword`."""
+    provider: str = "anthropic"
+
+
+class BudgetEvent(Struct, frozen=True, rename="camel"):
+    """The variable set the budget."""
+
+    provider: str
+    token_count: int
+
+
+class Budget(Struct, frozen=True):
+    """How many tokens; 0 or less means no thinking. `warning` names a variable that is no number."""
+
+    tokens: int
+    event: BudgetEvent | None = None
+    warning: str = ""
+
+
+class Spoken(Struct, frozen=True):
+    """What a person said in one message. `opens`: it begins a turn, since it answers no tool."""
+
+    texts: tuple[str, ...] = ()
+    opens: bool = True
+    wish: int | None = None
+    """What the client noted beside the message; it outranks the words."""
+
+
+# Word boundaries and case are ASCII's, as in the matcher that this follows.
+_WORD = re.compile(r"\bultrathink\b", re.ASCII | re.IGNORECASE)
+_WORDS = re.compile(r"\b(?:ultrathink|think ultra hard|think ultrahard)\b", re.ASCII | re.IGNORECASE)
+_SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_NUMBER = re.compile(rf"[{_SPACE}]*([+-]?)([0-9]+)")
+_REMINDER = ("<system-reminder>", "</system-reminder>")
+
+_HIGH = Wish(ULTRATHINK, "high")
+_NOTHING = Wish(NONE, "none")
+
+
+def is_keyword(text: str) -> bool:
+    """Whether the whole text is one of the keywords."""
+    return text.lower() in KEYWORDS
+
+
+def parse_wish(text: str, *, strict: bool = False) -> Wish:
+    """What a text asks for with a keyword anywhere in it."""
+    return _HIGH if (_WORD if strict else _WORDS).search(text) else _NOTHING
+
+
+def parse_tokens(text: str) -> int | None:
+    """The number at the beginning of a text, as JavaScript's parseInt reads it; None where that gives NaN."""
+    match = _NUMBER.match(text)
+    if match is None:
+        return None
+    digits = match.group(2)[:300]  # longer ones are infinite there, and too long to convert here
+    return -int(digits) if match.group(1) == "-" else int(digits)
+
+
+def budget_for(said: Sequence[Spoken], rules: BudgetRules) -> Budget:
+    """The budget of a request whose people said this. A variable that is set decides alone."""
+    if rules.variable:
+        return _by_variable(rules.variable, rules.provider)
+    counted = said if rules.scope == "any" else _last_turn(said)
+    wishes = [_tokens(each, rules.strict) for each in counted]
+    return Budget(max([*wishes, rules.default or NONE]))
+
+
+def _by_variable(value: str, provider: str) -> Budget:
+    tokens = parse_tokens(value)
+    if tokens is None:
+        return Budget(NONE, warning=f"{VARIABLE}={value!r} is not a number; no thinking is asked for")
+    return Budget(tokens, BudgetEvent(provider, tokens) if tokens > 0 else None)
+
+
+def _last_turn(said: Sequence[Spoken]) -> Sequence[Spoken]:
+    """What opened the last turn. Remarks beside tool results do not count: the budget is not to change inside a loop."""
+    return next(((each,) for each in reversed(said) if each.opens), ())
+
+
+def _tokens(spoken: Spoken, strict: bool) -> int:
+    if spoken.wish is not None:
+        return spoken.wish
+    return max((parse_wish(text, strict=strict).tokens for text in spoken.texts), default=NONE)
+
+
+def spoken_of(message: JsonObject) -> Spoken | None:
+    """What a person said in a plain message (bare, or in a client's envelope); None if nobody did."""
+    inner = message.get("message")
+    envelope = inner if isinstance(inner, dict) else message
+    if (envelope.get("role") or message.get("type")) != "user" or message.get("isMeta"):
+        return None
+    content = envelope.get("content")
+    parts = [("text", content)] if isinstance(content, str) else [_part(block) for block in _list(content)]
+    return spoken_parts(parts, wish=_noted(message.get("thinkingMetadata")))
+
+
+def spoken_parts(parts: Iterable[tuple[str, str]], *, wish: int | None = None) -> Spoken | None:
+    """As `spoken_of`, of (block type, text) pairs of one user message."""
+    parts = list(parts)
+    human = [(kind, text) for kind, text in parts if kind != "tool_result" and not _is_reminder(text)]
+    if not human and wish is None:
+        return None
+    answers = any(kind == "tool_result" for kind, _ in parts)
+    return Spoken(tuple(text for kind, text in human if kind == "text"), not answers, wish)
+
+
+def _part(block: JsonValue) -> tuple[str, str]:
+    fields = block if isinstance(block, dict) else {}
+    kind, text = fields.get("type"), fields.get("text")
+    return (kind if isinstance(kind, str) else "", text if isinstance(text, str) else "")
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+def _is_reminder(text: str) -> bool:
+    text = text.strip()
+    return text.startswith(_REMINDER[0]) and text.endswith(_REMINDER[1])
+
+
+def _noted(metadata: JsonValue) -> int | None:
+    if not isinstance(metadata, dict):
+        return None
+    return ULTRATHINK if metadata.get("level") == "high" and not metadata.get("disabled") else NONE
+
+
+def fitted(budget: int, *, max_tokens: int | None = None, cap: int = 0) -> int | None:
+    """The nearest legal budget: at least MINIMUM, below `max_tokens`, at most `cap` (0: none). None if there is none."""
+    limits = [limit for limit in (None if max_tokens is None else max_tokens - 1, cap or None) if limit is not None]
+    nearest = max(min([budget, *limits]), MINIMUM)
+    return nearest if all(nearest <= limit for limit in limits) else None
