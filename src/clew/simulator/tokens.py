@@ -1,25 +1,92 @@
 """How the simulator counts tokens: four bytes of UTF-8 are one, and whatever is not empty is at least one.
 
 No tokenizer is as good as none here: what matters is that the count is the same on every machine, grows with the text,
-and can be worked out by hand in a test.
+and can be worked out by hand in a test. A prompt is a sequence of segments (each tool, each block of the system prompt,
+each block of a message; content given as a string is one text block) and costs what they cost in compact JSON, without
+their cache marks. An image or a document inside a segment costs a constant.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+
 import msgspec
 
-from clew.model.json import JsonValue
+from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["of_json", "of_text"]
+__all__ = ["Segment", "of_json", "of_prompt", "of_text", "segments"]
 
 _BYTES_PER_TOKEN = 4
+_TOKENS_PER_FILE = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One countable, cacheable piece of a prompt."""
+
+    path: str
+    """`tools.0`, `system.1`, `messages.3.content.0`."""
+    role: str
+    value: JsonObject
+    """Without its cache mark."""
+    mark: JsonObject | None
+    """Its `cache_control`."""
+
+    @property
+    def tokens(self) -> int:
+        return of_json(self.value)
 
 
 def of_text(text: str) -> int:
     """Tokens of a text. A lone surrogate counts as the three bytes that it would be."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
+    return _tokens(len(text.encode("utf-8", "surrogatepass")))
 
 
 def of_json(value: JsonValue) -> int:
     """Tokens of a value in its compact JSON form."""
-    return -(-len(msgspec.json.encode(value)) // _BYTES_PER_TOKEN)
+    light, files = _without_files(value)
+    return _tokens(len(msgspec.json.encode(light))) + files * _TOKENS_PER_FILE
+
+
+def of_prompt(request: JsonObject, without: Set[str] = frozenset()) -> int:
+    """Tokens of system, tools and messages, without the segments at these paths (`messages.3.content.0`)."""
+    return sum(segment.tokens for segment in segments(request) if segment.path not in without)
+
+
+def segments(request: JsonObject) -> Iterator[Segment]:
+    """The prompt in the order in which it is read and cached: tools, system, messages."""
+    yield from _blocks(request.get("tools"), "tools", "tools")
+    yield from _blocks(request.get("system"), "system", "system")
+    messages = request.get("messages")
+    for i, message in enumerate(messages if isinstance(messages, list) else []):
+        if isinstance(message, dict):
+            yield from _blocks(message.get("content"), f"messages.{i}.content", str(message.get("role")))
+
+
+def _blocks(content: JsonValue, path: str, role: str) -> Iterator[Segment]:
+    blocks: list[JsonValue] = [{"type": "text", "text": content}] if isinstance(content, str) else []
+    if isinstance(content, list):
+        blocks = content
+    for j, block in enumerate(blocks):
+        if isinstance(block, dict):
+            mark = block.get("cache_control")
+            bare = {key: value for key, value in block.items() if key != "cache_control"} if mark else block
+            yield Segment(f"{path}.{j}", role, bare, mark if isinstance(mark, dict) else None)
+
+
+def _tokens(size: int) -> int:
+    return -(-size // _BYTES_PER_TOKEN)
+
+
+def _without_files(value: JsonValue) -> tuple[JsonValue, int]:
+    """A block without the bytes of its files, and how many it had."""
+    if not isinstance(value, dict):
+        return value, 0
+    if value.get("type") in ("image", "document"):
+        return {"type": value["type"]}, 1
+    content = value.get("content")
+    if value.get("type") != "tool_result" or not isinstance(content, list):
+        return value, 0
+    parts = [_without_files(part) for part in content]
+    return {**value, "content": [part for part, _ in parts]}, sum(files for _, files in parts)
