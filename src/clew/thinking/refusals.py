@@ -28,7 +28,9 @@ _WORDS: tuple[tuple[Rule, str], ...] = (
     ("R37", r"final block in an assistant message cannot be\W+thinking"),
     ("R38", r"when thinking is disabled, an\W+assistant\W+message in the final position cannot contain"),
 )
-_PATTERNS = tuple((rule, re.compile(words, re.IGNORECASE)) for rule, words in _WORDS)
+_PATTERNS: tuple[tuple[Rule, re.Pattern[str]], ...] = tuple(
+    (rule, re.compile(words, re.IGNORECASE)) for rule, words in _WORDS
+)
 _INDEX = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 
 
@@ -44,7 +46,7 @@ def refusal_in(status: int, words: str) -> Refusal | None:
     """The refusal, if a 400 speaks of thinking."""
     if status != 400:
         return None
-    rule = next((rule for rule, pattern in _PATTERNS if pattern.search(words)), None)
+    rule: Rule | None = next((rule for rule, pattern in _PATTERNS if pattern.search(words)), None)
     if rule is None:
         return None
     index = _INDEX.search(words)

@@ -17,7 +17,7 @@ from clew.errors import RequestInvalid
 from clew.wire.spans import Span
 from clew.wire.splice import locate
 
-__all__ = ["Array", "find_array", "recompose"]
+__all__ = ["Array", "Item", "find_array", "recompose"]
 
 _OPEN = re.compile(rb"[ \t\n\r]*+:[ \t\n\r]*+\[[ \t\n\r]*+")
 _COMMA = re.compile(rb"[ \t\n\r]*+,[ \t\n\r]*+")
@@ -88,23 +88,36 @@ def _once(before: bytes, key: str) -> bool:
     return key not in _keys.decode(head + b"}")
 
 
-def recompose(raw: bytes, spans: Sequence[Span], bounds: Span, items: Sequence[int | bytes]) -> bytes:
-    """The array at `bounds` with these elements instead. An index keeps an element's bytes; neighbours that stay neighbours
-    keep the bytes between them too."""
+class Item(NamedTuple):
+    """An element of the new array: the one that stood at `at`, or `new` in its place, or `new` at a place of its own."""
+
+    at: int | None = None
+    new: bytes | None = None
+
+
+def recompose(raw: bytes, spans: Sequence[Span], bounds: Span, items: Sequence[Item]) -> bytes:
+    """The array at `bounds` with these elements instead. Elements that stay neighbours keep the bytes between them too."""
     if not spans or not items:
-        return b"[%b]" % b",".join(item if isinstance(item, bytes) else raw[slice(*spans[item])] for item in items)
+        return b"[%b]" % b",".join(_bytes_of(raw, spans, item) for item in items)
     out = [raw[bounds.start : spans[0].start]]
-    before: int | bytes | None = None
+    before: Item | None = None
     for item in items:
         if before is not None:
             out.append(_between(raw, spans, before, item))
-        out.append(item if isinstance(item, bytes) else raw[slice(*spans[item])])
+        out.append(_bytes_of(raw, spans, item))
         before = item
     out.append(raw[spans[-1].end : bounds.end])
     return b"".join(out)
 
 
-def _between(raw: bytes, spans: Sequence[Span], before: int | bytes, item: int | bytes) -> bytes:
-    if isinstance(before, int) and isinstance(item, int) and item == before + 1:
-        return raw[spans[before].end : spans[item].start]
+def _bytes_of(raw: bytes, spans: Sequence[Span], item: Item) -> bytes:
+    if item.new is not None:
+        return item.new
+    assert item.at is not None
+    return raw[spans[item.at].start : spans[item.at].end]
+
+
+def _between(raw: bytes, spans: Sequence[Span], before: Item, item: Item) -> bytes:
+    if before.at is not None and item.at is not None and item.at == before.at + 1:
+        return raw[spans[before.at].end : spans[item.at].start]
     return b","

@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import Block, Made
 from clew.model.request import Body, Content, Edited, Message, Request, Source
-from clew.wire.arrays import Array, find_array, recompose
+from clew.wire.arrays import Array, Item, find_array, recompose
 from clew.wire.body import decode_json
 from clew.wire.splice import Edit, Span, apply, drop_key, edit_object, elements, locate, set_key
 
@@ -78,10 +78,12 @@ def _field_edits(raw: bytes, array: Array, fields: dict[str, Raw | str | UnsetTy
     put = {name: _value(new) for name, new in fields.items() if new is not UNSET}
     drop = [name for name, new in fields.items() if new is UNSET]
     longer = array.end - array.start - 2
-    return [
-        Edit(*(at + longer if at > array.start else at for at in (edit.start, edit.end)), edit.new)
-        for edit in edit_object(shell, put=put, drop=drop)
-    ]
+
+    def moved(at: int) -> int:
+        return at + longer if at > array.start else at
+
+    edits = edit_object(shell, put=put, drop=drop)
+    return [Edit(moved(edit.start), moved(edit.end), edit.new) for edit in edits]
 
 
 def _value(value: Raw | str | UnsetType) -> bytes:
@@ -108,14 +110,13 @@ def _messages(request: Request, array: Array) -> bytes:
     return recompose(source.raw, array.spans, Span(array.start, array.end), items)
 
 
-def _item(source: Source, array: Array, message: Message) -> int | bytes:
-    """The index of a message that stays as it is, or the bytes of one that does not."""
+def _item(source: Source, array: Array, message: Message) -> Item:
+    """A message that stays as it is, or the bytes of one that does not."""
     index = source.index_of(message)
     if index is None:
-        return b'{"role":%b,"content":%b}' % (msgspec.json.encode(message.role), _content(source, array, message.content))
-    if not isinstance(message, Edited):
-        return index
-    return _edited(source, array, index, message)
+        content = _content(source, array, message.content)
+        return Item(new=b'{"role":%b,"content":%b}' % (msgspec.json.encode(message.role), content))
+    return Item(index, _edited(source, array, index, message) if isinstance(message, Edited) else None)
 
 
 def _edited(source: Source, array: Array, index: int, message: Message) -> bytes:
@@ -135,7 +136,7 @@ def _respliced(source: Source, array: Array, raw: bytes, before: Sequence[Block]
     """The message with other blocks: those that stay, stay where they are."""
     start, end = locate(raw, ("content",))  # refuses a doubled key
     own = {id(block): j for j, block in enumerate(before)}
-    items = [own[id(block)] if id(block) in own else _block(source, array, block) for block in after]
+    items = [Item(own[id(block)]) if id(block) in own else Item(new=_block(source, array, block)) for block in after]
     spans = [Span(span.start + start, span.end + start) for span in elements(raw[start:end])]
     return raw[:start] + recompose(raw, spans, Span(start, end), items) + raw[end:]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from clew.model.blocks import Block
 from clew.model.origin import Origin
 from clew.model.recording import Recording
 from clew.model.request import Request
@@ -74,7 +75,7 @@ def native_proofs(found: Sequence[Found]) -> list[str]:
     return [proof for proof in proofs if proof and not is_seal(proof)]
 
 
-def _refusal(each: Found, target: Target, facts: Facts) -> Callable[..., str]:
+def _refusal(each: Found, target: Target, facts: Facts) -> Callable[[Block], str]:
     return lambda block: refusal(block, each, target, facts)
 
 
