@@ -1,0 +1,161 @@
+"""No requirement without a test, and no test for something that nobody asked for.
+
+`known` reads every id from where it is defined: requirements, faults and answers from requirements.toml beside this file,
+rules and stances from the tables of facts. `problems` compares them with the marks that the tests carry, in both directions.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FACTS = ROOT / "src/clew/model/facts"
+
+ANY = ("proves", "accepts", "refuses")
+ACCEPTED = ("accepts", "proves")
+
+Marks = Mapping[str, Mapping[str, list[str]]]
+
+
+class Known(NamedTuple):
+    """An id. Each entry of `needs` is a choice of marks, one of which must be there; a `deferred` id may have none."""
+
+    needs: tuple[tuple[str, ...], ...] = ()
+    deferred: str = ""
+
+
+def known() -> dict[str, Known]:
+    listed = _toml(ROOT / "tests/requirements.toml")
+    ids = {f"req:{name}": _listed(entry, ANY) for name, entry in listed["req"].items()}
+    ids |= {f"rule:{name}": _listed(entry, ACCEPTED) for name, entry in listed["rule"].items()}
+    ids |= {f"fault:{name}": _listed(entry, ANY) for name, entry in listed["fault"].items()}
+    ids |= {f"conflict:{name}": Known((ANY,)) for name in _toml(FACTS / "stances.toml")}
+    ids |= {f"rule:{row['id']}": _rule(row) for row in _toml(FACTS / "rules.toml")["rule"]}
+    return ids
+
+
+def _toml(path: Path) -> dict:
+    return tomllib.loads(path.read_text())
+
+
+def _listed(entry: str | dict[str, str], marks: tuple[str, ...]) -> Known:
+    if isinstance(entry, str) or "now" in entry:
+        return Known((marks,))
+    return Known(deferred=entry["deferred"])
+
+
+def _rule(row: dict) -> Known:
+    """Grades A to C in force need both sides; what is inferred, or not in force, may be shown and need not be."""
+    sure = row["grade"] in "ABC" and row.get("enforced", True)
+    return Known((("accepts",), ("refuses",)) if sure else ())
+
+
+def problems(ids: Mapping[str, Known], marks: Marks) -> list[str]:
+    return [*_unknown(ids, marks), *_missing(ids, marks), *_stale(ids, marks)]
+
+
+def _unknown(ids: Mapping[str, Known], marks: Marks) -> Iterable[str]:
+    for name in sorted(set(marks) - set(ids)):
+        tests = sorted(test for each in marks[name].values() for test in each)
+        yield f"{name}: named by {tests[0]}, but there is no such id"
+
+
+def _missing(ids: Mapping[str, Known], marks: Marks) -> Iterable[str]:
+    for name, entry in ids.items():
+        for choice in entry.needs:
+            if not any(mark in marks.get(name, {}) for mark in choice):
+                yield f"{name}: no test has the mark {' or '.join(choice)}"
+
+
+def _stale(ids: Mapping[str, Known], marks: Marks) -> Iterable[str]:
+    for name, entry in ids.items():
+        if entry.deferred and name in marks:
+            yield f"{name}: deferred to {entry.deferred!r}, but a test names it; say what is proved `now`"
+
+
+@pytest.fixture(scope="module")
+def marks(tmp_path_factory: pytest.TempPathFactory) -> Marks:
+    """The marks of the whole suite, collected in a process of its own."""
+    out = tmp_path_factory.mktemp("manifest") / "marks.json"
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--collect-only",
+        "-qq",
+        "-p",
+        "tests.collecting",
+        "-p",
+        "no:cacheprovider",
+        "tests",
+    ]
+    ran = subprocess.run(command, cwd=ROOT, env=env | {"CLEW_MARKS": str(out)}, capture_output=True, text=True, timeout=100)
+    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-1000:]
+    return json.loads(out.read_text())
+
+
+def test_every_id_is_proved_and_every_mark_is_an_id(marks: Marks) -> None:
+    found = problems(known(), marks)
+    assert not found, f"{len(found)} problems:\n" + "\n".join(found)
+
+
+def test_every_listed_id_says_what_it_means_and_which_part_it_belongs_to() -> None:
+    listed = _toml(ROOT / "tests/requirements.toml")
+    parts = listed.pop("parts")
+    entries = [(f"{space}:{name}", entry) for space, table in listed.items() for name, entry in table.items()]
+    wrong = [
+        name
+        for name, entry in entries
+        if isinstance(entry, dict) and not (set(entry) <= {"is", "deferred", "now"} and entry["deferred"] in parts)
+    ]
+    sentences = [entry if isinstance(entry, str) else entry["is"] for _, entry in entries]
+    assert wrong == []
+    assert [each for each in sentences if not each.endswith(".")] == []
+
+
+def test_the_lists_have_no_gap() -> None:
+    """S0-1 … S0-52, S1 to S4 likewise, C1 … C35; R1 … R85 with rows or as listed entries; C-1 … C-17."""
+    ids = known()
+    for letter, last in {"S0-": 52, "S1-": 53, "S2-": 42, "S3-": 43, "S4-": 33, "C": 35}.items():
+        assert {f"req:{letter}{n}" for n in range(1, last + 1)} <= set(ids)
+    assert {f"rule:R{n}" for n in range(65, 86)} <= set(ids)
+    assert [name for name in ids if name.startswith("conflict:")] == [f"conflict:C-{n}" for n in range(1, 18)]
+
+
+IDS = {
+    "req:A": Known((ANY,)),
+    "rule:B": Known((("accepts",), ("refuses",))),
+    "rule:C": Known(),
+    "req:D": Known(deferred="ui"),
+}
+WHOLE = {"req:A": {"proves": ["t1"]}, "rule:B": {"accepts": ["t2"], "refuses": ["t3"]}}
+
+
+def test_a_suite_that_proves_each_id_has_no_problem() -> None:
+    assert problems(IDS, WHOLE) == []
+    assert problems(IDS, WHOLE | {"rule:C": {"refuses": ["t4"]}}) == []
+
+
+@pytest.mark.parametrize(
+    ("marks", "problem"),
+    [
+        ({"rule:B": WHOLE["rule:B"]}, "req:A: no test has the mark proves or accepts or refuses"),
+        (WHOLE | {"rule:B": {"accepts": ["t2"]}}, "rule:B: no test has the mark refuses"),
+        (WHOLE | {"rule:B": {"refuses": ["t2"]}}, "rule:B: no test has the mark accepts"),
+        (WHOLE | {"req:X": {"proves": ["t5"]}}, "req:X: named by t5, but there is no such id"),
+        (
+            WHOLE | {"req:D": {"proves": ["t6"]}},
+            "req:D: deferred to 'ui', but a test names it; say what is proved `now`",
+        ),
+    ],
+)
+def test_a_gap_in_either_direction_is_named(marks: Marks, problem: str) -> None:
+    assert problems(IDS, marks) == [problem]
