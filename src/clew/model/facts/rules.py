@@ -41,6 +41,7 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: str
     text: str
     source: str
+    right: str = ""
     static: bool = True
     status: int = 400
     type: str = "invalid_request_error"
