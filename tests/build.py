@@ -73,7 +73,7 @@ def sent(request: Request) -> list[Json]:
 
 def target(origin: Origin = OPUS, **more: Any) -> Target:
     fields: Json = {"backend": origin.backend, "model": origin.model, "realm": origin.realm, "account": origin.account}
-    return Target(profile=profile_for(origin.model), **(fields | more))
+    return Target(**({"profile": profile_for(origin.model)} | fields | more))
 
 
 class Scribe:

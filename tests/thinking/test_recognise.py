@@ -1,0 +1,202 @@
+"""Which recording is this? By block key, tool id, what the newer answer followed, or place; else none."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.model.recording import Recording
+from clew.model.request import Request
+from clew.thinking.history import answers_of
+from clew.thinking.recognise import Context, recognise
+from tests.build import (
+    GLM,
+    Json,
+    Scribe,
+    assistant,
+    redacted,
+    request,
+    system,
+    text,
+    thinking,
+    tool_result,
+    tool_use,
+    user,
+)
+
+
+def say(scribe: Scribe, history: list[Json], answer: Json) -> Recording:
+    """The answer to this history, recorded and appended."""
+    asked = request(*history)
+    recording = scribe.record(asked, asked, answer)
+    history.append(answer)
+    return recording
+
+
+def ids(asked: Request, scribe: Scribe, context: Context | None = None) -> list[str | None]:
+    found = recognise(answers_of(asked.messages), scribe.shelf, context or scribe.context)
+    return [each.recording.id if each.recording else None for each in found]
+
+
+def test_a_signed_block_finds_its_recording_whatever_became_of_the_rest() -> None:
+    scribe = Scribe()
+    history = [user("hi")]
+    say(scribe, history, assistant(thinking("t", "s1"), "hello"))
+
+    asked = request(user("other words"), assistant(thinking("t", "s1"), "edited"), user("go on"))
+
+    assert ids(asked, scribe) == ["r1"]
+
+
+def test_redacted_data_finds_its_recording() -> None:
+    scribe = Scribe()
+    say(scribe, [user("hi")], assistant(redacted("d1"), "hello"))
+
+    assert ids(request(user("x"), assistant(redacted("d1"), "hello"), user("y")), scribe) == ["r1"]
+
+
+def test_a_tool_id_finds_the_recording_of_an_answer_whose_thinking_was_dropped() -> None:
+    scribe = Scribe()
+    say(scribe, [user("hi")], assistant(thinking("t", "s1"), tool_use("toolu_1", command="ls")))
+
+    asked = request(user("rewritten"), assistant(tool_use("toolu_1", command="ls", extra=1)), user(tool_result("toolu_1")))
+
+    assert ids(asked, scribe) == ["r1"]
+
+
+def test_a_tool_id_does_not_find_an_answer_that_says_something_else() -> None:
+    scribe = Scribe()
+    say(scribe, [user("hi")], assistant(thinking("t", "s1"), "one", tool_use("toolu_1")))
+
+    asked = request(user("hi"), assistant("two", tool_use("toolu_1")), user(tool_result("toolu_1")))
+
+    assert ids(asked, scribe) == [None]
+
+
+def test_all_tool_ids_of_an_answer_must_agree() -> None:
+    scribe = Scribe()
+    say(scribe, [user("a")], assistant(thinking("t", "s1"), tool_use("t1")))
+    say(scribe, [user("b")], assistant(thinking("t", "s2"), tool_use("t2")))
+
+    asked = request(user("a"), assistant(tool_use("t2"), tool_use("t1")), user(tool_result("t1"), tool_result("t2")))
+
+    assert ids(asked, scribe) == ["r2", "r1"], "two answers in a row, as `pause_turn` leaves them"
+
+
+def test_a_text_answer_without_its_thinking_is_found_by_its_place() -> None:
+    scribe = Scribe()
+    say(scribe, [user("hi"), system("be brief")], assistant(thinking("t", "s1"), " hello\n"))
+
+    asked = request(user(text("<system-reminder>x</system-reminder>"), text("hi")), assistant("hello"), user("more"))
+
+    assert ids(asked, scribe) == ["r1"]
+
+
+def test_the_own_words_alone_find_nothing() -> None:
+    scribe = Scribe()
+    say(scribe, [user("hi")], assistant(thinking("t", "s1"), "OK"))
+
+    assert ids(request(user("another question"), assistant("OK"), user("more")), scribe) == [None]
+
+
+def test_two_conversations_with_the_same_opening_leave_the_place_open() -> None:
+    scribe = Scribe()
+    say(scribe, [user("hello")], assistant(thinking("a", "s1"), "OK"))
+    say(scribe, [user("hello")], assistant(thinking("b", "s2"), "OK"))
+
+    assert ids(request(user("hello"), assistant("OK"), user("more")), scribe) == [None]
+
+
+def test_what_the_newer_answer_followed_decides_between_equal_openings() -> None:
+    scribe = Scribe()
+    first, second = [user("hello")], [user("hello")]
+    say(scribe, first, assistant(thinking("a", "s1"), "OK"))
+    say(scribe, second, assistant(thinking("b", "s2"), "OK"))
+    second.append(user("do it"))
+    say(scribe, second, assistant(thinking("c", "s3"), tool_use("t1")))
+
+    asked = request(user("hello"), assistant("OK"), user("do it"), assistant(tool_use("t1")), user(tool_result("t1")))
+
+    assert ids(asked, scribe) == ["r2", "r3"]
+
+
+def test_predecessors_that_fit_decide_between_two_places() -> None:
+    scribe = Scribe()
+    for signature, word in (("s1", "one"), ("s2", "two")):
+        history = [user("hello")]
+        say(scribe, history, assistant(thinking("a", f"{signature}a"), word))
+        history.append(user("and?"))
+        say(scribe, history, assistant(thinking("b", f"{signature}b"), "yes"))
+
+    asked = request(user("hello"), assistant("two"), user("and?"), assistant("yes"), user("more"))
+
+    assert ids(asked, scribe) == ["r3", "r4"]
+
+
+@pytest.mark.parametrize(
+    ("session", "agent", "want"),
+    [("s", "", "r1"), ("", "", "r1"), ("other", "", None), ("s", "agent-1", None)],
+)
+def test_headers_that_both_sides_have_must_agree_for_a_place(session: str, agent: str, want: str | None) -> None:
+    scribe = Scribe(session="s")
+    say(scribe, [user("hi")], assistant(thinking("t", "s1"), "hello"))
+
+    asked = request(user("hi"), assistant("hello"), user("more"))
+
+    assert ids(asked, scribe, Context(session=session, agent=agent)) == [want]
+
+
+def test_nothing_is_found_across_principals() -> None:
+    scribe = Scribe(principal="me")
+    say(scribe, [user("hi")], assistant(thinking("t", "s1"), "hello", tool_use("t1")))
+
+    asked = request(user("hi"), assistant(thinking("t", "s1"), "hello", tool_use("t1")), user(tool_result("t1")))
+
+    assert ids(asked, scribe, Context(principal="you")) == [None]
+
+
+def test_a_place_is_not_tried_where_the_newer_answer_is_known_to_follow_something_else() -> None:
+    """A hole in the store must not be filled from another conversation that has the same words."""
+    scribe = Scribe()
+    say(scribe, [user("hello")], assistant(thinking("alien", "s0"), "OK"))
+    history = [user("hello"), assistant("OK"), user("do it")]
+    lonely = Scribe()
+    lonely.shelf = scribe.shelf
+    asked = request(user("hello"), user("x"))
+    recording = scribe.record(asked, asked, assistant(thinking("c", "s3"), tool_use("t1")))
+    assert recording.followed is None
+
+    asked = request(*history, assistant(tool_use("t1")), user(tool_result("t1")))
+
+    assert ids(asked, scribe) == [None, "r2"]
+
+
+def test_one_answer_in_two_messages_is_one_answer() -> None:
+    """Claude Code 2.1.197 after Esc: thinking and text in two assistant messages in a row."""
+    scribe = Scribe()
+    say(scribe, [user("hi")], assistant(thinking("t", "s1"), "part", tool_use("t1")))
+
+    asked = request(user("hi"), assistant(thinking("t", "s1"), "part"), assistant(tool_use("t1")), user(tool_result("t1")))
+
+    assert ids(asked, scribe) == ["r1"]
+
+
+def test_a_paused_turn_is_as_many_answers_as_it_was() -> None:
+    scribe = Scribe()
+    history = [user("search")]
+    paused = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    say(scribe, history, assistant(thinking("a", "s1"), paused))
+    say(scribe, history, assistant(thinking("b", "s2"), "found"))
+
+    apart = request(*history, user("thanks"))
+    merged = request(user("search"), assistant(thinking("a", "s1"), paused, thinking("b", "s2"), "found"), user("thanks"))
+
+    assert ids(apart, scribe) == ["r1", "r2"]
+    assert ids(merged, scribe) == ["r1", "r2"]
+
+
+def test_a_foreign_answer_is_found_too() -> None:
+    scribe = Scribe()
+    asked = request(user("hi"))
+    scribe.record(asked, asked, assistant(thinking("t", "clew1.x"), "hello"), GLM)
+
+    assert ids(request(user("hi"), assistant("hello"), user("more")), scribe) == ["r1"]
