@@ -1,0 +1,173 @@
+"""The table itself: register, confirm, clean up, filter. What it is for stands in the package's docstring."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from clew.model.json import JsonObject, JsonValue
+from clew.thinking.registry.keys import content_of, documented_key
+from clew.thinking.registry.request import has_answer, objects_in, path_of, thinking_in, without
+from clew.thinking.registry.values import CacheStats, Decision, Entry, Filtered, Registered, Registration, Switch
+from clew.thinking.registry.watch import Watch
+
+__all__ = ["ORPHAN_THRESHOLD", "KeyOf", "ThinkingRegistry"]
+
+ORPHAN_THRESHOLD = 300.0
+"""Seconds that a block may wait for its first return."""
+
+_PREVIEW = 50
+
+KeyOf: TypeAlias = Callable[[JsonObject], bytes | None]
+
+_Rule: TypeAlias = Literal["old session", "confirmed unused", "orphaned"]
+
+
+class ThinkingRegistry:
+    """`key_of` names a block: as documented, or `product_key`, which tells equal ends apart."""
+
+    def __init__(
+        self,
+        orphan_threshold: float = ORPHAN_THRESHOLD,
+        *,
+        key_of: KeyOf = documented_key,
+        lock: AbstractContextManager[object] | None = None,
+    ) -> None:
+        self.orphan_threshold = orphan_threshold
+        self._key_of = key_of
+        self._lock = lock or nullcontext()
+        self._session = 0
+        self._backend = ""
+        self._entries: dict[bytes, Entry] = {}
+
+    @property
+    def session(self) -> int:
+        """Counts the switches. `Filtered.session` is the one that a request went out in, and its answer belongs to."""
+        return self._session
+
+    @property
+    def backend(self) -> str:
+        return self._backend
+
+    @property
+    def entries(self) -> dict[bytes, Entry]:
+        """A copy of the table."""
+        with self._lock:
+            return self._entries.copy()
+
+    def notify_backend(self, name: str) -> Switch | None:
+        """Before each request. Another name than last time begins a session, also one that was there before."""
+        with self._lock:
+            if name == self._backend:
+                return None
+            switch = Switch(self._backend, name, self._session, self._session + 1)
+            self._backend, self._session = switch.new_backend, switch.new_session
+            return switch
+
+    def register_response(self, body: bytes, now: float, *, session: int | None = None) -> Registration:
+        """The blocks of an answer that came whole. `session` is the one its request went out in; the current one if None."""
+        try:
+            answer: JsonValue = msgspec.json.decode(body)
+        except (ValueError, RecursionError) as error:
+            return Registration(note=f"the answer is not JSON: {error}")
+        content = answer.get("content") if isinstance(answer, dict) else None
+        if not isinstance(content, list):
+            return Registration(note="the answer has no content")
+        return self.register_blocks(objects_in(content), now, session=session)
+
+    def register_blocks(
+        self, blocks: Iterable[JsonObject], now: float, *, session: int | None = None, complete: bool = True
+    ) -> Registration:
+        """Those of the blocks that are thinking and have a key. An incomplete one is known, and never sent on."""
+        with self._lock:
+            entry = Entry(self._session if session is None else session, now, complete=complete)
+            found = (self._register(block, entry) for block in blocks)
+            return Registration(tuple(registered for registered in found if registered))
+
+    def watch(self, session: int | None = None) -> Watch:
+        """Reads the events of one answer. `session` is the one its request went out in; the current one if None."""
+        return Watch(self, self._session if session is None else session)
+
+    def filter_request(self, body: JsonValue, now: float) -> Filtered:
+        """The request without the blocks that are not the current session's, and the table brought up to date."""
+        with self._lock:
+            found = [(place, self._key_of(block)) for place, block in thinking_in(body)]
+            keys = {key for _, key in found if key is not None}
+            confirmed = self._confirm(keys)
+            cleaned = self._cleanup(keys if has_answer(body) and keys else None, now)
+            verdicts = [(place, self._decide(path_of(place), key)) for place, key in found]
+            gone = [place for place, decision in verdicts if not decision.kept]
+            return Filtered(
+                body=without(body, gone),
+                session=self._session,
+                removed=len(gone),
+                confirmed=confirmed,
+                cleanup_old_session=cleaned["old session"],
+                cleanup_confirmed_unused=cleaned["confirmed unused"],
+                cleanup_orphaned=cleaned["orphaned"],
+                cache_size_after=len(self._entries),
+                decisions=tuple(decision for _, decision in verdicts),
+            )
+
+    def cache_stats(self) -> CacheStats:
+        entries = self.entries.values()
+        confirmed = sum(entry.confirmed for entry in entries)
+        current = sum(entry.session == self._session for entry in entries)
+        return CacheStats(len(entries), confirmed, len(entries) - confirmed, current, len(entries) - current)
+
+    def _register(self, block: JsonObject, entry: Entry) -> Registered | None:
+        """A block that is known in this session stays as it is; only its missing end may still arrive."""
+        key = self._key_of(block)
+        if key is None:
+            return None
+        known = self._entries.get(key)
+        if known is not None and known.session >= entry.session:
+            self._entries[key] = replace(known, complete=known.complete or entry.complete)
+            return None
+        self._entries[key] = entry
+        return Registered(key, entry.session, (content_of(block) or "")[:_PREVIEW], entry.complete)
+
+    def _confirm(self, keys: Iterable[bytes]) -> int:
+        count = 0
+        for key in keys:
+            entry = self._entries.get(key)
+            if entry is not None and entry.session == self._session and not entry.confirmed:
+                self._entries[key] = replace(entry, confirmed=True)
+                count += 1
+        return count
+
+    def _cleanup(self, in_use: Collection[bytes] | None, now: float) -> Counter[_Rule]:
+        """How many each rule removed. Without `in_use` only the first rule runs: the request does not say what is in use."""
+        removed: Counter[_Rule] = Counter()
+        for key, entry in list(self._entries.items()):
+            rule = self._rule_against(entry, unused=in_use is not None and key not in in_use, now=now)
+            if rule is not None:
+                del self._entries[key]
+                removed[rule] += 1
+        return removed
+
+    def _rule_against(self, entry: Entry, *, unused: bool, now: float) -> _Rule | None:
+        if entry.session != self._session:
+            return "old session"
+        if unused and entry.confirmed:
+            return "confirmed unused"
+        if unused and now - entry.registered_at > self.orphan_threshold:
+            return "orphaned"
+        return None
+
+    def _decide(self, path: str, key: bytes | None) -> Decision:
+        entry = self._entries.get(key) if key is not None else None
+        if key is None:
+            why = "malformed: nothing names it"
+        elif entry is None:
+            why = "not made in this session"
+        elif not entry.complete:
+            why = "cut before its end"
+        else:
+            return Decision(path, key, True, "made in this session")
+        return Decision(path, key, False, why)

@@ -1,0 +1,110 @@
+"""One streamed answer, read along for the registry.
+
+Thinking arrives in pieces, several blocks may be open at once, and a signature may be sent more than once (the last one
+counts, as for every client). A block is registered at its stop event, before anybody can send it back; a redacted one at
+its start, since it comes whole. What is still open when the answer ends was cut: it is registered as incomplete.
+
+The session is that of the request: a switch while the answer streams does not adopt it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import msgspec
+
+from clew.model.json import JsonObject, JsonValue
+from clew.thinking.registry.values import Registration
+
+__all__ = ["Watch"]
+
+_NOTHING = Registration()
+
+
+class _Table(Protocol):
+    def register_blocks(
+        self, blocks: Iterable[JsonObject], now: float, *, session: int | None = None, complete: bool = True
+    ) -> Registration: ...
+
+
+class _Open:
+    """A thinking block that has begun."""
+
+    def __init__(self, block: JsonObject) -> None:
+        self.pieces = [_string(block, "thinking")]
+        self.signature = _string(block, "signature")
+
+    def block(self) -> JsonObject:
+        return {"type": "thinking", "thinking": "".join(self.pieces), "signature": self.signature}
+
+
+class Watch:
+    def __init__(self, table: _Table, session: int) -> None:
+        self._table = table
+        self._session = session
+        self._open: dict[int, _Open] = {}
+
+    def event(self, data: bytes, now: float) -> Registration:
+        """One event's data. What is no JSON object, or out of place, registers nothing: others judge streams."""
+        try:
+            event: JsonValue = msgspec.json.decode(data)
+        except (ValueError, RecursionError) as error:
+            return Registration(note=f"the event is not JSON: {error}")
+        index = event.get("index") if isinstance(event, dict) else None
+        if not isinstance(event, dict) or not isinstance(index, int):
+            return _NOTHING
+        return self._at(index, event, now)
+
+    def end(self, now: float) -> Registration:
+        """The answer is over, whole or cut, or the client has left."""
+        cut = [each.block() for each in self._open.values()]
+        self._open.clear()
+        return self._table.register_blocks(cut, now, session=self._session, complete=False)
+
+    def _at(self, index: int, event: JsonObject, now: float) -> Registration:
+        match event.get("type"):
+            case "content_block_start":
+                return self._start(index, _object(event, "content_block"), now)
+            case "content_block_delta":
+                self._extend(index, _object(event, "delta"))
+            case "content_block_stop" if index in self._open:
+                return self._register(self._open.pop(index).block(), now)
+            case _:
+                pass
+        return _NOTHING
+
+    def _start(self, index: int, block: JsonObject, now: float) -> Registration:
+        """An index that is used again before its stop was cut there."""
+        cut = [self._open.pop(index).block()] if index in self._open else []
+        interrupted = self._table.register_blocks(cut, now, session=self._session, complete=False)
+        if block.get("type") == "thinking":
+            self._open[index] = _Open(block)
+            return interrupted
+        whole = self._register(block, now)
+        return Registration(interrupted.blocks + whole.blocks)
+
+    def _extend(self, index: int, delta: JsonObject) -> None:
+        block = self._open.get(index)
+        if block is None:
+            return
+        match delta.get("type"):
+            case "thinking_delta":
+                block.pieces.append(_string(delta, "thinking"))
+            case "signature_delta":
+                block.signature = _string(delta, "signature")
+            case _:
+                pass
+
+    def _register(self, block: JsonObject, now: float) -> Registration:
+        return self._table.register_blocks([block], now, session=self._session)
+
+
+def _object(holder: JsonObject, name: str) -> JsonObject:
+    value = holder.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _string(holder: JsonObject, name: str) -> str:
+    value = holder.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,100 @@
+"""The document's hash, with its limit, and the product's key, without it."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.thinking.keys import block_key
+from clew.thinking.registry import ThinkingRegistry, documented_key, fast_hash, product_key
+from clew.thinking.registry.keys import WINDOW, prefix_of, suffix_of
+from tests.counts import examples
+from tests.manifest import proves
+from tests.thinking.registry.builders import answer, redacted, request, thinking
+
+LONG = "a" * WINDOW + "middle" + "z" * WINDOW
+TWIN = "a" * WINDOW + "MIDDLE" + "z" * WINDOW
+
+
+@proves("req:S1-26")
+def test_the_hash_is_the_same_for_the_same_text_today_and_tomorrow() -> None:
+    """A stable format: 64 bits, pinned, unlike the document's hasher, which differs from build to build (C4)."""
+    assert fast_hash("Let me analyze...") == fast_hash("Let me analyze...") == 14326405147182174617
+    assert 0 <= fast_hash("") < 2**64
+
+
+@proves("req:S1-26")
+@pytest.mark.parametrize("other", ["b" + LONG[1:], LONG[:-1] + "y", LONG[:300] + LONG[301:], LONG + "z", ""])
+def test_other_ends_or_another_length_give_another_hash(other: str) -> None:
+    """Prefix, suffix and length each count."""
+    assert fast_hash(other) != fast_hash(LONG)
+
+
+@proves("req:S1-27")
+def test_equal_ends_and_equal_length_are_equal_to_the_documents_hash_only() -> None:
+    """The documented limit; the product's key tells them apart."""
+    assert fast_hash(LONG) == fast_hash(TWIN)
+    assert documented_key(thinking(LONG)) == documented_key(thinking(TWIN))
+    assert product_key(thinking(LONG, "")) != product_key(thinking(TWIN, ""))
+    assert product_key(thinking(LONG, "sig-1")) != product_key(thinking(TWIN, "sig-2"))
+
+
+@proves("req:S1-27")
+@pytest.mark.parametrize(("key_of", "removed"), [(documented_key, 0), (product_key, 1)])
+def test_a_registry_with_the_products_key_does_not_mistake_a_twin_for_its_own(key_of, removed: int) -> None:
+    """The same registry, the other name."""
+    registry = ThinkingRegistry(key_of=key_of)
+    registry.register_response(answer(thinking(LONG, "")), 0.0)
+
+    assert registry.filter_request(request(thinking(TWIN, "")), 1.0).removed == removed
+
+
+@proves("req:S1-27")
+def test_the_products_key_is_the_block_key_of_what_the_maker_signed() -> None:
+    """SHA-256 over type and signature, or type and data; unsigned text is never taken for a signature (C4)."""
+    assert product_key(thinking("text", "EqQB")) == block_key("thinking", "EqQB")
+    assert product_key(redacted("EmwK")) == block_key("redacted_thinking", "EmwK")
+    assert product_key(thinking("EqQB", "")) not in (None, block_key("thinking", "EqQB"))
+    assert product_key({"type": "text", "text": "x"}) is None
+
+
+@proves("req:S1-28")
+@pytest.mark.parametrize("character", ["é", "€", "😀"])
+def test_a_character_across_the_window_is_left_out_of_both_ends(character: str) -> None:
+    """The prefix is cut before it, the suffix begins after it; no exception."""
+    size = len(character.encode())
+    for inside in range(1, size):
+        front = ("a" * (WINDOW - inside) + character + "b" * WINDOW).encode()
+        back = ("b" * WINDOW + character + "a" * (WINDOW - inside)).encode()
+        assert prefix_of(front) == b"a" * (WINDOW - inside)
+        assert suffix_of(back) == b"a" * (WINDOW - inside)
+
+
+@proves("req:S1-28")
+@pytest.mark.parametrize("text", ["", "short", "é" * (WINDOW // 2), "a" * WINDOW])
+def test_a_text_within_the_window_is_used_whole_for_both_ends(text: str) -> None:
+    """256 bytes are still within."""
+    assert prefix_of(text.encode()) == suffix_of(text.encode()) == text.encode()
+
+
+@proves("req:S1-28")
+@settings(max_examples=examples(80))
+@given(st.text(st.sampled_from("aé€😀\ud800"), min_size=60, max_size=400))
+def test_both_ends_are_the_longest_whole_characters_that_fit(text: str) -> None:
+    """Whatever stands at the edges, lone surrogates too."""
+    raw = text.encode("utf-8", "surrogatepass")
+    ends = [prefix_of(raw).decode("utf-8", "surrogatepass"), suffix_of(raw).decode("utf-8", "surrogatepass")]
+
+    assert text.startswith(ends[0])
+    assert text.endswith(ends[1])
+    assert all(len(raw) <= WINDOW or WINDOW - 3 <= len(end.encode("utf-8", "surrogatepass")) <= WINDOW for end in ends)
+    assert isinstance(fast_hash(text), int)
+
+
+@proves("req:S1-29")
+def test_the_length_is_in_bytes() -> None:
+    """Two texts with equal ends and equally many characters, but not equally many bytes."""
+    ends = ("a" * WINDOW, "z" * WINDOW)
+
+    assert len(ends[0] + "é" + ends[1]) == len(ends[0] + "e" + ends[1])
+    assert fast_hash(ends[0] + "é" + ends[1]) != fast_hash(ends[0] + "e" + ends[1])
+    assert fast_hash(ends[0] + "é" + ends[1]) == fast_hash(ends[0] + "ee" + ends[1])
