@@ -1,0 +1,171 @@
+"""Where the values of an object or an array stand in its bytes.
+
+One level is decoded into raw values, which tells their lengths; walking the punctuation between them then gives their
+places. The decoder returns a dictionary, which keeps one value for a key that stands there twice. So each value is
+compared with the bytes at its place: a JSON value that matches there and is followed by a delimiter *is* the value
+there (strings, arrays, objects and literals end by themselves, numbers end at the delimiter). Where that fails, a
+slower walk skips each value by its tokens, and finds every member.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from clew.errors import BodyTooLarge, RequestInvalid
+
+__all__ = ["Member", "Span", "duplicate_keys", "elements", "members"]
+
+_T = TypeVar("_T")
+
+
+class Span(NamedTuple):
+    """The bytes of a value: from `start` up to, not including, `end`."""
+
+    start: int
+    end: int
+
+
+class Member(NamedTuple):
+    """One member of an object, in its place: where its key begins, and its value."""
+
+    key: str
+    key_start: int
+    value_start: int
+    value_end: int
+
+
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_array = msgspec.json.Decoder(list[msgspec.Raw])
+_string = msgspec.json.Decoder(str)
+
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_KEY = re.compile(rb"[ \t\n\r]*+(" + _STRING + rb")[ \t\n\r]*+:[ \t\n\r]*+", re.DOTALL)
+_OPEN = re.compile(rb"[ \t\n\r]*+[\[{][ \t\n\r]*+")
+_COMMA = re.compile(rb"[ \t\n\r]*+,[ \t\n\r]*+")
+_DELIMITER = re.compile(rb"[ \t\n\r]*+[,}]")
+_END = re.compile(rb"[ \t\n\r]*+\Z")
+_SCALAR = re.compile(_STRING + rb"|[^ \t\n\r,\]}\[{]++", re.DOTALL)
+_BRACKET = re.compile(rb"[\[{]|([\]}])|" + _STRING, re.DOTALL)
+_TOKEN = re.compile(rb"[\[{}\],]|(" + _STRING + rb")([ \t\n\r]*+:)?", re.DOTALL)
+
+
+def members(raw: bytes) -> list[Member]:
+    """The members of an object in their order, doubled keys included. Raises RequestInvalid if it is no object."""
+    values = _decoded(_object, raw)
+    return _measured(raw, values) or _walked(raw)
+
+
+def elements(raw: bytes) -> list[Span]:
+    """The elements of an array in their order. Raises RequestInvalid if it is no array."""
+    values = _decoded(_array, raw)
+    spans: list[Span] = []
+    at = _past(_OPEN, raw, 0)
+    for value in values:
+        end = at + len(memoryview(value))
+        spans.append(Span(at, end))
+        comma = _COMMA.match(raw, end)
+        at = comma.end() if comma else end
+    return spans
+
+
+def duplicate_keys(raw: bytes) -> list[str]:
+    """The path of every key that stands twice in its object, at any depth; `raw` is a document that parses.
+
+    Not recursive, so depth costs memory and nothing else.
+    """
+    found: dict[str, None] = {}
+    stack: list[_Level] = []
+    for token in _TOKEN.finditer(raw):
+        text, colon = token.group(1), token.group(2)
+        if colon is not None and stack:
+            if not stack[-1].enter(_string.decode(text)):
+                found[".".join(str(level.at) for level in stack)] = None
+        elif text is None:
+            _follow(token.group(0), stack)
+    return list(found)
+
+
+class _Level:
+    """One open array or object of the walk: where it is, and the keys that it has shown."""
+
+    __slots__ = ("at", "keys")
+
+    def __init__(self, at: str | int) -> None:
+        self.at = at
+        self.keys: set[str] = set()
+
+    def enter(self, key: str) -> bool:
+        """Whether the key is new here."""
+        self.at = key
+        new = key not in self.keys
+        self.keys.add(key)
+        return new
+
+
+def _follow(punctuation: bytes, stack: list[_Level]) -> None:
+    if punctuation in b"[{":
+        stack.append(_Level(0 if punctuation == b"[" else ""))
+    elif punctuation in b"]}":
+        del stack[-1:]
+    elif stack and isinstance(at := stack[-1].at, int):
+        stack[-1].at = at + 1
+
+
+def _decoded(decoder: msgspec.json.Decoder[_T], raw: bytes) -> _T:
+    try:
+        return decoder.decode(raw)
+    except RecursionError:
+        raise BodyTooLarge("the JSON is nested too deeply to be edited") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise RequestInvalid(f"cannot be edited as JSON: {error}") from None
+
+
+def _measured(raw: bytes, values: dict[str, msgspec.Raw]) -> list[Member] | None:
+    """The members by the lengths of their values; None if a key is doubled, so that some length is another's."""
+    found: list[Member] = []
+    at = _past(_OPEN, raw, 0)
+    for key, value in values.items():
+        text = bytes(value)
+        name = _KEY.match(raw, at)
+        if name is None or _string.decode(name.group(1)) != key or not raw.startswith(text, name.end()):
+            return None
+        end = name.end() + len(text)
+        delimiter = _DELIMITER.match(raw, end)
+        if delimiter is None:
+            return None
+        found.append(Member(key, name.start(1), name.end(), end))
+        at = delimiter.end()
+    return found if _END.match(raw, at) else None
+
+
+def _walked(raw: bytes) -> list[Member]:
+    """The members by skipping each value token by token; the text is known to parse."""
+    found: list[Member] = []
+    at = _past(_OPEN, raw, 0)
+    while (name := _KEY.match(raw, at)) is not None:
+        end = _value_end(raw, name.end())
+        found.append(Member(_string.decode(name.group(1)), name.start(1), name.end(), end))
+        at = _past(_DELIMITER, raw, end)
+    return found
+
+
+def _value_end(raw: bytes, start: int) -> int:
+    scalar = _SCALAR.match(raw, start)
+    if scalar is not None:
+        return scalar.end()
+    depth = 0
+    for bracket in _BRACKET.finditer(raw, start):
+        if bracket.group(0)[0] != ord('"'):
+            depth += -1 if bracket.group(1) else 1
+        if depth == 0:
+            return bracket.end()
+    raise AssertionError("a value that parsed has an end")
+
+
+def _past(pattern: re.Pattern[bytes], raw: bytes, at: int) -> int:
+    match = pattern.match(raw, at)
+    assert match is not None, "the text parsed, so its punctuation is there"
+    return match.end()

@@ -1,0 +1,192 @@
+"""Edits values inside JSON bytes and leaves every other byte alone.
+
+An edit replaces a span of the original bytes; `apply` puts all edits of a document into effect in one pass. To know
+the spans, one level is decoded with msgspec into raw values: that skips nested values at C speed and tells how long
+each is, so only the white space and punctuation between them is walked in Python. (`spans` does that reading; this
+module the writing.)
+
+What happens to the bytes around, exactly. Entries are the elements of an array, or the members of an object:
+
+- a replaced entry: only its value changes;
+- dropped entries with a kept one after them: everything from the first dropped entry up to that kept one goes, so it
+  takes their place, and the white space before them stays;
+- dropped entries at the end: everything from the end of the last kept one to the end of the last dropped one goes, so
+  the white space before the closing bracket stays;
+- all dropped: the white space next to both brackets stays;
+- an inserted entry goes directly before the kept entry that follows (`new,`), else directly after the last kept one
+  (`,new`), else directly after the opening bracket.
+
+An object that holds a key twice means different things to different readers, so clew passes it as it came but refuses
+to edit that key, or to look behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from clew.errors import RequestInvalid
+from clew.wire.spans import Member, Span, duplicate_keys, elements, members
+
+__all__ = [
+    "Edit",
+    "Member",
+    "Span",
+    "apply",
+    "drop_key",
+    "duplicate_keys",
+    "edit_array",
+    "edit_object",
+    "elements",
+    "locate",
+    "members",
+    "set_key",
+    "shift",
+]
+
+
+class Edit(NamedTuple):
+    """`new` instead of the bytes from `start` to `end`; an insertion where both are the same."""
+
+    start: int
+    end: int
+    new: bytes
+
+
+def apply(raw: bytes, edits: Iterable[Edit]) -> bytes:
+    """All edits at once; their positions are those of `raw`. Edits may touch, in the order given, but not overlap."""
+    pieces: list[bytes] = []
+    done = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        assert edit.start >= done, f"edits overlap at byte {edit.start}"
+        pieces += (raw[done : edit.start], edit.new)
+        done = edit.end
+    return b"".join((*pieces, raw[done:])) if pieces else raw
+
+
+def shift(edits: Iterable[Edit], by: int) -> list[Edit]:
+    """Edits of a value as edits of the document in which it stands at byte `by`."""
+    return [Edit(edit.start + by, edit.end + by, edit.new) for edit in edits]
+
+
+def edit_array(
+    raw: bytes,
+    *,
+    drop: Collection[int] = (),
+    insert: Mapping[int, Sequence[bytes]] | None = None,
+    replace: Mapping[int, bytes] | None = None,
+) -> list[Edit]:
+    """Edits of an array, by index into what it holds now; `insert` puts values before an index (its length: the end)."""
+    slots = elements(raw)
+    replaced = [Edit(slots[i].start, slots[i].end, new) for i, new in (replace or {}).items() if i not in drop]
+    return [*_rearranged(raw, slots, frozenset(drop), insert or {}), *replaced]
+
+
+def edit_object(
+    raw: bytes, *, put: Mapping[str, bytes] | None = None, drop: Collection[str] = (), path: str = ""
+) -> list[Edit]:
+    """Edits of an object: `put` replaces the value of a key or adds the key at the end, `drop` removes keys that are there.
+
+    Raises RequestInvalid if one of these keys is there twice.
+    """
+    found = members(raw)
+    place = {key: _only(found, key, path) for key in (*(put or {}), *drop)}
+    replaced = [
+        Edit(found[i].value_start, found[i].value_end, new) for key, new in (put or {}).items() if (i := place[key]) >= 0
+    ]
+    added = [msgspec.json.encode(key) + b":" + new for key, new in (put or {}).items() if place[key] < 0]
+    gone = frozenset(place[key] for key in drop if place[key] >= 0)
+    slots = [Span(member.key_start, member.value_end) for member in found]
+    return [*_rearranged(raw, slots, gone, {len(slots): added} if added else {}), *replaced]
+
+
+def set_key(raw: bytes, key: str, value: bytes, *, path: str = "") -> bytes:
+    """The object with that key's value replaced, or added as its last member."""
+    return apply(raw, edit_object(raw, put={key: value}, path=path))
+
+
+def drop_key(raw: bytes, key: str, *, path: str = "") -> bytes:
+    """The object without that key; the very same bytes if it has none."""
+    return apply(raw, edit_object(raw, drop=(key,), path=path))
+
+
+def locate(raw: bytes, path: Sequence[str | int]) -> tuple[int, int]:
+    """Where the value at that path begins and ends. Raises RequestInvalid if there is none, or a key is doubled."""
+    span = Span(0, len(raw)) if path else _trimmed(raw)
+    for depth, step in enumerate(path):
+        value = raw[span.start : span.end]
+        inner = _element(value, step, path[:depth]) if isinstance(step, int) else _member(value, step, path[:depth])
+        span = Span(span.start + inner.start, span.start + inner.end)
+    return span.start, span.end
+
+
+def _rearranged(
+    raw: bytes, slots: Sequence[Span], drop: frozenset[int], insert: Mapping[int, Sequence[bytes]]
+) -> list[Edit]:
+    """The edits that leave out and put in whole entries, with the right commas."""
+    kept = [i for i in range(len(slots)) if i not in drop]
+    if not kept:
+        return _refilled(raw, slots, [new for _, news in sorted(insert.items()) for new in news])
+    return [*_cuts(slots, kept), *_insertions(slots, kept, insert)]
+
+
+def _refilled(raw: bytes, slots: Sequence[Span], news: Sequence[bytes]) -> list[Edit]:
+    """Nothing of the old is kept: the new stands where the old began, or right behind the opening bracket."""
+    if slots:
+        return [Edit(slots[0].start, slots[-1].end, b",".join(news))]
+    inside = next(i for i, byte in enumerate(raw) if byte in b"[{") + 1
+    return [Edit(inside, inside, b",".join(news))] if news else []
+
+
+def _cuts(slots: Sequence[Span], kept: Sequence[int]) -> list[Edit]:
+    """One cut for each run of dropped entries."""
+    ahead = [-1, *kept[:-1]]
+    cuts = [Edit(slots[last + 1].start, slots[i].start, b"") for last, i in zip(ahead, kept, strict=True) if i > last + 1]
+    if kept[-1] + 1 < len(slots):
+        cuts.append(Edit(slots[kept[-1]].end, slots[-1].end, b""))
+    return cuts
+
+
+def _insertions(slots: Sequence[Span], kept: Sequence[int], insert: Mapping[int, Sequence[bytes]]) -> list[Edit]:
+    edits: list[Edit] = []
+    for index, news in sorted(insert.items()):
+        assert 0 <= index <= len(slots), f"no place {index} among {len(slots)} entries"
+        following = next((i for i in kept if i >= index), None)
+        at = slots[kept[-1]].end if following is None else slots[following].start
+        edits += (Edit(at, at, b"," + new if following is None else new + b",") for new in news)
+    return edits
+
+
+def _only(found: Sequence[Member], key: str, path: str) -> int:
+    """The index of the member with that key; -1 if there is none."""
+    places = [i for i, member in enumerate(found) if member.key == key]
+    if len(places) > 1:
+        raise RequestInvalid(f"duplicate key {key!r} cannot be edited safely; send it once", path=_joined(path, key))
+    return places[0] if places else -1
+
+
+def _member(raw: bytes, key: str, above: Sequence[str | int]) -> Span:
+    found = members(raw)
+    place = _only(found, key, _joined(*above))
+    if place < 0:
+        raise RequestInvalid(f"there is no key {key!r}", path=_joined(*above, key))
+    return Span(found[place].value_start, found[place].value_end)
+
+
+def _element(raw: bytes, index: int, above: Sequence[str | int]) -> Span:
+    found = elements(raw)
+    if not 0 <= index < len(found):
+        raise RequestInvalid(f"there is no element {index} among {len(found)}", path=_joined(*above, index))
+    return found[index]
+
+
+def _trimmed(raw: bytes) -> Span:
+    inner = raw.strip(b" \t\n\r")
+    start = raw.find(inner)
+    return Span(start, start + len(inner))
+
+
+def _joined(*steps: str | int) -> str:
+    return ".".join(str(step) for step in steps if step != "")
