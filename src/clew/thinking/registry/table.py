@@ -40,7 +40,7 @@ class ThinkingRegistry:
     ) -> None:
         self.orphan_threshold = orphan_threshold
         self._key_of = key_of
-        self._lock = lock or nullcontext()
+        self._lock = nullcontext() if lock is None else lock
         self._session = 0
         self._backend = ""
         self._entries: dict[bytes, Entry] = {}
