@@ -22,7 +22,7 @@ def profile_for(model: str, overrides: Mapping[str, ModelFacts] | None = None) -
     return model_facts(model, overrides)
 
 
-def merge_overrides(tables: Mapping[str, Mapping[str, object]], *, file: str = "settings") -> dict[str, ModelFacts]:
+def merge_overrides(tables: Mapping[str, object], *, file: str = "settings") -> dict[str, ModelFacts]:
     """All rows, with the user's on top: a table changes the row of its name, or adds one (`as` names what the rest is like;
     without it, the unknown model). Raises SettingsInvalid with the key that is wrong."""
     return resolve(tables, models(), file=file)

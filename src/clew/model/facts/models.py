@@ -74,11 +74,11 @@ class ModelFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @cache
 def models() -> Mapping[str, ModelFacts]:
     """Our rows by model id, the unknown model's among them."""
-    rows = resolve(cast("Mapping[str, Table]", read_table(_FILE)), {}, file=_FILE)
+    rows = resolve(read_table(_FILE), {}, file=_FILE)
     return {**rows, UNKNOWN: structs.replace(rows[UNKNOWN], known=False)}
 
 
-def resolve(rows: Mapping[str, Table], base: Mapping[str, ModelFacts], *, file: str) -> dict[str, ModelFacts]:
+def resolve(rows: Table, base: Mapping[str, ModelFacts], *, file: str) -> dict[str, ModelFacts]:
     """`base` with these rows put on: a row changes the one of its name, or adds one. Raises SettingsInvalid."""
     merging = _Merging(rows, base, file)
     merged = {**base, **{name: merging.settled(name) for name in rows}}
@@ -88,7 +88,7 @@ def resolve(rows: Mapping[str, Table], base: Mapping[str, ModelFacts], *, file: 
 class _Merging:
     """Fills in rows, depth first along `as`, each once."""
 
-    def __init__(self, rows: Mapping[str, Table], base: Mapping[str, ModelFacts], file: str) -> None:
+    def __init__(self, rows: Table, base: Mapping[str, ModelFacts], file: str) -> None:
         self._rows = rows
         self._base = base
         self._file = file
@@ -122,13 +122,14 @@ class _Merging:
         return self._base[name]
 
     def _table(self, name: str) -> Table:
-        row: object = self._rows[name]
+        row = self._rows[name]
         if not isinstance(row, Mapping):
             raise SettingsInvalid(f"{self._file}: {name}: expected a table", file=self._file, key=name)
+        table = cast("Table", row)
         for key in ("id", "known"):
-            if key in row:
+            if key in table:
                 raise self._error(name, key, "is not a column; the table's name says it")
-        return _DEFAULTS | cast("dict[str, object]", row) if self._base else cast("Table", row)
+        return {**_DEFAULTS, **table} if self._base else table
 
     def _error(self, name: str, key: str, why: str) -> SettingsInvalid:
         return SettingsInvalid(f"{self._file}: {name}.{key}: {why}", file=self._file, key=f"{name}.{key}")

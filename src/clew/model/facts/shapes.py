@@ -1,7 +1,7 @@
 """What a request may look like: betas, the shapes of its objects, its content blocks.
 
-The columns are explained in `fields.toml`, `blocks.toml` and `betas.toml`. A shape says for each defect which rule it breaks,
-so that two readers of these tables name the same one.
+The columns are explained in `fields.toml`, `blocks.toml` and `betas.toml`. A shape says for each defect which rule it
+breaks, so that two readers of these tables name the same one.
 """
 
 from __future__ import annotations
