@@ -13,6 +13,7 @@ from clew.thinking.registry import (
     Entry,
     Registered,
     Registration,
+    Switch,
     ThinkingRegistry,
 )
 from tests.manifest import proves
@@ -30,6 +31,32 @@ from tests.thinking.registry.builders import (
     text,
     thinking,
 )
+
+
+@proves("req:S1-1")
+def test_a_new_registry_has_no_session_no_backend_and_no_blocks() -> None:
+    """Document 001, core data structure: five minutes until a block counts as orphaned."""
+    registry = ThinkingRegistry()
+
+    assert (registry.session, registry.backend, registry.entries) == (0, "", {})
+    assert registry.orphan_threshold == 300.0
+    assert ThinkingRegistry(12.5).orphan_threshold == 12.5
+
+
+@proves("req:S1-2")
+def test_each_change_of_the_backend_begins_a_session_also_a_change_back() -> None:
+    """The same name again begins none."""
+    registry = ThinkingRegistry()
+
+    switches = [registry.notify_backend(name) for name in ("anthropic", "anthropic", "glm", "anthropic")]
+
+    assert switches == [
+        Switch("", "anthropic", 0, 1),
+        None,
+        Switch("anthropic", "glm", 1, 2),
+        Switch("glm", "anthropic", 2, 3),
+    ]
+    assert (registry.session, registry.backend) == (3, "anthropic")
 
 
 class Tally(AbstractContextManager[None]):
