@@ -105,6 +105,12 @@ def test_the_smaller_columns_are_the_books() -> None:
     assert having("overflow", "reject") == {"opus-4-1", "opus-4", "sonnet-4", "3-7-sonnet", "3-5-haiku"}
 
 
+def test_reads_names_other_models_only() -> None:
+    """R43: a model's own thinking needs no entry, whatever line or age an entry covers."""
+    assert {name for name, row in models().items() if name in row.reads} == set()
+    assert {other for row in models().values() for other in row.reads} <= set(models())
+
+
 def test_levels_are_listed_in_their_order() -> None:
     """Comparing with a limit needs one order."""
     for row in models().values():

@@ -164,6 +164,12 @@ def test_a_users_table_without_a_model_to_be_like_is_like_the_unknown_one() -> N
     assert (profile.thinking, profile.effort_default) == (("disabled",), "high")
 
 
+def test_a_model_like_a_retired_one_is_not_retired() -> None:
+    """Nor does it have the other's names."""
+    profile = profile_for("opus-at-home", merge_overrides({"opus-at-home": {"as": "claude-opus-4"}}))
+    assert (profile.retired, profile.match, profile.overflow) == (False, (), "reject")
+
+
 def test_a_users_row_can_give_a_model_other_names() -> None:
     """`match`: then they all are one reader."""
     rows = merge_overrides({"claude-opus-5-5": {"match": ["company-model"]}})
