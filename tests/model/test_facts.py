@@ -42,6 +42,7 @@ def test_a_rule_says_all_that_a_judge_needs(rule: Rule) -> None:
     assert rule.means.endswith((".", ")"))
     assert rule.text
     assert rule.source
+    assert bool(rule.right) == rule.static
     assert 400 <= rule.status < 500
     assert rule.type == {401: "authentication_error", 404: "not_found_error", 413: "request_too_large"}.get(
         rule.status, "invalid_request_error"
