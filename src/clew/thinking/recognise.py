@@ -43,7 +43,7 @@ class Found(Struct, frozen=True, eq=False):
 
 def recognise(answers: Sequence[Answer], shelf: Recordings, context: Context) -> tuple[Found, ...]:
     """Every answer of the history, oldest first, with its recording where one is found."""
-    places = places_of(context.principal, answers)
+    places = _Places(context.principal, answers)
     found: list[Found] = []
     newer: Recording | None = None
     for index in range(len(answers) - 1, -1, -1):
@@ -51,6 +51,20 @@ def recognise(answers: Sequence[Answer], shelf: Recordings, context: Context) ->
         found.extend(reversed(parts))
         newer = parts[0].recording
     return tuple(reversed(found))
+
+
+class _Places:
+    """The places of a history's answers, worked out when the first is asked for: they are seldom needed."""
+
+    def __init__(self, principal: str, answers: Sequence[Answer]) -> None:
+        self._principal = principal
+        self._answers = answers
+        self._places: tuple[bytes, ...] | None = None
+
+    def __getitem__(self, index: int) -> bytes:
+        if self._places is None:
+            self._places = places_of(self._principal, self._answers)
+        return self._places[index]
 
 
 def _exact(answer: Answer, shelf: Recordings, context: Context) -> tuple[Found, ...]:
@@ -143,7 +157,7 @@ def _found(pieces: Sequence[Piece], recording: Recording | None) -> Found:
 
 def _weak(
     answers: Sequence[Answer],
-    places: Sequence[bytes],
+    places: _Places,
     index: int,
     newer: Recording | None,
     shelf: Recordings,
@@ -161,7 +175,7 @@ def _weak(
     return (Found(answer.pieces, recording if fits else None, answer.messages),)
 
 
-def _by_place(places: Sequence[bytes], index: int, shelf: Recordings, context: Context) -> Recording | None:
+def _by_place(places: _Places, index: int, shelf: Recordings, context: Context) -> Recording | None:
     """The one recording that fits this place; of several, the one whose predecessors fit too."""
     fits = [each for each in shelf.by_place(places[index]) if _same_talk(each, context)]
     chains: list[tuple[Recording, Recording | None]] = [(each, each) for each in fits]

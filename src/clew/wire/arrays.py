@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from clew.errors import RequestInvalid
 from clew.wire.spans import Span
 from clew.wire.splice import locate
 
@@ -41,51 +40,54 @@ def find_array(raw: bytes, key: str, values: Sequence[msgspec.Raw]) -> Array:
     name = b'"%b"' % key.encode()
     at = raw.find(name)
     while at >= 0:
-        found = _measured(raw, at + len(name), values)
-        if found and _outermost(raw, found, key):
-            return found
+        if (opening := _OPEN.match(raw, at + len(name))) and _is_member(raw, at, key):
+            found = _measured(raw, opening, values)
+            if found and _is_last(raw, found, key):
+                return found
         at = raw.find(name, at + 1)
     # An escape in the key's own name, or a doubled key: `locate` reads the one and refuses the other.
     start, end = locate(raw, (key,))
-    found = _measured(b":" + raw[start:end], 0, values)
-    if found is None:
-        raise RequestInvalid(f"duplicate key {key!r} cannot be edited safely; send it once", path=key)
+    value = b":" + raw[start:end]
+    opening = _OPEN.match(value)
+    assert opening is not None
+    found = _measured(value, opening, values)
+    assert found is not None
     return Array(start, end, [Span(span.start + start - 1, span.end + start - 1) for span in found.spans])
 
 
-def _measured(raw: bytes, after_key: int, values: Sequence[msgspec.Raw]) -> Array | None:
-    """The array right behind this key, if it holds exactly these values."""
-    opening = _OPEN.match(raw, after_key)
-    if opening is None:
-        return None
+def _is_member(raw: bytes, at: int, key: str) -> bool:
+    """Whether a member of the outermost object begins here, the first of its name: all before it must be an object."""
+    try:
+        return key not in _keys.decode(raw[:at].rstrip(b" \t\n\r").removesuffix(b",") + b"}")
+    except (msgspec.MsgspecError, RecursionError):
+        return False
+
+
+def _is_last(raw: bytes, array: Array, key: str) -> bool:
+    """No later member of that name."""
+    try:
+        return key not in _keys.decode(b'{"":0' + raw[array.end :])
+    except (msgspec.MsgspecError, RecursionError):
+        return False
+
+
+def _measured(raw: bytes, opening: re.Match[bytes], values: Sequence[msgspec.Raw]) -> Array | None:
+    """The array that opens here, by the lengths of its values; None if what stands between them is no comma."""
     spans: list[Span] = []
     at = opening.end()
     for value in values:
+        if spans and raw[at : at + 2] == b",{":
+            at += 1  # what nearly everyone writes
+        elif spans:
+            comma = _COMMA.match(raw, at)
+            if comma is None:
+                return None
+            at = comma.end()
         end = at + len(memoryview(value))
-        if raw[at:end] != bytes(value):
-            return None
         spans.append(Span(at, end))
-        comma = _COMMA.match(raw, end)
-        at = comma.end() if comma else end
+        at = end
     closing = _CLOSE.match(raw, at)
     return Array(raw.index(b"[", opening.start()), closing.end(), spans) if closing else None
-
-
-def _outermost(raw: bytes, array: Array, key: str) -> bool:
-    """Whether the array is a member of the outermost object, and its key stands there once: what is before it and what is
-    behind it must be an object with anything in its place."""
-    try:
-        before = _keys.decode(raw[: array.start] + b"0}")
-        behind = _keys.decode(b'{"":0' + raw[array.end :])
-    except (msgspec.MsgspecError, RecursionError):
-        return False
-    return key in before and bytes(before[key]) == b"0" and key not in behind and _once(raw[: array.start], key)
-
-
-def _once(before: bytes, key: str) -> bool:
-    """No earlier member of that name: a doubled key would have hidden behind the decoder's last one."""
-    head = before[: before.rindex(b'"%b"' % key.encode())].rstrip(b" \t\n\r").rstrip(b",")
-    return key not in _keys.decode(head + b"}")
 
 
 class Item(NamedTuple):

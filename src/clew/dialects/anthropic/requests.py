@@ -64,10 +64,7 @@ def encode(request: Request) -> bytes:
     if body.messages is source.body.messages and not fields:
         return source.raw
     array = _array(source)
-    edits = _field_edits(source.raw, array, fields)
-    if body.messages is not source.body.messages:
-        edits.append(Edit(array.start, array.end, _messages(request, array)))
-    return apply(source.raw, edits)
+    return apply(source.raw, _field_edits(source.raw, array, fields) + _message_edits(request, array))
 
 
 def _field_edits(raw: bytes, array: Array, fields: dict[str, Raw | str | UnsetType]) -> list[Edit]:
@@ -104,10 +101,16 @@ def _array(source: Source) -> Array:
     return source.layout
 
 
-def _messages(request: Request, array: Array) -> bytes:
-    source = request.source
-    items = [_item(source, array, message) for message in request.messages]
-    return recompose(source.raw, array.spans, Span(array.start, array.end), items)
+def _message_edits(request: Request, array: Array) -> list[Edit]:
+    """Edits of the messages in their places; of the whole list only if one is new, gone or elsewhere."""
+    source, given, now = request.source, request.source.body.messages, request.messages
+    if len(now) != len(given) or any(
+        a is not b and source.index_of(b) != i for i, (a, b) in enumerate(zip(given, now, strict=True))
+    ):
+        items = [_item(source, array, message) for message in now]
+        return [Edit(array.start, array.end, recompose(source.raw, array.spans, Span(array.start, array.end), items))]
+    altered = [index for index, (a, b) in enumerate(zip(given, now, strict=True)) if a is not b]
+    return [Edit(*array.spans[index], _edited(source, array, index, now[index])) for index in altered]
 
 
 def _item(source: Source, array: Array, message: Message) -> Item:

@@ -16,14 +16,15 @@ from clew.model.request import Request
 from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.pieces import Outcome, filtered, refusal, whole
+from clew.pipeline.thinking.usual import made_here
 from clew.thinking.align import aligned, holds_all
 from clew.thinking.keys import digest_of, key_of, proof_of
-from clew.thinking.profiles import canonical_model, reads
+from clew.thinking.profiles import reads
 from clew.thinking.recognise import Found
 from clew.thinking.seal import is_seal
 from clew.thinking.strands import longest_tail, resolve
 
-__all__ = ["for_binding", "last_answer", "made_by", "native_proofs"]
+__all__ = ["for_binding", "last_answer", "native_proofs"]
 
 ASIDE = "not in the strand of this model's last answer"
 OTHERS = "another model's, after this model's last answer"
@@ -43,16 +44,11 @@ def last_answer(found: Sequence[Found], target: Target) -> int | None:
     read_by: int | None = None
     for index in range(len(found) - 1, -1, -1):
         recording = found[index].recording
-        if recording and made_by(recording.origin, target):
+        if recording and made_here(recording, target):
             return index
         if recording and read_by is None and _reads(recording.origin, target):
             read_by = index
     return read_by
-
-
-def made_by(origin: Origin, target: Target) -> bool:
-    same = origin.realm == target.realm and canonical_model(origin.model) == target.reader.model
-    return same and (not target.profile.account_bound or origin.account == target.account)
 
 
 def _reads(origin: Origin, target: Target) -> bool:
@@ -136,7 +132,7 @@ def _as_sent(request: Request, each: Found, target: Target, facts: Facts, leave_
     """What the client sends goes, if it is this realm's; of a recording of which it sends a part, all."""
     recording = each.recording
     refused = _refusal(each, target, facts)
-    if recording and leave_others and not made_by(recording.origin, target):
+    if recording and leave_others and not made_here(recording, target):
         return filtered(request, each, lambda block: refused(block) or OTHERS, target=target, facts=facts)
     if recording and _sends_a_part(each, recording, target):
         return whole(request, each, recording)

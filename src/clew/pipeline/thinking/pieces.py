@@ -16,7 +16,7 @@ from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.thinking.align import aligned, holds_all
 from clew.thinking.history import Piece
-from clew.thinking.keys import key_of, proof_of
+from clew.thinking.keys import block_key, key_of, proof_of
 from clew.thinking.recognise import Found
 from clew.thinking.seal import Seal, is_seal
 
@@ -95,14 +95,14 @@ def _spoken(block: Block, each: Found, target: Target | None, facts: Facts | Non
 
 
 def _origin_of(block: Block, each: Found, facts: Facts) -> Origin | None:
-    seal = opened(block, facts)
-    return seal.origin if seal else each.recording.origin if each.recording else None
+    if is_seal(proof := proof_of(block)):
+        return _sealed_by(block, proof, facts)
+    return each.recording.origin if each.recording else None
 
 
 def _change(request: Request, piece: Piece, what: What, why: str) -> Change:
-    place = request.source.place_of(piece.block)
-    path = f"messages.{place[0]}.content.{place[1]}" if place else f"messages.{piece.message}"
-    return Change(STEP, path, what, why)
+    at = next(j for j, block in enumerate(blocks_of(request.messages[piece.message])) if block is piece.block)
+    return Change(STEP, f"messages.{piece.message}.content.{at}", what, why)
 
 
 def refusal(block: Block, each: Found, target: Target, facts: Facts) -> str:
@@ -111,11 +111,20 @@ def refusal(block: Block, each: Found, target: Target, facts: Facts) -> str:
     if not proof:
         return UNSIGNED
     if is_seal(proof):
-        seal = opened(block, facts)
-        return f"made by {seal.origin.backend}" if seal else UNVERIFIED
+        origin = _sealed_by(block, proof, facts)
+        return f"made by {origin.backend}" if origin else UNVERIFIED
     if each.recording and each.recording.origin.realm != target.realm:
         return f"made by {each.recording.origin.backend}"
     return ""
+
+
+def _sealed_by(block: Block, proof: str, facts: Facts) -> Origin | None:
+    """Whose the sealed block is. It stays out either way, so a recording under its very seal is word enough."""
+    recording = facts.recordings.by_key(block_key(block.type, proof))
+    if recording is not None and recording.principal == facts.context.principal:
+        return recording.origin
+    seal = opened(block, facts)
+    return seal.origin if seal else None
 
 
 def opened(block: Block, facts: Facts) -> Seal | None:

@@ -1,0 +1,90 @@
+"""The usual case: the newest answer is this reader's own, and the client's copy of what went ahead of it is whole.
+
+Then nothing has to be restored or held back, and that is seen by one look-up: the newest signed block names its recording,
+and one hash over all of the client's proofs equals the recording's digest. Only what could not be sent in the first place
+(unsigned blocks, other realms' sealed ones) is taken out. Everything else, and every doubt, is the long way's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from clew.model.blocks import THINKING_TYPES
+from clew.model.recording import Recording
+from clew.model.request import Message, Request
+from clew.model.target import Target
+from clew.pipeline.step import Facts
+from clew.pipeline.thinking.pieces import Outcome, filtered, refusal
+from clew.thinking.history import Piece
+from clew.thinking.keys import block_key, digest_of, proof_of
+from clew.thinking.profiles import canonical_model
+from clew.thinking.recognise import Found
+from clew.thinking.seal import is_seal
+
+__all__ = ["Whole", "made_here", "usual", "whole_copy"]
+
+
+class Whole(Struct, frozen=True, eq=False):
+    """A client's copy that is whole up to its newest answer; `stray` are the messages with thinking that cannot go."""
+
+    recording: Recording
+    stray: tuple[int, ...]
+
+
+def usual(request: Request, target: Target, facts: Facts) -> tuple[list[Found], list[Outcome]] | None:
+    """The messages that need a change, and what becomes of them; None if this is not the usual case."""
+    copy = whole_copy(request.messages, target, facts)
+    if copy is None:
+        return None
+    found = [_alone(request.messages[index], index) for index in copy.stray]
+    outcomes = [
+        filtered(request, each, lambda block, each=each: refusal(block, each, target, facts), target=target, facts=facts)
+        for each in found
+    ]
+    return found, outcomes
+
+
+def whole_copy(messages: Sequence[Message], target: Target, facts: Facts) -> Whole | None:
+    """The recording of the newest answer, if it is this reader's and all that went ahead of it is here, unchanged."""
+    proofs: list[str] = []
+    stray: list[int] = []
+    newest: tuple[int, str, str] | None = None
+    last = -1
+    for index, message in enumerate(messages):
+        if message.role != "assistant":
+            continue
+        last = index
+        for block in message.content or ():
+            if isinstance(block, str) or block.type not in THINKING_TYPES:
+                continue
+            proof = proof_of(block)
+            if proof and not is_seal(proof):
+                proofs.append(proof)
+                newest = (index, block.type, proof)
+            elif not stray or stray[-1] != index:
+                stray.append(index)
+    if newest is None or newest[0] != last:
+        return None
+    recording = facts.recordings.by_key(block_key(newest[1], newest[2]))
+    if recording is None or not _is_ours(recording, target, facts) or digest_of(proofs) != recording.digest:
+        return None
+    return Whole(recording, tuple(stray))
+
+
+def _is_ours(recording: Recording, target: Target, facts: Facts) -> bool:
+    return recording.principal == facts.context.principal and made_here(recording, target)
+
+
+def made_here(recording: Recording, target: Target) -> bool:
+    """Whether this very reader made the answer."""
+    origin = recording.origin
+    if origin.realm != target.realm or canonical_model(origin.model) != target.profile.id:
+        return False
+    return not target.profile.account_bound or origin.account == target.account
+
+
+def _alone(message: Message, index: int) -> Found:
+    blocks = message.content if isinstance(message.content, tuple) else ()
+    return Found(tuple(Piece(index, block) for block in blocks), None, (index,))
