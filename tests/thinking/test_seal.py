@@ -8,9 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clew.errors import SealInvalid, SettingsInvalid
+from clew.model.events import data_of
 from clew.model.origin import Origin
+from clew.model.unfold import events_of
 from clew.thinking.seal import INLINE_LIMIT, MAX_SEALED, PREFIX, Seal, Sealer, is_seal, needs_reference
 from tests.counts import examples
+from tests.identity.hearing import heard
 from tests.manifest import proves
 
 GROK = Origin("openrouter", "grok", "x-ai/grok-code-fast-1", "acct-7f")
@@ -67,6 +70,20 @@ def test_a_seal_travels_as_one_plain_signature_delta() -> None:
 
     assert json.dumps(delta) == f'{{"type": "signature_delta", "signature": "{TOKEN}"}}'
     assert set(TOKEN.removeprefix(PREFIX)) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+@proves("req:S3-32")
+def test_a_sealed_answer_is_streamed_with_one_signature_delta_just_before_the_blocks_stop() -> None:
+    """And the block that a client makes of the stream opens again, whatever the pieces."""
+    answer = {"type": "message", "content": [{"type": "thinking", "thinking": TEXT, "signature": TOKEN}]}
+    events = [json.loads(data_of(event)) for event in events_of(answer, chunk=5)]
+    deltas = [event["delta"] for event in events if event["type"] == "content_block_delta"]
+    kinds = [event["type"] for event in events]
+
+    assert [delta["type"] for delta in deltas] == ["thinking_delta"] * 7 + ["signature_delta"]
+    assert kinds[kinds.index("content_block_stop") - 1] == "content_block_delta"
+    (block,) = heard(events)
+    assert SEALER.open(block["signature"], block["thinking"], principal="local") == SEAL
 
 
 @proves("req:S3-32")
