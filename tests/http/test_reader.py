@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from clew.http.message import HttpRequest, Limits, Refusal
 from clew.http.reader import RequestReader
 from tests.counts import examples
-from tests.manifest import proves
 
 POST = b"POST /v1/messages?beta=true HTTP/1.1\r\nHost: x\r\n"
 PIPELINE = (
@@ -83,7 +82,6 @@ def test_repeated_headers_are_kept_and_joined_on_demand() -> None:
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
-@proves("fault:C8")
 @pytest.mark.parametrize(
     ("status", "data"),
     [
@@ -132,7 +130,6 @@ def test_an_upgrade_is_answered_as_a_plain_request_and_ends_the_reading() -> Non
 TIGHT = Limits(head_bytes=200, head_count=4, body_bytes=10)
 
 
-@proves("fault:C5", "fault:C8")
 @pytest.mark.parametrize(
     ("status", "data"),
     [

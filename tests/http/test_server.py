@@ -14,7 +14,6 @@ import pytest
 from clew.http.message import HttpRequest, Limits
 from clew.http.responder import Responder
 from tests.http.conftest import Site
-from tests.manifest import proves
 
 Serving = Callable[..., Site]
 
@@ -133,7 +132,6 @@ def test_a_refusal_comes_after_the_answers_before_it_and_ends_the_connection(ser
     assert peer.read_to_end() == b""
 
 
-@proves("fault:C5")
 def test_a_client_that_is_turned_away_in_mid_upload_can_still_read_why(serving: Serving) -> None:
     """A plain close on unread bytes would be a reset, and the 413 be lost."""
     peer = serving(limits=Limits(body_bytes=1000)).peer()
@@ -242,7 +240,6 @@ class Watcher:
         await asyncio.Event().wait()
 
 
-@proves("fault:C1")
 @pytest.mark.parametrize("phase", ["wait", "stream", "flood"])
 @pytest.mark.parametrize("reset", [True, False], ids=["rst", "fin"])
 def test_a_client_that_leaves_cancels_the_handler_at_once(serving: Serving, phase: str, reset: bool) -> None:
@@ -259,7 +256,6 @@ def test_a_client_that_leaves_cancels_the_handler_at_once(serving: Serving, phas
     assert watcher.how in ("CancelledError", "ConnectionResetError")
 
 
-@proves("fault:C2")
 @pytest.mark.parametrize("streamed", [True, False])
 def test_a_client_that_closes_only_its_half_is_served(serving: Serving, streamed: bool) -> None:
     release = threading.Event()
@@ -309,7 +305,6 @@ def test_a_client_that_does_not_read_holds_the_writer_back(serving: Serving) -> 
     assert len(peer.response()[2]) == 65536 * 400
 
 
-@proves("fault:C3", "fault:C4")
 @pytest.mark.parametrize(
     ("limits", "data"),
     [
@@ -330,7 +325,6 @@ def test_who_takes_too_long_is_closed(serving: Serving, limits: Limits, data: by
     assert site.server.open_connections == 0
 
 
-@proves("fault:C3")
 def test_a_reader_that_takes_nothing_is_given_up(serving: Serving) -> None:
     watcher = Watcher("flood")
     peer = serving(watcher, limits=Limits(tick_seconds=0.02, write_seconds=0.1)).peer().send(GET)

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from clew.errors import SettingsInvalid
-from clew.simulator.stances import conflicts, read_file, stance
+from clew.model.facts import stances
+from clew.simulator.stances import read_file, stance
 from tests.manifest import proves
 
 
 def test_every_conflict_of_the_rule_book_has_a_switch_and_a_default_among_its_values() -> None:
     """The conflicts of the rule book, C-1 to C-17."""
-    table = conflicts()
+    table = stances()
     assert list(table) == [f"C-{n}" for n in range(1, 18)]
     assert all(row.default in row.values for row in table.values())
     assert len({row.switch for row in table.values()}) == len(table)
@@ -19,7 +20,7 @@ def test_every_conflict_of_the_rule_book_has_a_switch_and_a_default_among_its_va
 
 def test_the_default_stance_is_the_suggested_one() -> None:
     default = stance()
-    assert dict(default.choices) == {name: row.default for name, row in conflicts().items()}
+    assert dict(default.choices) == {name: row.default for name, row in stances().items()}
     assert (default.predecessor, default.prefix_enforcement, default.without_grades) == ("sent", "default", frozenset())
 
 
@@ -51,5 +52,5 @@ def test_a_file_is_flat_toml(tmp_path: Path) -> None:
     path.write_text('C-6 = "accept"\nwithout_grades = ["D"]\n')
     assert read_file(path) == {"C-6": "accept", "without_grades": ["D"]}
     path.write_text("C-6 = accept")
-    with pytest.raises(SettingsInvalid, match="stance.toml"):
+    with pytest.raises(SettingsInvalid, match=r"stance\.toml"):
         read_file(path)

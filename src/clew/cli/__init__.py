@@ -1,1 +1,52 @@
-"""The command line: one file per command."""
+"""The command line: one file per command, listed here, imported when used.
+
+Exit codes: 0 ok, 1 failed, 2 usage, 3 upstream, 4 auth, 5 config. Errors say what, why, and what to do next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Final, NamedTuple
+
+import click
+
+__all__ = ["COMMANDS", "main"]
+
+
+class _Row(NamedTuple):
+    target: str
+    does: str
+
+
+COMMANDS: Final[Mapping[str, _Row]] = {
+    "check": _Row("clew.cli.check:check", "Find what a request or a transcript breaks, offline."),
+    "sim": _Row("clew.cli.sim:sim", "Run the simulator: the vendor's rules, without a key."),
+}
+"""Every command: where it is, and what it does in one line."""
+
+
+class _Lazy(click.Group):
+    """A group that knows its commands by name and loads only the one that runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, function = COMMANDS[cmd_name].target.partition(":")
+        return getattr(import_module(module), function)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, row.does) for name, row in COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="clew", message="clew %(version)s")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """clew keeps a conversation's reasoning intact while models and backends change."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

@@ -140,11 +140,13 @@ class Connection(asyncio.Protocol):
         elif self._responder is not None:
             self._responder.keep_alive = False
 
-    def kill(self) -> None:
-        """End it now."""
-        if self._task is not None:
-            self._task.cancel()
+    def kill(self) -> asyncio.Task[None] | None:
+        """End it now. Returns the task that is still to wind up, if there is one."""
+        task = self._task
+        if task is not None:
+            task.cancel()
         self._transport.abort()
+        return task
 
     def tick(self, now: float) -> None:
         """Close what has waited too long."""

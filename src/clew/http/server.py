@@ -15,6 +15,8 @@ from clew.http.responder import Responder
 
 __all__ = ["Server", "listen"]
 
+_WIND_UP_SECONDS = 1.0
+
 
 def refuse_plainly(refusal: Refusal, respond: Responder) -> None:
     """One line of text."""
@@ -59,9 +61,10 @@ class Server:
         for connection in list(self._connections):
             connection.retire()
         await self._settle(grace)
-        for connection in list(self._connections):
-            connection.kill()
-        await self._settle(1.0)
+        tasks = [task for connection in list(self._connections) if (task := connection.kill())]
+        if tasks:
+            await asyncio.wait(tasks, timeout=_WIND_UP_SECONDS)
+        await self._settle(_WIND_UP_SECONDS)
         if self._ticker is not None:
             self._ticker.cancel()
 

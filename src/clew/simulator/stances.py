@@ -14,17 +14,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
-import msgspec
-
 from clew.errors import SettingsInvalid
+from clew.model.facts import default_stances, stances
 from clew.simulator.interfaces import Grade, Stance
 
-__all__ = ["Conflict", "conflicts", "read_file", "stance"]
+__all__ = ["read_file", "stance"]
 
 _GRADES: Final = get_args(Grade)
 _SETTINGS: Final = {
@@ -33,26 +30,9 @@ _SETTINGS: Final = {
 }
 
 
-class Conflict(msgspec.Struct, frozen=True):
-    """One row of the table: a question that the sources answer differently."""
-
-    switch: str
-    question: str
-    default: str
-    sources: str
-    values: dict[str, str]
-
-
-@cache
-def conflicts() -> Mapping[str, Conflict]:
-    """The table, by conflict id."""
-    text = resources.files("clew.model.facts").joinpath("stances.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, Conflict])
-
-
 def stance(settings: Mapping[str, object] | None = None, *, file: str = "") -> Stance:
     """The default stance with these settings on top. Raises SettingsInvalid for a key or a value that there is not."""
-    choices = {name: row.default for name, row in conflicts().items()}
+    choices = dict(default_stances())
     others: dict[str, str] = {}
     grades: frozenset[Grade] = frozenset()
     for key, value in (settings or {}).items():
@@ -62,7 +42,7 @@ def stance(settings: Mapping[str, object] | None = None, *, file: str = "") -> S
             others[key] = _one_of(key, value, _SETTINGS[key], file)
         else:
             name = _conflict(key, file)
-            choices[name] = _one_of(key, value, conflicts()[name].values, file)
+            choices[name] = _one_of(key, value, stances()[name].values, file)
     return Stance(
         choices=choices,
         without_grades=grades,
@@ -80,12 +60,12 @@ def read_file(path: Path) -> dict[str, object]:
 
 
 def _conflict(key: str, file: str) -> str:
-    if key in conflicts():
+    if key in stances():
         return key
-    for name, row in conflicts().items():
+    for name, row in stances().items():
         if row.switch == key:
             return name
-    known = [*_SETTINGS, "without_grades", *(row.switch for row in conflicts().values())]
+    known = [*_SETTINGS, "without_grades", *(row.switch for row in stances().values())]
     raise SettingsInvalid(f"there is no stance {key!r}; there are {', '.join(known)}", file=file, key=key)
 
 

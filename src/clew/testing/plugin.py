@@ -1,1 +1,43 @@
-"""The pytest plugin: `simulator` fixtures, found by pytest itself once clew is installed."""
+"""The pytest plugin, found by pytest itself once clew is installed.
+
+`simulator` is a fresh simulator with a strict judge; `simulators(kind=…, seed=…, stance=…, scenario=…)` starts as many
+as a test needs. They end with the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from clew.testing.simulator import Simulator
+
+__all__ = ["StartSimulator", "simulator", "simulators"]
+
+
+class StartSimulator(Protocol):
+    """The factory: takes what `Simulator` takes, and gives one that runs."""
+
+    def __call__(self, **settings: Any) -> Simulator: ...
+
+
+@pytest.fixture
+def simulators() -> Iterator[StartSimulator]:
+    """Start simulators at will."""
+    from clew.testing.simulator import Simulator
+
+    with ExitStack() as stack:
+
+        def start(**settings: Any) -> Simulator:
+            return stack.enter_context(Simulator(**settings))
+
+        yield start
+
+
+@pytest.fixture
+def simulator(simulators: StartSimulator) -> Simulator:
+    """One simulator with the defaults."""
+    return simulators()

@@ -1,0 +1,130 @@
+"""`clew sim`: the simulator on a port of this machine, until Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.errors import SettingsInvalid
+
+if TYPE_CHECKING:
+    from clew.simulator.server import Simulation
+    from clew.simulator.shell import Settings
+
+__all__ = ["sim"]
+
+DEFAULT_PORT = 2541
+_EXAMPLES = """\b
+Examples:
+  clew sim                                    the strict Anthropic API on port 2541
+  clew sim --port 0 --json                    a free port; the first line says which
+  clew sim --scenario interleaved             always the same script
+  clew sim --scenario ./mine.scenario         a script of your own
+  clew sim --kind compat --port 2542          another vendor with the same dialect
+  clew sim --without-grade C --without-grade D    only rules that are documented or measured
+
+\b
+Keys: any key works. sim-NAME-anything is the account NAME; names that begin with "old" are accounts from before
+block binding; sim-invalid is refused. In a prompt, [[scenario:NAME]] picks a script; GET /_sim/scenarios lists them,
+GET /_sim/journal tells what came and what was found.
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0: a free one.")
+@click.option("--kind", type=click.Choice(["anthropic", "compat"]), default="anthropic", show_default=True)
+@click.option("--scenario", default="default", show_default=True, metavar="NAME|FILE", help="What the model says.")
+@click.option("--stance", type=click.Path(path_type=Path), metavar="FILE", help="TOML: where the sources disagree.")
+@click.option("--predecessor", type=click.Choice(["sent", "read"]), help="Which block a thinking block follows.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same ids and words.")
+@click.option("--journal", type=click.Path(path_type=Path), metavar="FILE", help="Append each request as a JSON line.")
+@click.option("--without-grade", type=click.Choice(["C", "D"]), multiple=True, help="Rules of this grade refuse nothing.")
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON in place of the text.")
+def sim(**options: Any) -> None:
+    """Run the simulator: an Anthropic API that accepts and refuses what the real one does, offline and without a key."""
+    from clew.http.loops import run
+
+    try:
+        run(_serve(_settings(options), options["port"], as_json=options["as_json"]))
+    except OSError as error:
+        raise click.ClickException(_why(error, options["port"])) from error
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    from clew.simulator.shell import Settings
+    from clew.simulator.stage import load
+    from clew.simulator.stances import read_file, stance
+
+    try:
+        load(options["scenario"])
+    except SettingsInvalid as error:
+        raise click.BadParameter(str(error), param_hint="--scenario") from error
+    file = options["stance"]
+    try:
+        chosen = read_file(file) if file else {}
+        if options["predecessor"]:
+            chosen["predecessor"] = options["predecessor"]
+        if options["without_grade"]:
+            chosen["without_grades"] = list(options["without_grade"])
+        taken = stance(chosen, file=str(file or ""))
+    except SettingsInvalid as error:
+        raise _BadConfig(f"{file}: {error}" if file and str(file) not in str(error) else str(error)) from error
+    return Settings(
+        kind=options["kind"],
+        scenario=options["scenario"],
+        seed=options["seed"],
+        stance=taken,
+        journal=options["journal"],
+    )
+
+
+async def _serve(settings: Settings, port: int, *, as_json: bool) -> None:
+    from clew.simulator.judge import judge
+    from clew.simulator.server import start
+
+    simulation = await start(settings, judge, port=port)
+    click.echo(_json(simulation) if as_json else _welcome(simulation))
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    await stopped.wait()
+    await simulation.close(grace=0.5)
+
+
+def _json(simulation: Simulation) -> str:
+    import msgspec
+
+    server, settings = simulation.server, simulation.shell.settings
+    told = {"url": server.url, "port": server.port, "pid": os.getpid(), "kind": settings.kind, "seed": settings.seed}
+    return msgspec.json.encode(told).decode()
+
+
+def _welcome(simulation: Simulation) -> str:
+    url, settings = simulation.url, simulation.shell.settings
+    model = "claude-sonnet-4-5" if settings.kind == "anthropic" else "any-model"
+    body = f'{{"model":"{model}","max_tokens":300,"messages":[{{"role":"user","content":"Hello"}}]}}'
+    headers = "-H 'x-api-key: sim-me-1' -H 'anthropic-version: 2023-06-01' -H 'content-type: application/json'"
+    return f"""clew simulator ({settings.kind}, scenario {settings.scenario}) at {url}
+
+Ask it something:
+  curl -s {url}/v1/messages {headers} -d '{body}'
+Point an SDK or Claude Code at it:
+  export ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=sim-me-1
+
+What came and what was found: {url}/_sim/journal. Ctrl-C ends it."""
+
+
+class _BadConfig(click.ClickException):
+    exit_code = 5
+
+
+def _why(error: OSError, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} is in use; choose another with --port, or a free one with --port 0"
+    return f"cannot start: {error.strerror or error}"

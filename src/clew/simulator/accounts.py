@@ -1,0 +1,61 @@
+"""Who calls: from the credential to the account (R1, C-1).
+
+Any key that is not empty works. `sim-NAME-anything` belongs to the account NAME, so several keys can share one; every other
+key has an account of its own. An account whose name begins with `old` was created before block binding (R44). `sim-invalid`
+is the key that nobody has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Final
+
+from clew.model.facts import rules
+from clew.simulator.interfaces import Account, Stance, Violation
+
+__all__ = ["account_of", "organization_of", "refusal"]
+
+_NAMED: Final = re.compile(r"sim-([A-Za-z0-9_.]+)(?:-.*)?$")
+_INVALID: Final = "invalid"
+_OLD: Final = "old"
+
+
+def account_of(headers: Mapping[str, str], stance: Stance) -> Account | Violation:
+    """The account, or why there is none."""
+    key = headers.get("x-api-key", "")
+    bearer = _bearer(headers.get("authorization", ""))
+    if key and bearer and rules()["R1.credential-both"].in_force(stance.choices):
+        return refusal("R1.credential-both")
+    used = key or bearer
+    if not used:
+        return refusal("R1.credential-missing")
+    name = _name(used)
+    return refusal("R1.credential-invalid") if name == _INVALID else _account(name)
+
+
+def organization_of(account: Account) -> str:
+    """The account's organization id: made from its name."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"clew:sim:{account.name}"))
+
+
+def refusal(rule: str) -> Violation:
+    """A rule of the shell's own as a violation."""
+    row = rules()[rule]
+    return Violation(rule=row.id, grade=row.grade, status=row.status, error_type=row.type, message=row.text)
+
+
+def _account(name: str) -> Account:
+    return Account(name=name, created_after_binding=not name.startswith(_OLD))
+
+
+def _name(key: str) -> str:
+    named = _NAMED.match(key)
+    return named[1] if named else f"key-{hashlib.sha256(key.encode('latin-1', 'replace')).hexdigest()[:8]}"
+
+
+def _bearer(value: str) -> str:
+    scheme, _, token = value.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""

@@ -1,0 +1,110 @@
+"""`GET /v1/models` and `/v1/models/{id}` (R75), from the table of facts.
+
+What the facts do not know stays what the vendor sends for "unknown": the epoch as a date, null as a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qs
+
+from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, models
+from clew.model.json import JsonObject
+from clew.simulator.interfaces import Kind
+
+__all__ = ["listing", "row_of"]
+
+_UNKNOWN_DATE: Final = "1970-01-01T00:00:00Z"
+_EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
+_TYPES: Final = ("adaptive", "between_tools", "disabled", "enabled")
+_EDITS: Final = ("clear_thinking_20251015", "clear_tool_uses_20250919", "compact_20260112")
+_DEFAULT_LIMIT: Final = 20
+_MAX_LIMIT: Final = 1000
+
+
+def row_of(name: str, kind: Kind) -> JsonObject | None:
+    """One model, under the name that was asked for; None if there is none. Another vendor has every model."""
+    if kind == "compat":
+        return _row(name, models()[UNKNOWN])
+    facts = models().get(canonical_model(name))
+    return None if facts is None or facts.id == UNKNOWN else _row(name, facts)
+
+
+def listing(query: str, kind: Kind) -> JsonObject:
+    """A page of models, the newest first."""
+    given = {name: values[-1] for name, values in parse_qs(query).items()}
+    rows = _rows(kind)
+    names = [row["id"] for row in rows]
+    if given.get("after_id") in names:
+        rows = rows[names.index(given["after_id"]) + 1 :]
+    elif given.get("before_id") in names:
+        rows = rows[: names.index(given["before_id"])]
+    page = rows[: _limit(given)]
+    return {
+        "data": [*page],
+        "has_more": len(page) < len(rows),
+        "first_id": page[0]["id"] if page else None,
+        "last_id": page[-1]["id"] if page else None,
+    }
+
+
+def _rows(kind: Kind) -> list[JsonObject]:
+    if kind == "compat":
+        return [_row("compat-model", models()[UNKNOWN])]
+    known = [facts for facts in models().values() if facts.id != UNKNOWN]
+    return [_row(facts.id, facts) for facts in sorted(known, key=lambda facts: -facts.released)]
+
+
+def _limit(given: Mapping[str, str]) -> int:
+    limit = given.get("limit", "")
+    return min(int(limit), _MAX_LIMIT) if limit.isdecimal() and int(limit) > 0 else _DEFAULT_LIMIT
+
+
+def _row(name: str, facts: ModelFacts) -> JsonObject:
+    return {
+        "type": "model",
+        "id": name,
+        "display_name": _display_name(name),
+        "created_at": _UNKNOWN_DATE,
+        "max_input_tokens": facts.context or None,
+        "max_tokens": facts.max_tokens or None,
+        "lifecycle": "retired" if facts.retired else "active",
+        "deprecated_at": _UNKNOWN_DATE if facts.retired else None,
+        "retires_at": _UNKNOWN_DATE if facts.retired else None,
+        "line": facts.line or None,
+        "capabilities": _capabilities(facts),
+    }
+
+
+def _capabilities(facts: ModelFacts) -> JsonObject:
+    yes = _supported(True)
+    effort = {level: _supported(level in facts.effort) for level in _EFFORTS}
+    types = {kind: _supported(kind in facts.thinking) for kind in _TYPES}
+    return {
+        "batch": yes,
+        "citations": yes,
+        "code_execution": yes,
+        "context_management": {"supported": True, **dict.fromkeys(_EDITS, yes)},
+        "effort": {"supported": bool(facts.effort), **effort},
+        "image_input": yes,
+        "pdf_input": yes,
+        "server_tools": {"supported": True, "web_search": yes, "code_execution": yes},
+        "structured_outputs": yes,
+        "thinking": {"supported": set(facts.thinking) != {"disabled"}, "types": {**types}},
+    }
+
+
+def _supported(value: bool) -> JsonObject:
+    return {"supported": value}
+
+
+def _display_name(name: str) -> str:
+    """`claude-opus-5-5` is Claude Opus 5.5."""
+    words: list[str] = []
+    for word in name.split("-"):
+        if word.isdecimal() and words and words[-1].replace(".", "").isdecimal():
+            words[-1] += f".{word}"
+        else:
+            words.append(word.capitalize())
+    return " ".join(words)

@@ -1,0 +1,61 @@
+"""Ids that look like the vendor's and are the same in every run with the same seed.
+
+An id depends on the seed, the account, the request's bytes, and on how often just these bytes came before: parallel
+requests may arrive in any order and still get the same ids, and a repeated request gets new ones, as it must.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["Ids", "Mint"]
+
+_ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_LENGTH: Final = 22
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """The ids of one exchange."""
+
+    origin: bytes
+
+    @property
+    def request(self) -> str:
+        return f"req_011{self._text('request')}"
+
+    @property
+    def message(self) -> str:
+        return f"msg_01{self._text('message')}"
+
+    def tool(self, n: int) -> str:
+        """The id of the answer's nth tool call."""
+        return f"toolu_01{self._text(f'tool {n}')}"
+
+    def _text(self, what: str) -> str:
+        number = int.from_bytes(hashlib.sha256(self.origin + what.encode()).digest())
+        letters: list[str] = []
+        for _ in range(_LENGTH):
+            number, rest = divmod(number, len(_ALPHABET))
+            letters.append(_ALPHABET[rest])
+        return "".join(letters)
+
+
+class Mint:
+    """Makes ids for one simulator."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._seen: Counter[bytes] = Counter()
+
+    def ids(self, account: str, path: str, body: bytes) -> Ids:
+        """The ids for the next request with these bytes."""
+        digest = hashlib.sha256(f"{self._seed}\n{account}\n{path}\n".encode() + body).digest()
+        self._seen[digest] += 1
+        return Ids(digest + self._seen[digest].to_bytes(4))
+
+    def reset(self) -> None:
+        self._seen.clear()

@@ -1,0 +1,184 @@
+"""What came, what was found, what went out: one entry for each request, in memory and as JSON lines.
+
+The journal is the oracle of most tests, so it tells what no client can see: which thinking blocks came back, who had made
+them and what became of each; and whether the answer ended, was cut on purpose, or lost its reader. Secrets are masked on the
+way in. Bodies are kept as they came; when they grow over the budget, the oldest are forgotten first.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from clew.http.message import HttpRequest
+from clew.model.json import JsonObject
+from clew.simulator.interfaces import BlockFate, Verdict, Violation
+from clew.simulator.model import Performance
+
+__all__ = ["Entry", "Journal", "encoded"]
+
+_SECRETS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "x-clew-key", "x-goog-api-key"})
+_MASK: Final = "***"
+_BODY_BUDGET: Final = 256 * 1024 * 1024
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """One request and what befell it."""
+
+    n: int
+    request_id: str
+    account: str
+    method: str
+    path: str
+    query: str
+    headers: list[tuple[str, str]]
+    body: bytes | None
+    verdict: JsonObject | None = None
+    thinking: list[JsonObject] = field(default_factory=list[JsonObject])
+    scenario: str | None = None
+    turn: int | None = None
+    faults: list[str] = field(default_factory=list[str])
+    response: JsonObject | None = None
+    ended: Literal["no", "whole", "cut", "client left"] = "no"
+
+    def judged(self, verdict: Verdict) -> None:
+        """Note what the judge found."""
+        self.thinking = [_fate(block) for block in verdict.prompt.blocks]
+        self.verdict = {"ok": True} if verdict.violation is None else _violation(verdict.violation)
+
+    def refused(self, violation: Violation) -> None:
+        """Note why there is no answer."""
+        self.verdict = _violation(violation)
+        self.response = {"status": violation.status}
+
+    def performed(self, performance: Performance, *, stream: bool) -> None:
+        """Note what the model says."""
+        message = performance.message
+        self.scenario, self.turn = performance.scenario, performance.turn
+        self.faults = [fault.kind for fault in message.answer.faults]
+        self.response = {
+            "status": 200,
+            "stream": stream,
+            "message_id": message.id,
+            "model": message.model,
+            "content": [block.get("type") for block in message.answer.content],
+            "stop_reason": message.answer.stop_reason,
+            "output_tokens": message.answer.output_tokens,
+        }
+
+    def as_json(self) -> dict[str, object]:
+        """The entry for a reader: the body as JSON where it is, as text or base64 where it is not."""
+        shown = {name: getattr(self, name) for name in self.__slots__ if name != "body"}
+        return {**shown, **_body(self.body)}
+
+
+class Journal:
+    """The entries of one simulator. `file` gets each as a line when it has ended."""
+
+    def __init__(self, file: Path | None = None, body_budget: int = _BODY_BUDGET) -> None:
+        self._entries: list[Entry] = []
+        self._next = 1
+        self._budget = body_budget
+        self._kept = 0
+        self._oldest = 0
+        self._file = file.open("ab") if file else None
+
+    def open(self, request: HttpRequest, request_id: str, account: str) -> Entry:
+        """Begin an entry."""
+        entry = Entry(
+            n=self._next,
+            request_id=request_id,
+            account=account,
+            method=request.method,
+            path=request.path,
+            query=request.query,
+            headers=[(name, _MASK if name in _SECRETS else value) for name, value in request.headers],
+            body=request.body,
+        )
+        self._next += 1
+        self._entries.append(entry)
+        self._kept += len(request.body)
+        self._forget()
+        return entry
+
+    def close(self, entry: Entry, ended: Literal["whole", "cut", "client left"]) -> None:
+        """The answer is over."""
+        entry.ended = ended
+        if self._file is not None:
+            self._file.write(msgspec.json.encode(_on_one_line(entry.as_json())) + b"\n")
+            self._file.flush()
+
+    def since(self, n: int = 0) -> Iterator[Entry]:
+        """Entries after number n, in order of arrival. Numbers are never used twice."""
+        return (entry for entry in self._entries if entry.n > n)
+
+    def find(self, n: int) -> Entry | None:
+        return next((entry for entry in self._entries if entry.n == n), None)
+
+    def reset(self) -> None:
+        """Forget all entries; the file keeps its lines."""
+        self._entries.clear()
+        self._kept = self._oldest = 0
+
+    def shut(self) -> None:
+        """Close the file."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def _forget(self) -> None:
+        while self._kept > self._budget and self._oldest < len(self._entries) - 1:
+            entry = self._entries[self._oldest]
+            self._kept -= len(entry.body or b"")
+            entry.body = None
+            self._oldest += 1
+
+
+def encoded(entries: Iterable[Entry]) -> bytes:
+    """Entries as one JSON array."""
+    return msgspec.json.encode([entry.as_json() for entry in entries])
+
+
+def _on_one_line(shown: dict[str, object]) -> dict[str, object]:
+    """The body's own line breaks must go."""
+    body = shown.get("body")
+    return {**shown, "body": msgspec.json.decode(body)} if isinstance(body, msgspec.Raw) else shown
+
+
+def _body(body: bytes | None) -> dict[str, object]:
+    if not body:
+        return {"body": None, "bytes": 0}
+    try:
+        msgspec.json.decode(body)
+        return {"body": msgspec.Raw(body), "bytes": len(body)}
+    except (msgspec.DecodeError, RecursionError):
+        return {"body": None, "bytes": len(body), **_opaque(body)}
+
+
+def _opaque(body: bytes) -> dict[str, str]:
+    try:
+        return {"body_text": body.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"body_base64": base64.b64encode(body).decode("ascii")}
+
+
+def _fate(block: BlockFate) -> JsonObject:
+    return {"path": block.path, "maker": block.maker, "fate": block.fate, "reason": block.reason}
+
+
+def _violation(violation: Violation) -> JsonObject:
+    return {
+        "ok": False,
+        "rule": violation.rule,
+        "grade": violation.grade,
+        "status": violation.status,
+        "type": violation.error_type,
+        "message": violation.message,
+        "path": violation.path,
+    }

@@ -1,0 +1,78 @@
+"""The simulated model: takes a judged request, finds the scenario and the turn that are due, and answers.
+
+It remembers nothing but the prompt cache: what it says next is in the request, as it is for the real ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from clew.simulator.acts import Turn
+from clew.simulator.cache import PromptCache
+from clew.simulator.conversation import Exchange, open_exchange
+from clew.simulator.ids import Ids
+from clew.simulator.improvise import improvise
+from clew.simulator.interfaces import Account, Stance, Verdict
+from clew.simulator.speak import Occasion, speak
+from clew.simulator.stage import DEFAULT, Stage, turn_of
+from clew.simulator.stream import Message
+
+__all__ = ["Model", "Performance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """A message, and which scenario it is from."""
+
+    message: Message
+    scenario: str
+    turn: int
+
+
+class Model:
+    """All models of one simulator. `clock` counts seconds, for the cache."""
+
+    def __init__(self, *, scenario: str, stance: Stance, seed: int, clock: Callable[[], float]) -> None:
+        self._stage = Stage(scenario)
+        self._empty_delta = stance["C-11"] == "empty_delta"
+        self._seed = seed
+        self._cache = PromptCache(clock)
+
+    def answer(self, verdict: Verdict, *, account: Account, ids: Ids, headers: Mapping[str, str]) -> Performance:
+        """Answer a legal request. Raises SettingsInvalid if it names a scenario that there is not."""
+        request = verdict.request
+        exchange = open_exchange(request)
+        scenario, turn = self._due(verdict, exchange)
+        assert verdict.signer is not None, "a legal request can be signed for"
+        occasion = Occasion(
+            request=request,
+            prompt=verdict.prompt,
+            signer=verdict.signer,
+            exchange=exchange,
+            ids=ids,
+            betas=_betas(headers),
+            empty_delta=self._empty_delta,
+        )
+        model = str(request.get("model"))
+        message = Message(
+            id=ids.message,
+            model=model,
+            answer=speak(turn, occasion),
+            prompt=verdict.prompt,
+            cache=self._cache.use(request, owner=f"{account.name} {model}", minimum=verdict.prompt.cache_minimum),
+        )
+        return Performance(message, scenario, exchange.turn)
+
+    def reset(self) -> None:
+        self._cache.reset()
+
+    def _due(self, verdict: Verdict, exchange: Exchange) -> tuple[str, Turn]:
+        scenario = self._stage.scenario_for(verdict.request)
+        if scenario is None:
+            return DEFAULT, improvise(verdict.request, exchange, self._seed)
+        return scenario.name, turn_of(scenario, exchange)
+
+
+def _betas(headers: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(beta.strip() for beta in headers.get("anthropic-beta", "").split(","))

@@ -1,0 +1,32 @@
+"""The simulator as a running server."""
+
+from __future__ import annotations
+
+from clew.http.server import Server, listen
+from clew.simulator.interfaces import Judge
+from clew.simulator.shell import Settings, Shell
+
+__all__ = ["Simulation", "start"]
+
+
+class Simulation:
+    """A shell and its listener."""
+
+    def __init__(self, shell: Shell, server: Server) -> None:
+        self.shell = shell
+        self.server = server
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    async def close(self, grace: float = 1.0) -> None:
+        """Finish what runs, end the rest, close the journal's file."""
+        await self.server.close(grace)
+        self.shell.journal.shut()
+
+
+async def start(settings: Settings, judge: Judge, *, port: int = 0) -> Simulation:
+    """Start on 127.0.0.1; port 0 takes a free one. Raises OSError if the port is taken."""
+    shell = Shell(settings, judge)
+    return Simulation(shell, await listen(shell.handle, port=port, refuse=shell.refuse))

@@ -1,0 +1,199 @@
+"""One request, from its credential to its last byte: auth, judge, model, faults, wire, journal, in this order.
+
+All state that a request can touch (ids, cache, quota, faults in waiting, the journal) hangs on the `Shell`, and `reset`
+forgets it. Accounts and signatures are functions of the key, so they outlive it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, cast
+
+from clew.errors import SettingsInvalid
+from clew.http.message import HttpRequest, Refusal
+from clew.http.responder import Responder
+from clew.simulator import catalogue, control, faults
+from clew.simulator.accounts import account_of, organization_of, refusal
+from clew.simulator.envelope import error_body, type_of_status
+from clew.simulator.ids import Ids, Mint
+from clew.simulator.interfaces import Account, Judge, Kind, Stance, Verdict, Violation
+from clew.simulator.journal import Entry, Journal
+from clew.simulator.model import Model
+from clew.simulator.queue import FaultQueue
+from clew.simulator.quota import Quota
+from clew.simulator.replies import HeaderPairs, json_reply, refused, streamed, tags, unary
+from clew.simulator.spoil import spoil
+from clew.simulator.stage import DEFAULT
+from clew.simulator.steps import End, Steps, play
+
+__all__ = ["Settings", "Shell"]
+
+_MESSAGES: Final = "/v1/messages"
+_COUNT: Final = "/v1/messages/count_tokens"
+_MODELS: Final = "/v1/models"
+_GREETINGS: Final = ("/", "/api/hello")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a simulator is started with."""
+
+    stance: Stance
+    kind: Kind = "anthropic"
+    scenario: str = DEFAULT
+    seed: int = 0
+    journal: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Visit:
+    """A request of a known account."""
+
+    request: HttpRequest
+    account: Account
+    ids: Ids
+    entry: Entry
+
+
+class Shell:
+    """The simulator without its listener. `clock` and `now` count seconds."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        judge: Judge,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.settings = settings
+        self.journal = Journal(settings.journal)
+        self.faults = FaultQueue()
+        self._judge = judge
+        self._model = Model(scenario=settings.scenario, stance=settings.stance, seed=settings.seed, clock=clock)
+        self._mint = Mint(settings.seed)
+        self._quota = Quota(now)
+
+    def reset(self) -> None:
+        """Forget all that requests left behind."""
+        for memory in (self.journal, self.faults, self._model, self._mint, self._quota):
+            memory.reset()
+
+    async def handle(self, request: HttpRequest, respond: Responder) -> None:
+        """Answer one request."""
+        if request.path.startswith(control.PREFIX):
+            await play(control.answer(self, request), respond)
+            return
+        account = account_of(request.joined, self.settings.stance)
+        name = account.name if isinstance(account, Account) else ""
+        ids = self._mint.ids(name, request.target, request.body)
+        entry = self.journal.open(request, ids.request, name)
+        steps = self._go_wrong(request, entry, self._answer(request, account, ids, entry))
+        await self._play(entry, steps, respond)
+
+    def refuse(self, turned_away: Refusal, respond: Responder) -> None:
+        """What the HTTP layer does not even hand on, in the vendor's shape."""
+        kind, words, marks = type_of_status(turned_away.status), turned_away.reason, ()
+        if turned_away.status == 413:
+            violation = refusal("R62.too-large")
+            words, marks = violation.message, tags(violation)
+        request_id = self._mint.ids("", "", words.encode()).request
+        headers = [("content-type", "application/json"), ("request-id", request_id), *marks]
+        respond.send(turned_away.status, headers, error_body(kind, words, request_id))
+
+    # The answer.
+
+    def _answer(self, request: HttpRequest, account: Account | Violation, ids: Ids, entry: Entry) -> Steps:
+        if request.path in _GREETINGS and request.method in ("GET", "HEAD"):
+            return json_reply({}, _identity(ids))
+        if isinstance(account, Violation):
+            return self._refused(account, entry, _identity(ids))
+        visit = _Visit(request=request, account=account, ids=ids, entry=entry)
+        if request.method == "POST" and request.path in (_MESSAGES, _COUNT):
+            return self._judged(visit)
+        if request.method == "GET" and request.path == _MODELS:
+            return json_reply(catalogue.listing(request.query, self.settings.kind), _identity(ids, account))
+        if request.method == "GET" and request.path.startswith(f"{_MODELS}/"):
+            return self._one_model(visit)
+        return self._refused(refusal("R62.not-found"), entry, _identity(ids, account))
+
+    def _judged(self, visit: _Visit) -> Steps:
+        settings, request = self.settings, visit.request
+        path = cast(Literal["/v1/messages", "/v1/messages/count_tokens"], request.path)
+        verdict = self._judge(
+            request.body, request.joined, kind=settings.kind, account=visit.account, stance=settings.stance, path=path
+        )
+        visit.entry.judged(verdict)
+        if verdict.violation is not None:
+            return self._refused(verdict.violation, visit.entry, self._headers(visit))
+        if path == _COUNT:
+            return self._counted(visit, verdict)
+        try:
+            return self._spoken(visit, verdict)
+        except SettingsInvalid as error:
+            return self._refused(_misuse("sim.scenario", error), visit.entry, self._headers(visit))
+
+    def _spoken(self, visit: _Visit, verdict: Verdict) -> Steps:
+        performed = self._model.answer(verdict, account=visit.account, ids=visit.ids, headers=visit.request.joined)
+        answer = performed.message.answer
+        stream = verdict.request.get("stream") is True
+        visit.entry.performed(performed, stream=stream)
+        headers = self._headers(visit, verdict.prompt.input_tokens, answer.output_tokens)
+        steps = (streamed if stream else unary)(performed.message, headers)
+        return spoil(answer.faults, steps, visit.ids.request)
+
+    def _counted(self, visit: _Visit, verdict: Verdict) -> Steps:
+        counted: dict[str, object] = {"input_tokens": verdict.prompt.input_tokens}
+        if verdict.prompt.applied_edits is not None:
+            counted["context_management"] = {"original_input_tokens": verdict.prompt.input_tokens}
+        return json_reply(counted, self._headers(visit))
+
+    def _one_model(self, visit: _Visit) -> Steps:
+        name = visit.request.path.removeprefix(f"{_MODELS}/")
+        row = catalogue.row_of(name, self.settings.kind)
+        if row is None:
+            violation = refusal("R62.not-found")
+            return self._refused(violation, visit.entry, _identity(visit.ids, visit.account))
+        return json_reply(row, _identity(visit.ids, visit.account))
+
+    def _refused(self, violation: Violation, entry: Entry, headers: HeaderPairs) -> Steps:
+        entry.refused(violation)
+        return refused(violation, entry.request_id, headers)
+
+    def _headers(self, visit: _Visit, input_tokens: int = 0, output_tokens: int = 0) -> HeaderPairs:
+        quota = self._quota.headers(visit.account.name, input_tokens=input_tokens, output_tokens=output_tokens)
+        return (*_identity(visit.ids, visit.account), *quota)
+
+    # What goes wrong, and the wire.
+
+    def _go_wrong(self, request: HttpRequest, entry: Entry, steps: Steps) -> Steps:
+        asked = request.header("x-sim-fault")
+        try:
+            fault = faults.parse(asked) if asked else self.faults.take(request.path)
+        except SettingsInvalid as error:
+            return self._refused(_misuse("sim.fault", error), entry, (("request-id", entry.request_id),))
+        if fault is None:
+            return steps
+        entry.faults.append(fault.kind)
+        return spoil([fault], steps, entry.request_id)
+
+    async def _play(self, entry: Entry, steps: Steps, respond: Responder) -> None:
+        ended: Literal["whole", "cut", "client left"] = "client left"
+        try:
+            await play(steps, respond)
+            ended = "cut" if steps[-1] in (End("fin"), End("rst")) else "whole"
+        finally:
+            self.journal.close(entry, ended)
+
+
+def _identity(ids: Ids, account: Account | None = None) -> HeaderPairs:
+    named = (("anthropic-organization-id", organization_of(account)),) if account else ()
+    return (("request-id", ids.request), *named)
+
+
+def _misuse(rule: str, error: SettingsInvalid) -> Violation:
+    """The simulator itself was asked for something that it has not."""
+    return Violation(rule=rule, grade="A", status=400, error_type="invalid_request_error", message=str(error))

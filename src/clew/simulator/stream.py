@@ -1,0 +1,174 @@
+"""An answer on the wire: as one JSON message, or as the events of R65 to R67.
+
+The order of keys and the small things (the first ping after the first block start, usage that grows, an empty first
+`partial_json`) follow what was captured from the vendor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from clew.model.json import JsonObject
+from clew.simulator.acts import Event, Pause, Ping
+from clew.simulator.answer import Answer, Item, Piece
+from clew.simulator.cache import CacheUse
+from clew.simulator.interfaces import Prompt
+from clew.simulator.steps import Send, Step, Wait
+
+__all__ = ["Message", "events", "message"]
+
+_PING = Send(b'event: ping\ndata: {"type": "ping"}\n\n', "ping")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """All that is needed to write an answer down."""
+
+    id: str
+    model: str
+    answer: Answer
+    prompt: Prompt
+    cache: CacheUse
+
+
+def message(whole: Message) -> JsonObject:
+    """The answer as one JSON message."""
+    answer = whole.answer
+    body = _frame(whole)
+    body["content"] = [*answer.content]
+    body["stop_reason"] = answer.stop_reason
+    body["stop_sequence"] = answer.stop_sequence
+    body["stop_details"] = answer.stop_details
+    body["usage"] = _usage_at_end(whole)
+    if whole.prompt.applied_edits is not None:
+        body["context_management"] = {"applied_edits": [*whole.prompt.applied_edits]}
+    return body
+
+
+def events(whole: Message) -> Iterator[Step]:
+    """The answer as a stream."""
+    number = 0
+    for step in _events(whole):
+        if isinstance(step, Send) and step.event and whole.answer.padding:
+            step = Send(_padded(step.data, number * 7 % (whole.answer.padding + 1)), step.event)
+            number += 1
+        yield step
+
+
+def _events(whole: Message) -> Iterator[Step]:
+    yield _event({"type": "message_start", "message": _frame(whole)})
+    index, pinged = 0, False
+    for item in whole.answer.items:
+        for step in _said(item, index):
+            yield step
+            if not pinged and isinstance(step, Send) and step.event == "content_block_start":
+                pinged = True
+                yield _PING
+        index += isinstance(item, Piece)
+    yield _event(_message_delta(whole))
+    yield _event({"type": "message_stop"})
+
+
+def _said(item: Item, index: int) -> Iterator[Step]:
+    match item:
+        case Piece(start=start, deltas=deltas, closed=closed):
+            yield _event({"type": "content_block_start", "index": index, "content_block": start})
+            for delta in deltas:
+                yield _event({"type": "content_block_delta", "index": index, "delta": delta})
+            if closed:
+                yield _event({"type": "content_block_stop", "index": index})
+        case Pause(seconds):
+            yield Wait(seconds)
+        case Ping(times, every):
+            for _ in range(times):
+                yield _PING
+                if every:
+                    yield Wait(every)
+        case Event(name, data):
+            yield Send(f"event: {name}\ndata: {data}\n\n".encode(), name)
+
+
+def _frame(whole: Message) -> JsonObject:
+    frame: JsonObject = {
+        "model": whole.model,
+        "id": whole.id,
+        "type": "message",
+        "role": "assistant",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "stop_details": None,
+        "container": None,
+        "diagnostics": None,
+        "usage": _usage_at_start(whole),
+    }
+    if whole.prompt.transformations is not None:
+        frame["input_transformations"] = [*whole.prompt.transformations]
+    return frame
+
+
+def _message_delta(whole: Message) -> JsonObject:
+    answer = whole.answer
+    usage = _usage_at_end(whole)
+    event: JsonObject = {
+        "type": "message_delta",
+        "delta": {
+            "stop_reason": answer.stop_reason,
+            "stop_sequence": answer.stop_sequence,
+            "stop_details": answer.stop_details,
+            "container": None,
+        },
+        "usage": {name: usage[name] for name in _CUMULATIVE if name in usage},
+    }
+    if whole.prompt.applied_edits is not None:
+        event["context_management"] = {"applied_edits": [*whole.prompt.applied_edits]}
+    return event
+
+
+_CUMULATIVE = (
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "output_tokens",
+    "output_tokens_details",
+)
+
+
+def _usage_at_start(whole: Message) -> JsonObject:
+    cache = whole.cache
+    written = cache.written_5m + cache.written_1h
+    usage: JsonObject = {
+        "input_tokens": max(0, whole.prompt.input_tokens - cache.read - written),
+        "cache_creation_input_tokens": written,
+        "cache_read_input_tokens": cache.read,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": cache.written_5m,
+            "ephemeral_1h_input_tokens": cache.written_1h,
+        },
+        "output_tokens": min(1, whole.answer.output_tokens),
+        "service_tier": "standard",
+        "inference_geo": "not_available",
+    }
+    return {**usage, **{name: n for name, n in whole.answer.usage.items() if name in usage and name != "output_tokens"}}
+
+
+def _usage_at_end(whole: Message) -> JsonObject:
+    answer = whole.answer
+    return {
+        **_usage_at_start(whole),
+        "output_tokens": answer.usage.get("output_tokens", answer.output_tokens),
+        "output_tokens_details": {"thinking_tokens": answer.usage.get("thinking_tokens", answer.thinking_tokens)},
+    }
+
+
+def _event(data: JsonObject) -> Send:
+    name = str(data["type"])
+    return Send(b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n", name)
+
+
+def _padded(data: bytes, spaces: int) -> bytes:
+    end = b"}\n\n"
+    return data.removesuffix(end) + b" " * spaces + end if data.endswith(end) else data

@@ -1,0 +1,107 @@
+"""The simulator inside a test: `with Simulator() as sim:` starts it on a free port, in a thread with a loop of its own.
+
+with Simulator(seed=7) as sim:
+    client = anthropic.Anthropic(base_url=sim.url, api_key=sim.key)
+    sim.fault("status 529 retry-after=0")
+    client.messages.create(...)
+    assert [entry["ended"] for entry in sim.journal()] == ["whole", "whole"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from clew.simulator.faults import parse
+from clew.simulator.interfaces import Judge, Kind, Stance
+from clew.simulator.journal import encoded
+from clew.simulator.server import Simulation, start
+from clew.simulator.shell import Settings
+from clew.simulator.stances import stance as make_stance
+from clew.testing.background import Background
+
+__all__ = ["Simulator"]
+
+
+class Simulator:
+    """A simulator that a test owns. `stance` may be a mapping of switches, as in a stance file."""
+
+    key = "sim-test-key"
+    """A key that works."""
+
+    def __init__(
+        self,
+        *,
+        kind: Kind = "anthropic",
+        seed: int = 0,
+        stance: Stance | Mapping[str, object] | None = None,
+        scenario: str = "default",
+        journal: Path | None = None,
+        judge: Judge | None = None,
+    ) -> None:
+        chosen = stance if isinstance(stance, Stance) else make_stance(stance)
+        self._settings = Settings(kind=kind, seed=seed, stance=chosen, scenario=scenario, journal=journal)
+        self._judge = judge
+        self._background = Background()
+        self._simulation: Simulation | None = None
+
+    def __enter__(self) -> Self:
+        self._background.__enter__()
+        self._simulation = self._background.call(start(self._settings, self._judge or _real_judge()))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._background.call(self._running.close(grace=0))
+        self._background.__exit__(kind, error, trace)
+
+    @property
+    def url(self) -> str:
+        """The base URL for a client."""
+        return self._running.url
+
+    def journal(self, since: int = 0) -> list[dict[str, Any]]:
+        """What happened, entry by entry, as `GET /_sim/journal` tells it."""
+        return msgspec.json.decode(self._background.call(self._read(since)))
+
+    def body(self, n: int) -> bytes:
+        """The body of entry n, byte for byte."""
+        return self._background.call(self._body(n))
+
+    def fault(self, fault: str, *, times: int = 1, path: str = "/v1/messages") -> None:
+        """Let the next requests go wrong: `status 529 retry-after=1`, `cut at=100 how=rst`, …"""
+        self._background.call(self._put(fault, times, path))
+
+    def reset(self) -> None:
+        """Forget journal, cache, faults in waiting, and which ids were given."""
+        self._background.call(self._reset())
+
+    @property
+    def _running(self) -> Simulation:
+        if self._simulation is None:
+            raise RuntimeError("the simulator runs only inside its `with` block")
+        return self._simulation
+
+    async def _read(self, since: int) -> bytes:
+        return encoded(self._running.shell.journal.since(since))
+
+    async def _body(self, n: int) -> bytes:
+        entry = self._running.shell.journal.find(n)
+        if entry is None or entry.body is None:
+            raise LookupError(f"the journal has no body for entry {n}")
+        return entry.body
+
+    async def _put(self, fault: str, times: int, path: str) -> None:
+        self._running.shell.faults.put(parse(fault), times=times, path=path)
+
+    async def _reset(self) -> None:
+        self._running.shell.reset()
+
+
+def _real_judge() -> Judge:
+    from clew.simulator.judge import judge
+
+    return judge
