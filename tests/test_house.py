@@ -1,0 +1,105 @@
+"""The shape of the code: sizes, docstrings, forbidden words, public names. Each test names what breaks its rule."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import clew
+
+SOURCE = Path(__file__).parent.parent / "src/clew"
+
+MOST_LINES = 350
+MOST_FUNCTION_LINES = 50
+
+LATER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+VAGUE = re.compile(r"(Manager|Helper|Handler|Processor|Util|Utils|Impl)$")
+UNEXPLAINED = re.compile(r"(type|pyright): ignore|noqa(:\s*[A-Z0-9, ]+)?\s*$")
+"""A check that is switched off: for types never, for style only with a reason behind it."""
+
+PUBLIC: list[str] = []
+"""What `from clew import …` offers. A change here is a change of the product's surface."""
+
+
+def offences(find: Callable[[str], Iterator[str]]) -> list[str]:
+    """What the rule finds in each source file, with the file's name."""
+    files = sorted(SOURCE.rglob("*.py"))
+    assert len(files) > 50, "the sources are not where they were"
+    return [f"{path.relative_to(SOURCE)}: {offence}" for path in files for offence in find(path.read_text())]
+
+
+def test_a_file_holds_one_concept_in_at_most_350_lines() -> None:
+    assert offences(too_long) == []
+
+
+def too_long(source: str) -> Iterator[str]:
+    if (lines := source.count("\n")) > MOST_LINES:
+        yield f"{lines} lines"
+
+
+def test_a_function_has_at_most_50_lines() -> None:
+    assert offences(long_functions) == []
+
+
+def long_functions(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            lines = node.end_lineno - node.lineno + 1
+            if lines > MOST_FUNCTION_LINES:
+                yield f"{node.name} has {lines} lines"
+
+
+def test_a_module_says_in_its_docstring_what_it_is_for() -> None:
+    assert offences(undocumented) == []
+
+
+def undocumented(source: str) -> Iterator[str]:
+    if not ast.get_docstring(ast.parse(source)):
+        yield "no docstring"
+
+
+def test_no_file_leaves_work_for_later() -> None:
+    assert offences(lambda source: (match[0] for match in LATER.finditer(source))) == []
+
+
+def test_no_class_has_a_name_that_says_nothing() -> None:
+    assert offences(vague_classes) == []
+
+
+def vague_classes(source: str) -> Iterator[str]:
+    classes = [node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+    yield from filter(VAGUE.search, classes)
+
+
+def test_a_check_is_switched_off_only_with_a_reason() -> None:
+    assert offences(unexplained) == []
+
+
+def unexplained(source: str) -> Iterator[str]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and UNEXPLAINED.search(token.string):
+            yield f"{token.start[0]}: {token.string}"
+
+
+def test_the_public_names_are_the_frozen_list() -> None:
+    assert sorted(getattr(clew, "__all__", [])) == sorted(PUBLIC)
+    assert [name for name in PUBLIC if not hasattr(clew, name)] == []
+
+
+def test_each_rule_finds_what_it_is_for() -> None:
+    """The rules above pass on a clean tree whatever they look for, so they are shown a dirty one."""
+    dirty = (
+        "class RowManager:\n    pass  # noqa\n\n\ndef f():\n" + "    1\n" * 60 + "# TODO: x  # type: ignore\n" + "\n" * 300
+    )
+    found = [list(rule(dirty)) for rule in (too_long, long_functions, undocumented, vague_classes, unexplained)]
+    assert found == [
+        ["366 lines"],
+        ["f has 61 lines"],
+        ["no docstring"],
+        ["RowManager"],
+        ["2: # noqa", "66: # TODO: x  # type: ignore"],
+    ]
+    assert LATER.findall(dirty) == ["TODO"]
