@@ -1,1 +1,72 @@
-"""clew keeps a conversation's reasoning intact while models and backends change."""
+"""clew keeps a conversation's reasoning intact while models and backends change.
+
+The public names, imported when first used, so that a command that needs few of them starts fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clew.errors import ClewError
+    from clew.model.assemble import Assembler
+    from clew.model.change import Change
+    from clew.model.origin import Origin
+    from clew.model.recording import Recording, Shelf
+    from clew.model.target import Target
+    from clew.pipeline.options import Options
+    from clew.pipeline.project import Projection, project
+    from clew.pipeline.step import Facts
+    from clew.thinking.compliance import Violation, check
+    from clew.thinking.profiles import profile_for
+    from clew.thinking.registry import ThinkingRegistry
+    from clew.thinking.seal import Sealer
+
+__all__ = [
+    "Assembler",
+    "Change",
+    "ClewError",
+    "Facts",
+    "Options",
+    "Origin",
+    "Projection",
+    "Recording",
+    "Sealer",
+    "Shelf",
+    "Target",
+    "ThinkingRegistry",
+    "Violation",
+    "check",
+    "profile_for",
+    "project",
+]
+
+_HOMES = {
+    "Assembler": "clew.model.assemble",
+    "Change": "clew.model.change",
+    "ClewError": "clew.errors",
+    "Facts": "clew.pipeline.step",
+    "Options": "clew.pipeline.options",
+    "Origin": "clew.model.origin",
+    "Projection": "clew.pipeline.project",
+    "Recording": "clew.model.recording",
+    "Sealer": "clew.thinking.seal",
+    "Shelf": "clew.model.recording",
+    "Target": "clew.model.target",
+    "ThinkingRegistry": "clew.thinking.registry",
+    "Violation": "clew.thinking.compliance",
+    "check": "clew.thinking.compliance",
+    "profile_for": "clew.thinking.profiles",
+    "project": "clew.pipeline.project",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'clew' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,92 @@
+"""The projection: the history as one target gets it, and why it differs.
+
+`project(request, target, facts)` is pure: the same values in, the same bytes out. The steps are a plain tuple, read from
+top to bottom; each is a small pure function that returns the request and what it changed. Towards Claude from a client of
+Claude almost nothing changes, and then nothing is written again.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from clew.dialects.anthropic.requests import encode, parse
+from clew.model.change import Change
+from clew.model.json import JsonObject
+from clew.model.request import Request
+from clew.model.target import Target
+from clew.pipeline.budget import thinking_budget
+from clew.pipeline.cache_marks import cache_marks
+from clew.pipeline.context_edits import context_edits
+from clew.pipeline.limits import answer_length, forced_tools
+from clew.pipeline.normalise import normalise
+from clew.pipeline.parameter import loop_parameter, thinking_parameter
+from clew.pipeline.sampling import sampling
+from clew.pipeline.step import Facts, Step
+from clew.pipeline.system_messages import system_messages
+from clew.pipeline.thinking import keep_thinking
+from clew.pipeline.tool_structure import tool_structure
+
+__all__ = ["Projection", "default_steps", "project"]
+
+
+class Projection(Struct, frozen=True, eq=False):
+    """What goes out, and each alteration with its reason."""
+
+    request: Request
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def body(self) -> bytes:
+        """The bytes to send: the client's own, but for what the changes name."""
+        return encode(self.request)
+
+
+def default_steps() -> tuple[Step, ...]:
+    """The steps in their order. Thinking is settled first, on the client's own messages; what follows depends on it."""
+    return (
+        thinking_budget,  #     only if asked: a budget from keywords or the environment
+        keep_thinking,  #       keep, restore, hand over or leave out each block
+        tool_structure,  #      every call answered, every result answering (R25–R28)
+        system_messages,  #     folded where the model has none (R32)
+        normalise,  #           empty content (R22), trailing thinking of the last message (R37)
+        thinking_parameter,  #  the mode, effort and display that the model takes (R9–R12)
+        loop_parameter,  #      manual thinking off where the open loop cannot begin with it (R35, R38)
+        sampling,  #            temperature and its kin, where they would be refused (R13, R14)
+        answer_length,  #       max_tokens within the model's cap (R7)
+        forced_tools,  #        tool_choice, where it would be refused (R49)
+        cache_marks,  #         only if asked: breakpoints on the last two messages
+        context_edits,  #       only if asked: keep all thinking in context
+        model_name,  #          what the backend calls its model
+    )
+
+
+def model_name(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step: the name by which the backend knows the model that was chosen."""
+    if request.body.model == target.model:
+        return request, ()
+    change = Change("model", "model", "set", f"{target.backend} serves {target.model!r}")
+    return request.with_fields(model=target.model), (change,)
+
+
+def project(
+    request: Request | bytes | JsonObject,
+    target: Target,
+    facts: Facts | None = None,
+    *,
+    steps: tuple[Step, ...] | None = None,
+) -> Projection:
+    """The request as this target gets it. Raises RequestInvalid for what cannot be read, or not be edited safely."""
+    facts = facts or Facts()
+    going = _parsed(request)
+    changes: list[Change] = []
+    for step in default_steps() if steps is None else steps:
+        going, made = step(going, target, facts)
+        changes.extend(made)
+    return Projection(going, tuple(changes))
+
+
+def _parsed(request: Request | bytes | JsonObject) -> Request:
+    if isinstance(request, Request):
+        return request
+    return parse(request if isinstance(request, bytes) else msgspec.json.encode(request))
