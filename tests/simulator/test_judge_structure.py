@@ -1,0 +1,442 @@
+"""The structure of messages, rule by rule: roles, pairing, empties, marks, media."""
+
+import base64
+import json
+import struct
+from typing import Any
+
+import pytest
+
+from clew.simulator.judge import static_violations
+from clew.simulator.stances import stance
+from tests.manifest import accepts, proves, refuses
+from tests.simulator.judging import (
+    ABSENT,
+    CACHED,
+    HOUR,
+    TOOL,
+    Row,
+    accepting,
+    ask,
+    assistant,
+    call,
+    headers,
+    named,
+    picture,
+    refusing,
+    request,
+    result,
+    row,
+    search,
+    searched,
+    system,
+    text,
+    thought,
+    user,
+)
+
+TURNS = "per-turn-control-2026-07-01"
+COMPACT = "compact-2026-01-12"
+DIRECTIVE = system(output_config={"effort": "low"})
+HI, OK = user("Hi."), assistant("Hello.")
+SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+
+
+def say(*messages: Any, **more: Any) -> dict[str, Any]:
+    return {"messages": list(messages), "tools": [TOOL], **more}
+
+
+def png(width: int, height: int) -> str:
+    header = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", width, height)
+    return base64.b64encode(header + b"\x08\x02\x00\x00\x00").decode()
+
+
+def pdf(pages: int) -> dict[str, Any]:
+    data = base64.b64encode(b"%PDF-1.4\n/Type /Pages\n" + b"<< /Type /Page >>\n" * pages).decode()
+    return {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": data}}
+
+
+def marked(*marks: Any) -> list[dict[str, Any]]:
+    return [user(*(text(f"Part {n}.", cache_control=mark) for n, mark in enumerate(marks)))]
+
+
+EMPTY = "messages: text content blocks must be non-empty"
+BLANK = "messages: text content blocks must contain non-whitespace text"
+UNANSWERED = (
+    "{path}: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "
+    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+)
+UNEXPECTED = (
+    "{path}: unexpected `tool_use_id` found in `tool_result` blocks: %s. "
+    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+)
+
+ROWS = [
+    row("R18.no-messages", say(), say(HI), "messages", "messages: at least one message is required"),
+    row(
+        "R19.first-not-user",
+        say(OK, HI),
+        say(OK, HI),
+        "messages.0",
+        'messages: first message must use the "user" role',
+        stance=stance({"C-16": "reject"}),
+        good_stance=stance(),
+        conflict="C-16",
+    ),
+    row(
+        "R19.leading-system",
+        say(system("Be brief."), OK, HI),
+        say(DIRECTIVE, HI),
+        "messages.0",
+        "{path}: use the top-level 'system' parameter for the initial system prompt; the directive-only form "
+        "(content: [] with output_config) is accepted at any position",
+        betas=(TURNS,),
+    ),
+    row(
+        "R21.not-alternating",
+        say(HI, OK, OK, HI),
+        say(HI, OK, OK, HI, HI),
+        "messages.2",
+        'messages: roles must alternate between "user" and "assistant", but found multiple "assistant" roles in a row',
+        stance=stance({"C-2": "reject"}),
+        good_stance=stance(),
+        conflict="C-2",
+    ),
+    row(
+        "R32.no-content",
+        say(HI, system()),
+        say(HI, system("Be brief.")),
+        "messages.1",
+        "{path}: system messages must have content or output_config",
+    ),
+    row(
+        "R32.between-tool-use-and-result",
+        say(HI, assistant(call()), system("Wait."), user(result())),
+        say(HI, assistant(call()), user(result()), system("Wait.")),
+        "messages.2",
+        "{path}: system messages cannot be placed between `tool_use` and `tool_result` blocks",
+    ),
+    row(
+        "R32.follows-wrong-turn",
+        say(HI, OK, system("Be brief.")),
+        say(HI, assistant("Hm.", search(), searched()), system("Be brief.")),
+        "messages.2",
+        "{path}: system messages must directly follow a user turn",
+    ),
+    row(
+        "R32.precedes-wrong-turn",
+        say(HI, system("Be brief."), HI),
+        say(HI, system("Be brief."), OK, HI),
+        "messages.1",
+        "{path}: system messages must be last or be followed by an assistant turn",
+    ),
+    row(
+        "R23.tool-result-in-assistant",
+        say(HI, assistant(result()), HI),
+        say(HI, assistant(call()), user(result())),
+        "messages.1",
+        "{path}: `tool_result` blocks can only be in `user` messages",
+    ),
+    row(
+        "R23.thinking-in-user",
+        say(user(thought(), "Hi.")),
+        say(HI),
+        "messages.0",
+        "{path}: `thinking` blocks can only be in `assistant` messages",
+    ),
+    row(
+        "R32.content-not-text",
+        say(HI, system(picture())),
+        say(HI, system(text("Look."))),
+        "messages.1.content.0",
+        "{path}: `image` blocks are not supported in `system` messages",
+    ),
+    row(
+        "R23.block-role",
+        say(HI, assistant(picture()), HI),
+        say(user(picture())),
+        "messages.1.content.0",
+        "{path}: `image` blocks can only be in `user` messages",
+    ),
+    row(
+        "R54.compaction-empty",
+        say(HI, assistant({"type": "compaction", "content": ""}), HI),
+        say(HI, assistant({"type": "compaction", "content": None}), HI),
+        "messages.1.content.0.compaction.content",
+        "{path}: compaction content must be non-empty",
+        betas=(COMPACT,),
+    ),
+    row(
+        "R25.ids-not-unique",
+        say(HI, assistant(call()), user(result()), assistant("Again.", call()), user(result())),
+        say(HI, assistant(call()), user(result()), assistant("Again.", call("toolu_2")), user(result("toolu_2"))),
+        "messages.3.content.1",
+        "{path}: `tool_use` ids must be unique",
+    ),
+    row(
+        "R26.unanswered",
+        say(HI, assistant(call("A"), call("B"), call("C")), user(result("C"), "So?")),
+        say(HI, assistant(call("A"), call("B")), user(result("B")), user(result("A"), "So?")),
+        "messages.1",
+        UNANSWERED % "A, B",
+    ),
+    row(
+        "R27.unexpected-result",
+        say(HI, OK, user(result("toolu_X"))),
+        say(HI, assistant(call("toolu_X")), user(result("toolu_X"))),
+        "messages.2.content.0",
+        UNEXPECTED % "toolu_X",
+    ),
+    row(
+        "R28.result-repeated",
+        say(HI, assistant(call()), user(result(), result())),
+        say(HI, assistant(call(), call("toolu_2")), user(result(), result("toolu_2"))),
+        "messages.2.content.1",
+        "{path}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: toolu_1",
+    ),
+    row(
+        "R29.result-without-call",
+        say(HI, assistant({"type": "advisor_tool_result", "tool_use_id": "srvtoolu_9", "content": {}}, "Hm."), HI),
+        say(HI, assistant(search("srvtoolu_9"), searched("srvtoolu_9"), "Hm."), HI),
+        "messages.1.content.0",
+        "{path}: unexpected `tool_use_id` found in `advisor_tool_result` blocks: srvtoolu_9. "
+        "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it.",
+        betas=("advisor-tool-2026-03-01",),
+    ),
+    row(
+        "R29.call-unfinished",
+        say(HI, assistant(search()), user("And?")),
+        say(HI, assistant(search()), tools=[SEARCH]),
+        "messages.1.content.0",
+        "`web_search` tool use with id `srvtoolu_1` was found without a corresponding `web_search_tool_result` block",
+    ),
+    row(
+        "R29.tool-not-provided",
+        say(HI, assistant(search())),
+        say(HI, assistant(search()), tools=[SEARCH]),
+        "messages.1.content.0",
+        "`web_search` tool use with id `srvtoolu_1` was found without a corresponding `web_search_tool_result` block, "
+        "but no `web_search` tool was provided",
+    ),
+    row(
+        "R22.empty-text-cached",
+        say(user("Hi.", text("", cache_control=CACHED))),
+        say(user("Hi.", text("There.", cache_control=CACHED))),
+        "messages.0.content.1.text",
+        "{path}: cache_control cannot be set for empty text blocks",
+    ),
+    row("R22.empty-text", say(user("Hi.", "")), say(user("Hi.", " ")), "messages.0.content.1", EMPTY),
+    row("R22.blank-text", say(user(text(" \n"))), say(user(" \n", "Hi.")), "messages.0", BLANK),
+    row(
+        "R22.blank-text-beside",
+        say(user("Hi.", " ")),
+        say(user("Hi.", " ")),
+        "messages.0.content.1",
+        BLANK,
+        stance=stance({"C-3": "reject"}),
+        good_stance=stance(),
+        conflict="C-3",
+    ),
+    row(
+        "R22.user-empty",
+        say(HI, OK, {"role": "user", "content": ""}),
+        say(HI, assistant(), HI),
+        "messages.2",
+        "{path}: user messages must have non-empty content",
+    ),
+    row(
+        "R16.empty-text-cached",
+        {"system": [text("Be."), text("", cache_control=CACHED)]},
+        {"system": [text("Be.", cache_control=CACHED)]},
+        "system.1",
+        "{path}: cache_control cannot be set for empty text blocks",
+    ),
+    row(
+        "R16.empty-text", {"system": [text("")]}, {"system": ""}, "system.0", "system: text content blocks must be non-empty"
+    ),
+    row(
+        "R16.blank-text",
+        {"system": "  "},
+        {"system": [text("  "), text("Be.")]},
+        "system",
+        "system: text content blocks must contain non-whitespace text",
+    ),
+    row(
+        "R58.too-many-marks",
+        say(*marked(*[CACHED] * 4), tools=[{**TOOL, "cache_control": CACHED}]),
+        say(*marked(*[CACHED] * 3), tools=[{**TOOL, "cache_control": CACHED}]),
+        "",
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+    ),
+    row(
+        "R58.automatic-fifth",
+        say(*marked(*[CACHED] * 4, None), cache_control=CACHED),
+        say(*marked(*[CACHED] * 4), cache_control=CACHED),
+        "cache_control",
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+    ),
+    row(
+        "R58.automatic-ttl",
+        say(*marked(CACHED), cache_control=HOUR),
+        say(*marked(HOUR), cache_control=HOUR),
+        "cache_control.ttl",
+        "cache_control.ttl: the automatic cache_control conflicts with the ttl of the last block's cache_control",
+    ),
+    row(
+        "R58.ttl-order",
+        say(*marked(None, HOUR), system=[text("Be.", cache_control=CACHED)]),
+        say(*marked(None, CACHED), system=[text("Be.", cache_control=HOUR)]),
+        "messages.0.content.1.cache_control.ttl",
+        "{path}: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "
+        "Note that blocks are processed in the following order: tools, system, messages.",
+    ),
+    row(
+        "R64.image-too-large",
+        say(user(picture("A" * 6_096_280))),
+        say(user(picture())),
+        "messages.0.content.0.image.source.base64",
+        "{path}: image exceeds 5 MB maximum: 6096280 bytes > 5242880 bytes",
+    ),
+    row(
+        "R64.image-dimensions",
+        say(user(*[picture()] * 20, picture(png(2001, 5)))),
+        say(user(*[picture()] * 19, picture(png(2001, 5)))),
+        "messages.0.content.20.image.source.base64.data",
+        "{path}: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels",
+    ),
+    row(
+        "R64.image-unreadable",
+        say(user(picture("aGVsbG8="))),
+        say(user(picture())),
+        "messages.0.content.0.image.source.base64.data",
+        "Could not process image",
+    ),
+    row(
+        "R64.pdf-pages",
+        say(user(pdf(60), pdf(41))),
+        say(user(pdf(60), pdf(40))),
+        "",
+        "A maximum of 100 PDF pages may be provided.",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", refusing(ROWS))
+def test_a_broken_structure_is_refused_in_the_vendors_words(case: Row) -> None:
+    """The rule of the row, from its illegal side."""
+    assert named(case.refused().violation) == (case.rule, case.path, case.text)
+
+
+@pytest.mark.parametrize("case", accepting(ROWS))
+def test_its_nearest_legal_neighbour_passes(case: Row) -> None:
+    """The rule of the row, from its legal side."""
+    assert case.accepted().violation is None
+
+
+A, B = call("A"), call("B")
+RA, RB = result("A"), result("B")
+SHAPES = [
+    ("a result after text", [assistant(A), user("Hm.", RA)], "R26.unanswered"),
+    ("text ends the leading results", [assistant(A, B), user(RA, "Hm."), user(RB)], "R26.unanswered"),
+    ("results cross messages in any order", [assistant(A, B), user(RB), user(RA, "Hm.")], None),
+    ("text in the next message", [assistant(A), user(RA), user("Hm.")], None),
+    ("two assistant messages are one", [assistant(A), assistant(B), user(RA, RB)], None),
+    ("nothing follows", [assistant(A)], "R26.unanswered"),
+    ("results for two turns ago", [assistant(A), user(RA), OK, user(RA)], "R27.unexpected-result"),
+]
+
+
+@pytest.mark.parametrize(("messages", "rule"), [shape[1:] for shape in SHAPES], ids=[shape[0] for shape in SHAPES])
+@accepts("rule:R26.unanswered")
+@refuses("rule:R26.unanswered", "rule:R27.unexpected-result")
+def test_the_measured_shapes_of_tool_pairing(messages: list[Any], rule: str | None) -> None:
+    """R26: probe table M1, 2026-07-25."""
+    violation = ask(request(**say(HI, *messages))).violation
+    assert (violation and violation.rule) == rule
+
+
+EMPTINESS = [
+    ("assistant [] in the middle", [HI, assistant(), HI], None),
+    ("assistant empty string in the middle", [HI, {"role": "assistant", "content": ""}, HI], None),
+    ("assistant [] first", [assistant(), HI], None),
+    ("assistant blank alone", [HI, assistant(text(" ")), HI], "R22.blank-text"),
+    ("assistant empty text", [HI, assistant(text("")), HI], "R22.empty-text"),
+    ("user blank string", [user("\n")], "R22.blank-text"),
+    ("user empty list", [{"role": "user", "content": []}], "R22.user-empty"),
+    ("blank beside a call", [HI, assistant(" ", call()), user(result())], None),
+    ("result empty string", [HI, assistant(call()), user(result(content=""))], None),
+    ("result empty list", [HI, assistant(call()), user(result(content=[]))], None),
+    ("result blank", [HI, assistant(call()), user(result(content=" "))], None),
+    ("result empty text", [HI, assistant(call()), user(result(content=[text("")]))], None),
+    ("result without content", [HI, assistant(call()), user({"type": "tool_result", "tool_use_id": "toolu_1"})], None),
+]
+
+
+@pytest.mark.parametrize(("messages", "rule"), [shape[1:] for shape in EMPTINESS], ids=[shape[0] for shape in EMPTINESS])
+@accepts("rule:R22.empty-text", "rule:R22.blank-text", "rule:R22.user-empty")
+@refuses("rule:R22.empty-text", "rule:R22.blank-text", "rule:R22.user-empty")
+def test_the_measured_matrix_of_empty_content(messages: list[Any], rule: str | None) -> None:
+    """R22: matrix M2, September 2026."""
+    violation = ask(request(**say(*messages))).violation
+    assert (violation and violation.rule) == rule
+
+
+@accepts("rule:R21.not-alternating")
+@pytest.mark.parametrize("messages", [[HI, HI], [HI, HI, HI], [HI, OK, OK, HI]])
+def test_runs_of_one_role_are_legal(messages: list[Any]) -> None:
+    """R21: u|u, u|u|u, u|a|a|u are served (M1, M3)."""
+    assert ask(request(messages=messages)).violation is None
+
+
+def ask_static(body: dict[str, Any], rule: str) -> list[str]:
+    found = static_violations(json.dumps(body).encode(), headers(), asked=frozenset({rule}))
+    return [violation.rule for violation in found]
+
+
+@proves("rule:R30.tools-undefined", "rule:R31.text-after-tool-use")
+@pytest.mark.parametrize(
+    ("rule", "body"),
+    [
+        ("R30.tools-undefined", request(**say(HI, assistant(call()), user(result()), tools=ABSENT))),
+        ("R31.text-after-tool-use", request(**say(HI, assistant(call(), "Wait."), user(result())))),
+    ],
+)
+def test_rules_of_unknown_age_hold_only_for_those_who_ask(rule: str, body: dict[str, Any]) -> None:
+    """R30, R31: reported, but not enforced by default."""
+    assert ask_static(body, "") == []
+    assert ask_static(body, rule) == [rule]
+
+
+@accepts("rule:R32.between-tool-use-and-result", "rule:R32.follows-wrong-turn", "rule:R32.precedes-wrong-turn")
+def test_a_directive_may_stand_anywhere() -> None:
+    """R19, R32: content [] with output_config is legal at any position."""
+    messages = [DIRECTIVE, HI, assistant(call()), DIRECTIVE, user(result()), DIRECTIVE, user("And?"), OK, DIRECTIVE, HI]
+    assert ask(request(**say(*messages)), betas=[TURNS]).violation is None
+
+
+@refuses("rule:R64.image-too-large")
+def test_an_image_inside_a_tool_result_has_its_own_path() -> None:
+    """R64: the path holds both tags."""
+    violation = ask(request(**say(HI, assistant(call()), user(result(content=[picture("A" * 5_242_881)]))))).violation
+    assert violation is not None
+    assert violation.path == "messages.2.content.0.tool_result.content.0.image.source.base64"
+
+
+JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc0\x00\x11\x08" + struct.pack(">HH", 3000, 10) + b"\x03"
+GIF = b"GIF89a" + struct.pack("<HH", 3000, 10)
+WEBP = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + (2999).to_bytes(3, "little") + (9).to_bytes(3, "little")
+LOSSLESS = b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f" + (2999 | 9 << 14).to_bytes(4, "little") + b"\0" * 8
+LOSSY = b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\0\0\0\x9d\x01\x2a" + struct.pack("<HH", 3000, 10)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"), [(JPEG, "jpeg"), (GIF, "gif"), (WEBP, "webp"), (LOSSLESS, "webp"), (LOSSY, "webp")]
+)
+@refuses("rule:R64.image-dimensions")
+def test_the_size_of_every_image_type_is_read(data: bytes, kind: str) -> None:
+    """R64: 3000 pixels are too many among more than twenty images."""
+    wide = picture(base64.b64encode(data).decode(), f"image/{kind}")
+    assert ask(request(messages=[user(wide)])).violation is None
+    violation = ask(request(messages=[user(wide, *[picture()] * 20)])).violation
+    assert violation is not None
+    assert violation.rule == "R64.image-dimensions"
