@@ -1,0 +1,176 @@
+"""Writes docs/reference from the registries: `python docs/generate.py` (`--check` only says what differs).
+
+Commands, rules, models, stances, scenarios: each page is made from the same table that the code reads, and a test compares
+them, so that they cannot drift apart.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import click
+
+from clew.cli import main as clew
+from clew.model.facts import PHASES, ModelFacts, Rule, models, rules, stances
+from clew.simulator.stage import shipped
+
+HERE = Path(__file__).parent
+NOTE = "<!-- Made by docs/generate.py. Do not edit. -->\n\n"
+
+
+def cli_page() -> str:
+    root = click.Context(clew, info_name="clew", help_option_names=["-h", "--help"])
+    parts = ["# Commands\n", _help(clew, root)]
+    for name in clew.list_commands(root):
+        command = clew.get_command(root, name)
+        assert command is not None
+        parts += [f"## clew {name}\n", _help(command, click.Context(command, info_name=name, parent=root))]
+    return "\n".join(parts)
+
+
+def _help(command: click.Command, context: click.Context) -> str:
+    context.terminal_width = context.max_content_width = 100
+    text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+    return f"```text\n{text}\n```\n"
+
+
+def rules_page() -> str:
+    parts = [
+        "# Rules\n",
+        "What the vendor refuses, in the order of its checking. `clew check` and the simulator both read this table.",
+        "",
+        "Grades: **A** official, **B** measured, **C** a verbatim report, **D** inference. *Static*: a request, its headers",
+        "and the model decide it, so `clew check` can judge it offline. Words marked † were never seen; they are ours.\n",
+    ]
+    for phase in PHASES:
+        rows = [_rule_row(rule) for rule in rules().values() if rule.phase == phase]
+        if rows:
+            parts += [
+                f"## {phase.upper() if phase == 'json' else phase.capitalize()}\n",
+                _table(("rule", "grade", "static", "when", "the API says", "right"), rows),
+            ]
+    return "\n".join(parts)
+
+
+def _rule_row(rule: Rule) -> tuple[str, ...]:
+    means = rule.means + (f" Only while stance {rule.stance} is {' or '.join(rule.when)}." if rule.stance else "")
+    means += "" if rule.enforced else " Only if asked for."
+    words = f"{rule.status} `{rule.text}`" if "`" not in rule.text else f"{rule.status} `` {rule.text} ``"
+    return (
+        f"`{rule.id}`",
+        rule.grade,
+        "yes" if rule.static else "no",
+        means,
+        words + ("" if rule.verified else " †"),
+        rule.right,
+    )
+
+
+_MODEL_COLUMNS: dict[str, Callable[[ModelFacts], str]] = {
+    "model": lambda row: f"`{row.id}`" + (" (retired)" if row.retired else ""),
+    "thinking": lambda row: ", ".join(row.thinking),
+    "absent means": lambda row: row.thinking_default,
+    "display": lambda row: row.display_default,
+    "effort (default)": lambda row: f"{', '.join(row.effort)} ({row.effort_default})" if row.effort else "none",
+    "sampling": lambda row: row.sampling,
+    "forced tools": lambda row: row.forced_tools.replace("_", " "),
+    "prefill": lambda row: _yes(row.prefill),
+    "sees earlier thinking": lambda row: row.prior_thinking.replace("_", " "),
+    "prefix check": lambda row: _yes(row.prefix_check),
+    "account-bound": lambda row: _yes(row.account_bound),
+    "max tokens": lambda row: _number(row.max_tokens),
+    "context": lambda row: _number(row.context),
+    "system messages": lambda row: _yes(row.system_messages),
+    "as of": lambda row: row.date,
+}
+
+
+def models_page() -> str:
+    rows = [tuple(cell(row) for cell in _MODEL_COLUMNS.values()) for row in models().values()]
+    reading = [
+        (f"`{row.id}`", ", ".join(f"`{name}`" for name in sorted(row.reads)) or "only its own") for row in models().values()
+    ]
+    return "\n".join(
+        [
+            "# Models\n",
+            "What is known of each model. A cell that nobody published is as the newest sibling's. Sources are in",
+            "`src/clew/model/facts/models.toml`; a name that no row fits gets the row `unknown`.\n",
+            _table(tuple(_MODEL_COLUMNS), rows),
+            "## Whose thinking it reads\n",
+            "Its own always. A block that a model cannot read is dropped by the vendor without an error.\n",
+            _table(("model", "reads"), reading),
+        ]
+    )
+
+
+def stances_page() -> str:
+    parts = [
+        "# Stances\n",
+        "Where the sources disagree about the vendor, the simulator takes a stance. A file for `clew sim --stance` names",
+        'the conflict or its switch: `trailing_thinking = "reject"`.\n',
+    ]
+    for name, row in stances().items():
+        values = [
+            (f"`{value}`" + (" (default)" if value == row.default else ""), does) for value, does in row.values.items()
+        ]
+        parts += [
+            f"## {name} · `{row.switch}`\n",
+            f"{row.question}. {row.sources}.\n",
+            _table(("value", "the simulator"), values),
+        ]
+    return "\n".join(parts)
+
+
+def scenarios_page() -> str:
+    rows = [(f"`{name}`", scenario.about) for name, scenario in shipped().items()]
+    return "\n".join(
+        [
+            "# Scenarios\n",
+            "`[[scenario:NAME]]` in a prompt, or `clew sim --scenario NAME`. Without one, the built-in model thinks, calls",
+            "a tool that it was offered, reads the result and answers.\n",
+            _table(("name", "what it does"), rows),
+        ]
+    )
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in lines)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _number(value: int) -> str:
+    return f"{value:,}" if value else "?"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "cli": cli_page,
+    "models": models_page,
+    "rules": rules_page,
+    "scenarios": scenarios_page,
+    "stances": stances_page,
+}
+
+
+def pages() -> dict[Path, str]:
+    """Each page of the reference, as it should be."""
+    return {HERE / "reference" / f"{name}.md": NOTE + make().strip() + "\n" for name, make in PAGES.items()}
+
+
+def main(arguments: Sequence[str]) -> int:
+    stale = [path for path, text in pages().items() if not path.exists() or path.read_text("utf-8") != text]
+    for path in stale:
+        sys.stdout.write(f"{path.relative_to(HERE.parent)} {'is out of date' if '--check' in arguments else 'written'}\n")
+        if "--check" not in arguments:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(pages()[path], "utf-8")
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,192 @@
+"""The docs speak true: examples run, links lead somewhere, generated pages are what the tables say."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clew.cli import COMMANDS
+from clew.cli.sim import DEFAULT_PORT
+from clew.model.facts import rules
+from clew.simulator.script import parse as parse_scenario
+from clew.thinking.profiles import merge_overrides, profile_for
+from tests.test_manifest import ROOT
+
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("changelog.d/*.md")])
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]+\]\(([^)#]+)(?:#[^)]*)?\)")
+KINDS = {"added", "changed", "fixed", "removed", "security"}
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """Each page that has fenced blocks of this language, with all of them, in order, as one text."""
+    found = {name_of(page): [code for kind, code in FENCE.findall(page.read_text()) if kind == language] for page in PAGES}
+    return [(page, "\n".join(codes)) for page, codes in found.items() if codes]
+
+
+@pytest.fixture(scope="module")
+def generate():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_what_the_tables_say(generate) -> None:
+    stale = [name_of(path) for path, text in generate.pages().items() if not path.exists() or path.read_text() != text]
+    assert stale == [], "run `python docs/generate.py`"
+
+
+def test_the_reference_has_no_page_that_nothing_makes(generate) -> None:
+    assert sorted((ROOT / "docs/reference").glob("*")) == sorted(generate.pages())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+    start = ROOT if page.parent.name == "changelog.d" and page.stem != "README" else page.parent
+    targets = [target for target in LINK.findall(text) if "://" not in target]
+    assert [target for target in targets if not (start / target).is_file()] == []
+
+
+def test_every_page_of_the_docs_can_be_reached_from_the_index() -> None:
+    seen = {ROOT / "docs/index.md"}
+    while new := {linked for page in seen for linked in _linked(page)} - seen:
+        seen |= new
+    assert [name_of(page) for page in PAGES if page.is_relative_to(ROOT / "docs") and page not in seen] == []
+
+
+def _linked(page: Path) -> Iterator[Path]:
+    for target in LINK.findall(page.read_text()):
+        path = (page.parent / target).resolve()
+        if path.suffix == ".md" and path.exists():
+            yield path
+
+
+def test_the_architecture_names_every_folder_of_the_sources() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    folders = [path.parent.name for path in sorted((ROOT / "src/clew").glob("*/__init__.py"))]
+    assert len(folders) > 8
+    assert [folder for folder in folders if f"| `{folder}` |" not in page] == []
+
+
+def test_the_readme_names_every_command_and_the_right_port() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [name for name in COMMANDS if f"`clew {name}" not in readme] == []
+    assert set(re.findall(r"127\.0\.0\.1:(\d+)", readme)) == {str(DEFAULT_PORT)}
+    assert {"make run", "make test"} <= set(re.findall(r"make \w+", readme))
+
+
+def test_every_make_target_that_a_page_names_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {name for page in PAGES for name in re.findall(r"`make ([a-z]+)`", page.read_text())}
+    assert named <= targets
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
+    assert {"run", "test", "check", "soak", "bench", "golden", "lock"} == set(
+        re.findall(r"^\| `make ([a-z]+)`", contributing, re.M)
+    )
+
+
+def test_every_rule_that_a_page_names_exists() -> None:
+    text = "\n".join(page.read_text() for page in PAGES)
+    named = set(re.findall(r"\bR\d+\.[a-z0-9-]+\b", text)) - {"R99.name"}
+    assert named
+    assert named <= set(rules())
+
+
+def test_a_changelog_fragment_has_a_kind() -> None:
+    fragments = [path for path in (ROOT / "changelog.d").iterdir() if path.name != "README.md"]
+    assert fragments
+    assert [path.name for path in fragments if path.suffixes[-2:] not in [[f".{kind}", ".md"] for kind in KINDS]] == []
+
+
+def test_a_decision_has_a_date_a_status_and_its_three_parts() -> None:
+    files = [path for path in (ROOT / "docs/decisions").glob("*.md") if path.name != "README.md"]
+    assert files
+    wrong = [path.name for path in files if not re.fullmatch(r"\d{4}-\d\d-\d\d-[a-z0-9-]+\.md", path.name)]
+    parts = ("*Status: ", "**Context.**", "**Decision.**", "**Consequences.**")
+    assert wrong + [path.name for path in files if any(part not in path.read_text() for part in parts)] == []
+
+
+@pytest.mark.parametrize(("page", "code"), blocks("scenario"))
+def test_scenarios_in_the_docs_can_be_read(page: str, code: str) -> None:
+    assert parse_scenario(code, page).turns
+
+
+@pytest.mark.parametrize(("page", "code"), blocks("toml"))
+def test_models_in_the_docs_can_be_read(page: str, code: str) -> None:
+    tables = tomllib.loads(code)
+    rows = merge_overrides(tables, file=page)
+    assert [profile_for(f"us.anthropic.{name}-20261201-v1:0", rows).id for name in tables] == list(tables)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "code"), blocks("python"))
+def test_python_in_the_docs_runs(page: str, code: str, tmp_path: Path) -> None:
+    """Code with test functions runs under pytest, with the plugin that clew installs; other code as a script."""
+    tests = "def test_" in code
+    file = tmp_path / ("test_page.py" if tests else "page.py")
+    file.write_text(code)
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)] if tests else [str(file)]
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "PYTEST_"))}
+    ran = subprocess.run([sys.executable, *command], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.fixture
+def simulator_port() -> Iterator[int]:
+    """What `make run` starts, on a free port instead of its own."""
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "-n", "-o", ".venv/.ready", "run"], cwd=ROOT, capture_output=True, text=True
+    )
+    command = shown.stdout.strip().splitlines()[-1].split()
+    assert command == [".venv/bin/clew", "sim"], shown
+    executable = Path(sys.executable).with_name("clew")
+    process = subprocess.Popen([executable, "sim", "--port", "0", "--json"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield json.loads(process.stdout.readline())["port"]
+    finally:
+        process.terminate()
+        process.stdout.close()
+        assert process.wait(10) == 0
+
+
+@pytest.mark.slow
+def test_the_demo_in_the_readme_works(simulator_port: int, tmp_path: Path) -> None:
+    """The block as it stands, but for the port and the folder."""
+    [(_, code)] = [(page, code) for page, code in blocks("bash") if page == "README.md"]
+    code = code.replace(str(DEFAULT_PORT), str(simulator_port)).replace("/tmp/", f"{tmp_path}/")
+    code = code.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
+    env = {name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC_")}
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    told = ran.stdout.splitlines()
+    assert told[0] == "it thinks:   ['thinking', 'text']"
+    assert told[1] == "goes on:     end_turn"
+    assert told[2].startswith(
+        "refuses:     R33.invalid-signature · messages.1.content.0: Invalid `signature` in `thinking` block"
+    )
+    assert "R33.empty-signature" in ran.stdout
+    assert "no violation for claude-opus-5-5" in ran.stdout
+    assert "messages.1.content.0 left out" in ran.stderr
+
+
+def test_every_shell_block_of_the_docs_is_the_readmes() -> None:
+    """`bash` means executed here; what is only shown is `console`."""
+    assert [page for page, _ in blocks("bash")] == ["README.md"]
