@@ -1,0 +1,46 @@
+"""Canonical events from server-sent events of the Anthropic dialect, and back.
+
+The type inside the data counts, as for the official SDKs; the name on the `event:` line only where the data says
+nothing. What has no name that we know is `Unknown` and keeps its bytes, `[DONE]` among them: the vendor may add event
+types at any time.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from clew.errors import StreamIllegal
+from clew.model.events import EVENTS, Event, Unknown, data_of, read_event, with_raw
+from clew.model.json import JsonValue
+from clew.wire.sse import SseEvent, sse_bytes
+
+__all__ = ["decode_event", "encode_event"]
+
+
+def decode_event(sse: SseEvent) -> Event:
+    """Raises StreamIllegal if a known event holds no JSON, bytes that are no UTF-8, or members of the wrong shape."""
+    try:
+        data: JsonValue = msgspec.json.decode(sse.data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return _unreadable(sse, error)
+    if not isinstance(data, dict) or str(data.get("type")) not in EVENTS:
+        return Unknown(_name(sse), sse.data)
+    return with_raw(read_event(data), sse.data)
+
+
+def _unreadable(sse: SseEvent, error: Exception) -> Event:
+    name = _name(sse)
+    if name in EVENTS:
+        raise StreamIllegal(f"the data of {name} cannot be read: {error}", event=name) from None
+    return Unknown(name, sse.data)
+
+
+def _name(sse: SseEvent) -> str:
+    """Any bytes: a name that is no UTF-8 is written back as it came."""
+    return sse.name.decode(errors="surrogateescape")
+
+
+def encode_event(event: Event) -> bytes:
+    """The event as it goes over the wire; one that was read, with the bytes it was read from."""
+    name = event.name if isinstance(event, Unknown) else event.type
+    return sse_bytes(name.encode(errors="surrogateescape"), data_of(event))
