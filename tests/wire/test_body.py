@@ -15,7 +15,7 @@ from tests.wire.json_texts import plain, spelled, trees
 
 
 @given(tree=trees(unique=False), data=st.data())
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200, soak=2000), deadline=None)
 def test_every_spelling_of_a_document_is_read(tree: Any, data: st.DataObject) -> None:
     assert decode_json(spelled(tree, data.draw)) == plain(tree)
 

@@ -1,0 +1,183 @@
+"""Folds the events of a stream into the message that they tell. (`unfold` is the inverse.)
+
+The fold gives what the official SDKs accumulate: text grows, a second signature replaces the first, citations pile up,
+usage is cumulative and overwrites, a fallback block renames the model. Unlike them it refuses what does not fit
+(`lifecycle`) instead of skipping it, and it knows of each block whether its stop came: an answer can be cut anywhere,
+and only whole blocks may be sent back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import msgspec
+
+from clew.errors import StreamIllegal
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, MessageStart
+from clew.model.json import JsonObject, JsonValue
+from clew.model.lifecycle import LENIENT, Family, Lifecycle, Table, family_of
+from clew.model.partial_json import partial
+
+__all__ = ["AssembledBlock", "Assembler", "assemble"]
+
+_STOP_FIELDS = ("stop_reason", "stop_sequence", "stop_details")
+
+
+@dataclass(frozen=True, slots=True)
+class AssembledBlock:
+    """A block as far as it came."""
+
+    index: int
+    block: JsonObject
+    complete: bool  # its stop event came
+    unsigned: bool  # thinking without a signature: must not be sent back to a maker that signs
+    unparsed: str | None = None  # the text of a tool input that is not JSON; `input` then holds what could be read
+
+
+class Assembler:
+    """`feed` it events; `message` is what they have told so far."""
+
+    __slots__ = ("_blocks", "_lifecycle", "_message")
+
+    def __init__(self, table: Table = LENIENT) -> None:
+        self._lifecycle = Lifecycle(table)
+        self._message: JsonObject | None = None
+        self._blocks: list[_Growing] = []
+
+    def feed(self, event: Event) -> AssembledBlock | None:
+        """Takes the event in; returns the block that it completes. Raises StreamIllegal, and is then as before."""
+        self._lifecycle.accept(event)
+        match event:
+            case MessageStart():
+                self._message = dict(event.message)
+            case BlockStart():
+                self._open(event)
+            case BlockDelta():
+                self._blocks[event.index].grow(event.delta)
+            case BlockStop():
+                return self._blocks[event.index].stop()
+            case MessageDelta():
+                self._end(event)
+            case _:
+                pass
+        return None
+
+    def message(self) -> JsonObject:
+        """The message so far, unfinished blocks included, as an official SDK would hold it."""
+        if self._message is None:
+            raise StreamIllegal("there is no message before message_start", state=self._lifecycle.state.name)
+        return {**self._message, "content": [block.so_far().block for block in self._blocks]}
+
+    def blocks(self) -> list[AssembledBlock]:
+        """Every block so far; those whose stop has not come are not complete."""
+        return [block.so_far() for block in self._blocks]
+
+    def _open(self, event: BlockStart) -> None:
+        self._blocks.append(_Growing(event.index, event.content_block))
+        server = event.content_block.get("to")
+        if event.block_type == "fallback" and isinstance(server, dict) and "model" in server:
+            self._started()["model"] = server["model"]
+
+    def _end(self, event: MessageDelta) -> None:
+        message = self._started()
+        for name in _STOP_FIELDS:
+            if name in event.delta or name in message:
+                message[name] = event.delta.get(name)
+        message.update(_not_null({**event.delta, **event.extra}))
+        if event.usage is not None:
+            before = message.get("usage")
+            message["usage"] = {**(before if isinstance(before, dict) else {}), **_not_null(event.usage)}
+
+    def _started(self) -> JsonObject:
+        assert self._message is not None, "the lifecycle lets nothing but pings pass before message_start"
+        return self._message
+
+
+class _Growing:
+    """A block while its deltas come. Text is kept in pieces, so that long blocks cost linear time."""
+
+    __slots__ = ("_pieces", "_value", "complete", "index")
+
+    def __init__(self, index: int, start: JsonObject) -> None:
+        self.index = index
+        self.complete = False
+        self._value = dict(start)
+        self._pieces: dict[str, list[str]] = {}
+
+    def grow(self, delta: JsonObject) -> None:
+        if family_of(str(self._value["type"])) is not Family.FOREIGN:
+            fold = _FOLDS.get(str(delta["type"]))
+            if fold is not None:
+                fold(self._value, self._pieces, delta)
+
+    def stop(self) -> AssembledBlock:
+        self.complete = True
+        return self.so_far()
+
+    def so_far(self) -> AssembledBlock:
+        value = dict(self._value)
+        unparsed: str | None = None
+        for member, pieces in self._pieces.items():
+            text = "".join(pieces)
+            if member != "partial_json":
+                value[member] = str(value.get(member) or "") + text
+            elif text:
+                value["input"], whole = _input(text)
+                unparsed = None if whole or not self.complete else text
+        unsigned = value["type"] == "thinking" and not value.get("signature")
+        return AssembledBlock(self.index, value, self.complete, unsigned, unparsed)
+
+
+def _input(text: str) -> tuple[JsonValue, bool]:
+    """A tool's input and whether its text was whole: it may be cut, and with eager streaming it may be no JSON at all."""
+    try:
+        return msgspec.json.decode(text), True
+    except (msgspec.MsgspecError, RecursionError):
+        return partial(text), False
+
+
+_Fold: TypeAlias = Callable[[JsonObject, dict[str, list[str]], JsonObject], None]
+
+
+def _grows(member: str) -> _Fold:
+    def fold(_: JsonObject, pieces: dict[str, list[str]], delta: JsonObject) -> None:
+        pieces.setdefault(member, []).append(str(delta[member]))
+
+    return fold
+
+
+def _sign(value: JsonObject, _: dict[str, list[str]], delta: JsonObject) -> None:
+    value["signature"] = delta["signature"]
+
+
+def _cite(value: JsonObject, _: dict[str, list[str]], delta: JsonObject) -> None:
+    before = value.get("citations")
+    value["citations"] = [*(before if isinstance(before, list) else ()), delta["citation"]]
+
+
+def _compact(value: JsonObject, _: dict[str, list[str]], delta: JsonObject) -> None:
+    value.update({name: part for name, part in delta.items() if name != "type"})
+
+
+_FOLDS: dict[str, _Fold] = {
+    "text_delta": _grows("text"),
+    "thinking_delta": _grows("thinking"),
+    "input_json_delta": _grows("partial_json"),
+    "signature_delta": _sign,
+    "citations_delta": _cite,
+    "compaction_delta": _compact,
+}
+
+
+def _not_null(values: JsonObject) -> JsonObject:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def assemble(events: Iterable[Event]) -> JsonObject:
+    """The message that a whole stream tells."""
+    assembler = Assembler()
+    for event in events:
+        assembler.feed(event)
+    return assembler.message()
