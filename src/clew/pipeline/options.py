@@ -6,11 +6,39 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["Options", "Policy"]
+from clew.thinking.budgets import BudgetRules
+
+__all__ = ["CacheRules", "Display", "Options", "Policy", "Ttl"]
 
 Policy: TypeAlias = Literal["origin", "strip"]
 """`origin` decides by who made a block; `strip` sends no thinking at all."""
 
+Ttl: TypeAlias = Literal["5m", "1h"]
+Display: TypeAlias = Literal["as sent", "summarized", "omitted"]
+
+
+class CacheRules(Struct, frozen=True, kw_only=True):
+    """Where cache marks go."""
+
+    ttl: Ttl = "5m"
+    off: bool = False
+    """DISABLE_PROMPT_CACHING: no marks at all."""
+    off_for: tuple[Literal["haiku", "sonnet", "opus"], ...] = ()
+    """DISABLE_PROMPT_CACHING_HAIKU, _SONNET, _OPUS: none for models of these lines."""
+    nearest: bool = True
+    """Where a message ends in what cannot be marked, take the nearest markable block before it; else leave it unmarked."""
+    replace: bool = False
+    """Also for a client that sets marks of its own; they are taken away first."""
+
 
 class Options(Struct, frozen=True, kw_only=True):
     policy: Policy = "origin"
+    budget: BudgetRules | None = None
+    """Ask for thinking by keyword and variable, where the client does not set `thinking` itself."""
+    display: Display = "as sent"
+    """What to ask for where thinking is on and the client left `display` open."""
+    cache: CacheRules | None = None
+    preserve_thinking: bool = False
+    """Ask the server to keep all old thinking, by a context edit."""
+    forced_tools: Literal["keep", "auto"] = "keep"
+    """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose."""

@@ -27,6 +27,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     recordings: Recordings = _NOTHING
     context: Context = Context()
     sealer: Sealer | None = None
+    version: str = "2023-06-01"
+    """The API version that the request goes out with; some fields are legal in one only (R2)."""
 
 
 Step: TypeAlias = Callable[[Request, Target, Facts], tuple[Request, tuple[Change, ...]]]

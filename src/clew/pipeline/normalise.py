@@ -1,0 +1,120 @@
+"""Content that is certain to be refused, and nothing else.
+
+An assistant message that ends the request may not end in thinking (R37): it is cut there, and the filler stands in for one
+that was nothing else. A text block without any text is refused wherever it stands, and so is a message, or a system prompt,
+of nothing but white space (R22, R16); white space beside real content is legal and stays. A user message may not be empty;
+an assistant message that came empty may. And thinking never carries `cache_control` (R33). Messages of one role in a row are
+legal and left alone (R21).
+
+Except for the first, which the documents tie to the last message, each decision is a function of the message alone, so that
+a history that grows is normalised to one that grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from clew.dialects.anthropic.requests import raw_of
+from clew.model.blocks import Block, filler, is_thinking, made
+from clew.model.change import Change
+from clew.model.request import Message, Request, blocks_of, with_blocks, with_content
+from clew.model.target import Target
+from clew.pipeline.blank import is_empty_text, is_nothing_but_blank
+from clew.pipeline.places import block_path, message_path
+from clew.pipeline.step import Facts
+from clew.pipeline.system_prompt import tidied_prompt
+from clew.pipeline.values import changed_fields
+from clew.wire.splice import drop_key
+
+__all__ = ["normalise", "without_trailing"]
+
+STEP = "normalise"
+
+EMPTY_TEXT = "a text block must be non-empty (R22)"
+BLANK = "a message must hold more than white space (R22)"
+EMPTY_USER = "a user message must have content (R22)"
+MARKED = "thinking cannot carry cache_control (R33)"
+EMPTIED = "nothing else was left of the message"
+
+
+def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step."""
+    changes: list[Change] = []
+    messages = [_tidied(request, index, changes) for index in range(len(request.messages))]
+    if messages:
+        messages[-1] = _cut_at_end(request, messages[-1], changes)
+    system, more = tidied_prompt(request.body.system, step=STEP)
+    return changed_fields(request.with_messages(tuple(messages)), system=system), (*changes, *more)
+
+
+def _cut_at_end(request: Request, message: Message, changes: list[Change]) -> Message:
+    """The last message without the thinking at its end, if it is the assistant's."""
+    blocks = blocks_of(message) if message.role == "assistant" else ()
+    kept = without_trailing(blocks)
+    if len(kept) == len(blocks):
+        return message
+    why = f"blocksRemoved={len(blocks) - len(kept)}, remainingBlocks={len(kept)}: the last message ended in thinking (R37)"
+    changes.append(Change(STEP, f"{message_path(request, len(request.messages) - 1)}.content", "removed", why))
+    return with_blocks(message, kept or (filler(),))
+
+
+def without_trailing(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """The blocks up to the last that is not thinking."""
+    end = len(blocks)
+    while end and is_thinking(blocks[end - 1]):
+        end -= 1
+    return tuple(blocks[:end])
+
+
+def _tidied(request: Request, index: int, changes: list[Change]) -> Message:
+    """The message without what would be refused in it. (A system-role message is `system_messages`' business.)"""
+    message = request.messages[index]
+    if message.role not in ("user", "assistant"):
+        return message
+    given = blocks_of(message)
+    blocks = [_unmarked(request, index, block, changes) for block in given]
+    blocks = _without_empty_texts(request, index, blocks, changes)
+    message = with_blocks(message, tuple(blocks))
+    why = EMPTIED if given and not blocks else _unsayable(message)
+    if not why:
+        return message
+    changes.append(Change(STEP, f"{message_path(request, index)}.content", "replaced", why))
+    return with_content(message, (filler(),))
+
+
+def _unsayable(message: Message) -> str:
+    """Why the message as a whole would be refused for having nothing in it; "" if it would not."""
+    if message.role == "user" and message.content in ("", ()):
+        return EMPTY_USER
+    return BLANK if is_nothing_but_blank(message.content) else ""
+
+
+def _unmarked(request: Request, index: int, block: Block, changes: list[Change]) -> Block:
+    """Thinking without its cache mark. Its proof and its text stay as the bytes that came."""
+    if not is_thinking(block) or block.cache_control is UNSET:
+        return block
+    path = block_path(request, index, block)
+    changes.append(Change(STEP, f"{path}.cache_control", "removed", MARKED))
+    return made(drop_key(raw_of(request, block), "cache_control", path=path))
+
+
+def _without_empty_texts(request: Request, index: int, blocks: list[Block], changes: list[Change]) -> list[Block]:
+    """Empty texts go. One that thinking needs after it becomes the filler."""
+    kept: list[Block] = []
+    for at, block in enumerate(blocks):
+        if not is_empty_text(block):
+            kept.append(block)
+            continue
+        needed = _is_needed(kept, blocks[at + 1 :])
+        changes.append(Change(STEP, block_path(request, index, block), "replaced" if needed else "removed", EMPTY_TEXT))
+        if needed:
+            kept.append(filler())
+    return kept
+
+
+def _is_needed(before: Sequence[Block], after: Sequence[Block]) -> bool:
+    """Without it, two thinking blocks would be joined, which counts as modified (R34), or the message would end in one."""
+    follows = next((block for block in after if not is_empty_text(block)), None)
+    return bool(before) and is_thinking(before[-1]) and (follows is None or is_thinking(follows))
