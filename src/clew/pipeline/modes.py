@@ -1,0 +1,168 @@
+"""The thinking parameter in a model's own words.
+
+There are four ways to ask (`enabled` with a budget, `adaptive` with an effort level, `disabled`, `between_tools`), and every
+model takes some of them; what it takes is in its profile. A way that the model takes stays as the client put it. One that it
+refuses becomes the nearest that it takes:
+
+- `enabled` → `adaptive`, the budget as an effort level, unless the client gave one;
+- `adaptive` → `enabled`, the effort level as a budget;
+- `disabled` and `between_tools` → each other; else the key is left out, which for a model that always thinks is the least
+  that can be said, together with effort `low` unless the client gave one;
+- anything a model without thinking is asked → off.
+
+Then the rest is made to fit: no `display` beside off, a legal budget, a level that the model has. These are plain values in,
+plain values out; `parameter` puts them into a request.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct, structs
+
+from clew.model.change import Change, What
+from clew.model.facts import ModelFacts
+from clew.model.json import JsonObject, JsonValue
+from clew.thinking.budgets import fitted
+from clew.thinking.effort import budget_of, is_above, level_of, nearest
+
+__all__ = ["OFF", "STEP", "Setting", "is_on", "mode_of", "off", "settled"]
+
+STEP: Final = "thinking_parameter"
+
+OFF: Final = ("disabled", "between_tools")
+_MODES: Final = ("enabled", "adaptive", *OFF)
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """What is asked of a model's thinking, and the limits of the request it is asked in."""
+
+    thinking: JsonObject | None = None
+    effort: str | None = None
+    max_tokens: int | None = None
+    may_exceed: bool = False
+    """With interleaved thinking a budget may be above `max_tokens` (R11)."""
+    changes: tuple[Change, ...] = ()
+
+    def put(self, thinking: JsonObject | None, why: str, *, path: str = "thinking", what: What = "set") -> Setting:
+        return structs.replace(self, thinking=thinking, changes=(*self.changes, Change(STEP, path, what, why)))
+
+    def with_effort(self, effort: str | None, why: str) -> Setting:
+        change = Change(STEP, "output_config.effort", "removed" if effort is None else "set", why)
+        return structs.replace(self, effort=effort, changes=(*self.changes, change))
+
+
+def settled(setting: Setting, profile: ModelFacts) -> Setting:
+    """The setting as the model takes it; the very same one if it does."""
+    for fit in (_in_a_mode_it_has, _with_a_legal_budget, _without_extras, _with_a_legal_effort):
+        setting = fit(setting, profile)
+    return setting
+
+
+def mode_of(thinking: JsonObject | None) -> str:
+    """Which of the four; "" if the key is absent, or says something that nobody knows."""
+    mode = (thinking or {}).get("type")
+    return mode if isinstance(mode, str) and mode in _MODES else ""
+
+
+def is_on(thinking: JsonObject | None, profile: ModelFacts) -> bool:
+    """Whether the model thinks if asked like this."""
+    if thinking is None:
+        return profile.thinking_default != "off"
+    return mode_of(thinking) not in OFF
+
+
+def off(setting: Setting, profile: ModelFacts, why: str) -> Setting:
+    """Thinking off, in the model's own way: the first of these that it has."""
+    for mode in OFF:
+        if mode in profile.thinking:
+            return setting.put({"type": mode}, why)
+    setting = setting.put(None, why, what="removed")
+    if profile.thinking_default == "off" or setting.effort is not None or not profile.effort:
+        return setting
+    return setting.with_effort(nearest("low", profile.effort), "the model always thinks; this is its least")
+
+
+def _in_a_mode_it_has(setting: Setting, profile: ModelFacts) -> Setting:
+    mode = mode_of(setting.thinking)
+    if not mode or mode in profile.thinking:
+        return setting
+    why = f"this model does not take thinking.type {mode} (R10)"
+    if mode == "enabled" and "adaptive" in profile.thinking:
+        return adaptive(setting, profile, why)
+    if mode == "adaptive" and "enabled" in profile.thinking:
+        return _manual(setting, profile, why)
+    return off(setting, profile, why)
+
+
+def adaptive(setting: Setting, profile: ModelFacts, why: str) -> Setting:
+    """Adaptive thinking instead of a budget, with the level that the budget is worth."""
+    given = setting.thinking or {}
+    budget = _integer(given.get("budget_tokens"))
+    setting = setting.put({**_without(given, "budget_tokens"), "type": "adaptive"}, why)
+    if budget is None or setting.effort is not None or not profile.effort:
+        return setting
+    return setting.with_effort(nearest(level_of(budget), profile.effort), f"stands for a budget of {budget} tokens")
+
+
+def _manual(setting: Setting, profile: ModelFacts, why: str) -> Setting:
+    ceiling = min(limit for limit in (profile.max_tokens or profile.max_tokens_usual, setting.max_tokens) if limit)
+    budget = budget_of(setting.effort, ceiling=ceiling - 1)
+    return setting.put({**(setting.thinking or {}), "type": "enabled", "budget_tokens": budget}, why)
+
+
+def _with_a_legal_budget(setting: Setting, profile: ModelFacts) -> Setting:
+    given = setting.thinking or {}
+    budget = _integer(given.get("budget_tokens"))
+    if mode_of(setting.thinking) != "enabled" or budget is None:
+        return setting
+    below = None if setting.may_exceed and setting.max_tokens else setting.max_tokens
+    fit = fitted(budget, max_tokens=below, cap=0 if setting.may_exceed else profile.max_tokens)
+    if fit is None:
+        return off(setting, profile, f"max_tokens {setting.max_tokens} leaves no room for a thinking budget (R11)")
+    if fit == budget:
+        return setting
+    return setting.put({**given, "budget_tokens": fit}, _budget_reason(setting, profile), path="thinking.budget_tokens")
+
+
+def _budget_reason(setting: Setting, profile: ModelFacts) -> str:
+    return f"a budget is at least 1024 and below max_tokens ({setting.max_tokens or profile.max_tokens}) (R11)"
+
+
+def _without_extras(setting: Setting, profile: ModelFacts) -> Setting:
+    """Off takes nothing with it: `disabled` no display, `between_tools` no other key at all (R9)."""
+    given = setting.thinking or {}
+    mode = mode_of(setting.thinking)
+    extras = [key for key in given if key != "type" and (mode == "between_tools" or key == "display")]
+    for key in extras if mode in OFF else ():
+        given = _without(given, key)
+        setting = setting.put(given, f"not with thinking.type {mode} (R9)", path=f"thinking.{key}", what="removed")
+    return setting
+
+
+def _with_a_legal_effort(setting: Setting, profile: ModelFacts) -> Setting:
+    effort = setting.effort
+    if effort is None:
+        return setting
+    if not profile.effort:
+        return setting.with_effort(None, "this model takes no effort (R12)")
+    level = nearest(effort, profile.effort)
+    if level != effort:
+        setting = setting.with_effort(level, f"this model has no effort level {effort} (R12)")
+    limit = _limit(mode_of(setting.thinking), profile)
+    if is_above(level, limit):
+        return setting.with_effort(limit, f"the highest level with thinking.type {mode_of(setting.thinking)} (R10)")
+    return setting
+
+
+def _limit(mode: str, profile: ModelFacts) -> str:
+    limits = {"disabled": profile.disabled_max_effort, "between_tools": profile.between_tools_max_effort}
+    return limits.get(mode, "")
+
+
+def _without(given: JsonObject, key: str) -> JsonObject:
+    return {name: value for name, value in given.items() if name != key}
+
+
+def _integer(value: JsonValue) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
