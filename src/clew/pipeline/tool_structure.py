@@ -1,0 +1,187 @@
+"""Every tool call answered once, right after it, and nothing answered that was not called (R23, R25–R28).
+
+The API reads neighbouring messages of one role as one run. The tool results for an assistant run must lead the user run that
+follows, one for each call; anything else there is refused. What is wrong is mended where it stands, by what these two runs
+and the ids before them say, so that a history that grows stays mended in the same way:
+
+- a result inside an assistant message moves into a user message at that place (R23);
+- a call whose id was used before gets another one, and its result with it (R25);
+- results move to the front of the user run that answers (R26);
+- a call without a result gets one that says so, as an error (R26);
+- a second result for one call is left out (R28); one that answers nothing is said as text, or left out if it says nothing
+  (R27).
+
+A legal history is returned as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+
+from clew.model.blocks import Block, filler, is_signed, text_block
+from clew.model.change import Change
+from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
+from clew.model.target import Target
+from clew.pipeline.pairing import Pairing, orphan_as_text, paired, renamed, unanswered
+from clew.pipeline.places import block_path
+from clew.pipeline.step import Facts
+
+__all__ = ["tool_structure"]
+
+STEP = "tool_structure"
+
+IN_ANSWER = "a tool_result can only be in a user message (R23)"
+ID_USED = "an earlier tool_use has this id (R25)"
+LATE = "results must come first in the message that answers (R26)"
+UNANSWERED = "the call has no result (R26)"
+REPEATED = "the call has a result already (R28)"
+ORPHAN = "no call in the message before it (R27)"
+
+
+class _Turn(Struct, frozen=True, eq=False):
+    """An assistant run and the user run that answers it, as message indices; either may be empty."""
+
+    asks: tuple[int, ...]
+    answers: tuple[int, ...]
+
+
+def tool_structure(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step."""
+    request, changes = _results_out_of_answers(request)
+    used: set[str] = set()
+    news: dict[int, tuple[Message, ...]] = {}
+    for turn in _turns(request.messages):
+        pairing = _paired(request, turn, used)
+        if not pairing.is_legal:
+            news |= _mended(request, turn, pairing)
+            changes += _changes(request, turn, pairing)
+    messages = tuple(new for i, message in enumerate(request.messages) for new in news.get(i, (message,)))
+    return request.with_messages(messages), changes
+
+
+def _turns(messages: Sequence[Message]) -> list[_Turn]:
+    """The history as turns. System-role messages stand between without separating anything."""
+    turns: list[_Turn] = []
+    asks: list[int] = []
+    answers: list[int] = []
+    for index, message in enumerate(messages):
+        if message.role == "assistant" and answers:
+            turns.append(_Turn(tuple(asks), tuple(answers)))
+            asks, answers = [], []
+        if message.role in ("assistant", "user"):
+            (asks if message.role == "assistant" else answers).append(index)
+    return [*turns, _Turn(tuple(asks), tuple(answers))]
+
+
+def _paired(request: Request, turn: _Turn, used: set[str]) -> Pairing:
+    calls = [block for i in turn.asks for block in blocks_of(request.messages[i]) if block.type == "tool_use"]
+    stream = [block for i in turn.answers for block in _stream(request.messages[i])]
+    return paired([call for call in calls if is_signed(call.id)], stream, used)
+
+
+_TEXT = text_block("any text")
+
+
+def _stream(message: Message) -> tuple[Block, ...]:
+    """The message's blocks, as far as pairing looks at them: a string is a block that is no result."""
+    return (_TEXT,) if isinstance(message.content, str) else blocks_of(message)
+
+
+def _mended(request: Request, turn: _Turn, pairing: Pairing) -> dict[int, tuple[Message, ...]]:
+    """What stands in the place of each message of the turn."""
+    asks = {i: (_with_new_ids(request, request.messages[i], pairing),) for i in turn.asks}
+    front = _front(request, pairing)
+    if not turn.answers:
+        last = turn.asks[-1]
+        return {**asks, last: (*asks[last], Edited("user", front))}
+    return {**asks, **_answers(request, turn.answers, front, pairing)}
+
+
+def _with_new_ids(request: Request, message: Message, pairing: Pairing) -> Message:
+    return with_blocks(message, tuple(renamed(request, block, "id", pairing) for block in blocks_of(message)))
+
+
+def _front(request: Request, pairing: Pairing) -> tuple[Block, ...]:
+    """The results, in the order in which they came, and then one for each call that has none."""
+    given = tuple(renamed(request, block, "tool_use_id", pairing) for block in pairing.results)
+    return given + tuple(unanswered(pairing.id_of(call)) for call in pairing.unanswered)
+
+
+def _answers(
+    request: Request, indices: Sequence[int], front: tuple[Block, ...], pairing: Pairing
+) -> dict[int, tuple[Message, ...]]:
+    """The user run with the results in front; a message that held nothing else is gone, unless the run would be."""
+    news = {i: _answer(request.messages[i], front if i == indices[0] else (), pairing) for i in indices}
+    if any(news.values()):
+        return news
+    return {**news, indices[0]: (with_content(request.messages[indices[0]], (filler(),)),)}
+
+
+def _answer(message: Message, front: tuple[Block, ...], pairing: Pairing) -> tuple[Message, ...]:
+    if isinstance(message.content, str):
+        return (with_content(message, (*front, text_block(message.content))),) if front else (message,)
+    blocks = front + _rest(message, pairing)
+    return (with_blocks(message, blocks),) if blocks else ()
+
+
+def _rest(message: Message, pairing: Pairing) -> tuple[Block, ...]:
+    """What is no result, and what was said by results that answer nothing."""
+    rest: list[Block] = []
+    for block in blocks_of(message):
+        if block.type != "tool_result":
+            rest.append(block)
+        elif pairing.is_orphan(block):
+            rest.extend(orphan_as_text(block))
+    return tuple(rest)
+
+
+def _changes(request: Request, turn: _Turn, pairing: Pairing) -> tuple[Change, ...]:
+    places = _places(request, turn)
+    ids = [
+        Change(STEP, f"{places[id(call)]}.id", "set", ID_USED) for call in pairing.calls if pairing.id_of(call) != call.id
+    ]
+    moved = [Change(STEP, places[id(block)], "moved", LATE) for block in pairing.late]
+    gone = [Change(STEP, places[id(block)], "left out", REPEATED) for block in pairing.repeated]
+    said = [_orphan_change(places, block) for block in pairing.orphans]
+    added = [Change(STEP, places[id(call)], "added", UNANSWERED) for call in pairing.unanswered]
+    return (*ids, *moved, *gone, *said, *added)
+
+
+def _orphan_change(places: Mapping[int, str], block: Block) -> Change:
+    return Change(STEP, places[id(block)], "replaced" if orphan_as_text(block) else "left out", ORPHAN)
+
+
+def _places(request: Request, turn: _Turn) -> dict[int, str]:
+    indices = (*turn.asks, *turn.answers)
+    return {id(block): block_path(request, i, block) for i in indices for block in blocks_of(request.messages[i])}
+
+
+def _results_out_of_answers(request: Request) -> tuple[Request, tuple[Change, ...]]:
+    """Assistant messages cut where results stand in them, which become user messages of their own."""
+    changes: list[Change] = []
+    messages: list[Message] = []
+    for index, message in enumerate(request.messages):
+        results = [block for block in blocks_of(message) if block.type == "tool_result"]
+        if message.role != "assistant" or not results:
+            messages.append(message)
+            continue
+        changes.extend(Change(STEP, block_path(request, index, block), "moved", IN_ANSWER) for block in results)
+        messages.extend(_cut(message))
+    return request.with_messages(tuple(messages)), tuple(changes)
+
+
+def _cut(message: Message) -> list[Message]:
+    """The message as alternating parts: what it said, as the assistant's; the results in between, as the user's."""
+    parts: list[Message] = []
+    keeper: Message | None = message
+    for is_result, group in groupby(blocks_of(message), key=lambda block: block.type == "tool_result"):
+        blocks = tuple(group)
+        if is_result or keeper is None:
+            parts.append(Edited("user" if is_result else "assistant", blocks))
+        else:
+            parts.append(with_blocks(keeper, blocks))
+            keeper = None
+    return parts
