@@ -41,7 +41,9 @@ from tests.build import (
 SEALER = Sealer({"k": b"s" * 32}, "k")
 HAIKU = Origin(realm="anthropic", backend="claude", model="claude-haiku-4-5", account="me")
 KIMI = Origin(realm="kimi", backend="kimi", model="kimi-k3", account="me")
-ORIGINS = [OPUS, SONNET, HAIKU, GLM, KIMI]
+PLAIN = Origin(realm="anthropic", backend="claude", model="claude-opus-4-7", account="me")
+ORIGINS = [OPUS, SONNET, HAIKU, PLAIN, GLM, KIMI]
+"""Two that check the prefix, one in manual mode, one without system messages, two other realms."""
 TOOLS = [{"name": "Bash", "input_schema": {"type": "object"}}]
 
 _words = st.sampled_from(["OK", "yes", "done", " spaced ", 'é \u2028 "q"', "line\nline", "\\u0041"])
@@ -122,7 +124,8 @@ class Played:
             else message
             for message, maker in zip(self.history, self.makers, strict=True)
         ]
-        body = {"model": turn.origin.model, "max_tokens": 2000, "messages": messages, "tools": TOOLS}
+        thinking = {"type": "enabled", "budget_tokens": 1024} if turn.origin is HAIKU else {"type": "adaptive"}
+        body = {"model": turn.origin.model, "max_tokens": 2000, "messages": messages, "tools": TOOLS, "thinking": thinking}
         return json.dumps(body, **self.style).encode("utf-8", "surrogatepass")
 
     def _hidden(self, message: Json) -> Json:

@@ -35,7 +35,7 @@ FILLER = "[No message content]"
 """Stands where an assistant message would otherwise be empty. Constant, so that a prefix with it stays stable."""
 
 
-class Block(Struct, frozen=True, eq=False):
+class Block(Struct, frozen=True, eq=False, gc=False):
     """One content block. Compared by identity: two equal blocks at two places are two blocks."""
 
     type: str
@@ -50,7 +50,7 @@ class Block(Struct, frozen=True, eq=False):
     cache_control: Raw | UnsetType = UNSET
 
 
-class Made(Block, frozen=True, eq=False):
+class Made(Block, frozen=True, eq=False, gc=False):
     """A block that the client did not send in this form. `raw` is exactly what goes out."""
 
     raw: bytes = b""

@@ -21,7 +21,7 @@ Content: TypeAlias = tuple[Block, ...] | str | None
 """A message's content: blocks, a plain string, or nothing at all."""
 
 
-class Message(Struct, frozen=True, eq=False):
+class Message(Struct, frozen=True, eq=False, gc=False):
     """One message as the client sent it. Keys that no step reads stay in the bytes."""
 
     role: str
@@ -29,7 +29,7 @@ class Message(Struct, frozen=True, eq=False):
     output_config: Raw | UnsetType = UNSET
 
 
-class Edited(Message, frozen=True, eq=False):
+class Edited(Message, frozen=True, eq=False, gc=False):
     """A message that a step altered (`given` is the client's own), or put in (`given` is None)."""
 
     given: Message | None = None

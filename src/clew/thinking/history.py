@@ -18,7 +18,7 @@ from clew.thinking.keys import Asked, asked_of, place_of, said_of
 __all__ = ["Answer", "Piece", "answers_of", "place_after", "places_of"]
 
 
-class Piece(Struct, frozen=True, eq=False):
+class Piece(Struct, frozen=True, eq=False, gc=False):
     """A block of an answer, and the message that holds it."""
 
     message: int

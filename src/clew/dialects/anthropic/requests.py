@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from clew.dialects.anthropic.cuts import cuts
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import Block, Made
 from clew.model.request import Body, Content, Edited, Message, Request, Source
@@ -63,6 +64,8 @@ def encode(request: Request) -> bytes:
     fields = {name: new for name in _FIELDS if (new := getattr(body, name)) is not getattr(source.body, name)}
     if body.messages is source.body.messages and not fields:
         return source.raw
+    if not fields and (edits := cuts(request)) is not None:
+        return apply(source.raw, edits)
     array = _array(source)
     return apply(source.raw, _field_edits(source.raw, array, fields) + _message_edits(request, array))
 

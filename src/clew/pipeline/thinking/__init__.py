@@ -14,7 +14,7 @@ from clew.pipeline.step import Facts
 from clew.pipeline.thinking.binding import for_binding, last_answer
 from clew.pipeline.thinking.open import for_open
 from clew.pipeline.thinking.pieces import applied, filtered
-from clew.pipeline.thinking.usual import usual
+from clew.pipeline.thinking.usual import usual_case
 from clew.thinking.history import answers_of
 from clew.thinking.recognise import Found, recognise
 
@@ -25,7 +25,7 @@ STRIPPED = "the policy is to send no thinking"
 
 def keep_thinking(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
-    if target.binding and facts.options.policy == "origin" and (short := usual(request, target, facts)):
+    if target.binding and facts.options.policy == "origin" and (short := usual_case(request, target, facts)):
         return applied(request, *short)
     found = found_in(request, facts)
     if facts.options.policy == "strip":

@@ -23,7 +23,7 @@ from clew.thinking.profiles import canonical_model
 from clew.thinking.recognise import Found
 from clew.thinking.seal import is_seal
 
-__all__ = ["Whole", "made_here", "usual", "whole_copy"]
+__all__ = ["Whole", "made_here", "usual_case", "whole_copy"]
 
 
 class Whole(Struct, frozen=True, eq=False):
@@ -33,7 +33,7 @@ class Whole(Struct, frozen=True, eq=False):
     stray: tuple[int, ...]
 
 
-def usual(request: Request, target: Target, facts: Facts) -> tuple[list[Found], list[Outcome]] | None:
+def usual_case(request: Request, target: Target, facts: Facts) -> tuple[list[Found], list[Outcome]] | None:
     """The messages that need a change, and what becomes of them; None if this is not the usual case."""
     copy = whole_copy(request.messages, target, facts)
     if copy is None:
