@@ -1,0 +1,188 @@
+"""`clew check`: the offline doctor for a request or a Claude Code transcript.
+
+This file has the command and its input and output; what is looked for is in `examine`, what a transcript is in
+`transcripts`, how findings are said in `findings` and `pages`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from clew.cli.examine import Report, examine, targets_for
+from clew.cli.examine_talk import examine_talk
+from clew.cli.findings import as_json, page
+from clew.cli.pages import Line, show
+from clew.cli.transcripts import MAIN, Place, Talk, Transcript, looks_like_transcript, mended, read
+from clew.dialects.anthropic.requests import encode, parse
+from clew.errors import ClewError, SettingsInvalid
+from clew.model.change import Change
+from clew.pipeline.project import project
+from clew.pipeline.step import Facts
+from clew.thinking.seal import Sealer
+from clew.thinking.secret import ring_of_text
+
+__all__ = ["check"]
+
+CLEAN, VIOLATIONS, INTERRUPTED = 0, 1, 130
+
+MOST_BYTES = 1024 * 1024 * 1024
+LONG_BYTES = 16 * 1024 * 1024
+"""From here on a person on a terminal sees a progress bar."""
+
+SECRET = "CLEW_SECRET"  # noqa: S105  (the variable's name)
+
+
+@click.command(short_help="Say what a vendor would refuse in a request or a transcript, and mend it.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True))
+@click.option("--for", "names", multiple=True, metavar="MODEL|BACKEND", help="Judge for this target; can be repeated.")
+@click.option("--fix", is_flag=True, help="Print the mended document; what was changed goes to stderr.")
+@click.option("--json", "json_", is_flag=True, help="Print the findings as JSON.")
+@click.pass_context
+def check(ctx: click.Context, file: str, names: tuple[str, ...], fix: bool, json_: bool) -> None:
+    """Read a request (JSON) or a Claude Code transcript (JSON lines) from FILE, or from standard input if FILE is -.
+
+    Says of each thinking block where it came from and whether it can go to the target, and which of the vendor's rules the
+    request breaks, with the rule's id, the place, the vendor's words and what would be right. Nothing is sent anywhere.
+
+    The target is the request's own model unless --for names another: a Claude model, `anthropic`, or another backend.
+    Seals of other backends are opened if CLEW_SECRET is set.
+
+    \b
+    Examples:
+      clew check request.json
+      clew check request.json --for claude-sonnet-4-5 --for glm
+      clew check ~/.claude/projects/-home-me/5f0c….jsonl
+      clew check session.jsonl --fix > clean.jsonl
+      curl … | clew check - --json
+
+    Exit status: 0 clean, 1 violations, 2 wrong usage.
+    """
+    if fix and (json_ or len(names) > 1):
+        raise click.UsageError("--fix prints the document for one target: give --for at most once, and leave --json out.")
+    try:
+        status = _checked(file, names, fix=fix, json_=json_)
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    ctx.exit(status)
+
+
+def _checked(file: str, names: Sequence[str], *, fix: bool, json_: bool) -> int:
+    raw = _bytes_of(file)
+    facts = Facts(sealer=_sealer())
+    if not looks_like_transcript(raw):
+        return _fix_request(file, raw, names, facts) if fix else _say(file, [examine(raw, names, facts)], None, json_)
+    with _progress(len(raw)) as progress:
+        transcript = read(raw, progress)
+    if fix:
+        return _fix_transcript(transcript, names, facts)
+    return _say(file, [examine_talk(talk, names, facts)[0] for talk in _talks(transcript)], transcript, json_)
+
+
+def _bytes_of(file: str) -> bytes:
+    """The whole input, within reason: a device that never ends must not fill the memory."""
+    try:
+        with click.open_file(file, "rb") as stream:
+            raw: bytes = stream.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise click.UsageError(f"{file}: {error.strerror or error}") from None
+    if len(raw) > MOST_BYTES:
+        raise click.UsageError(f"{file} has more than {MOST_BYTES // 1024**2} MB: split it.")
+    return raw
+
+
+def _sealer() -> Sealer | None:
+    text = os.environ.get(SECRET, "").strip()
+    try:
+        return ring_of_text(text, name=SECRET).sealer() if text else None
+    except SettingsInvalid as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _talks(transcript: Transcript) -> list[Talk]:
+    """The main conversation first."""
+    return sorted(transcript.talks.values(), key=lambda talk: talk.name != MAIN) or [Talk(MAIN)]
+
+
+def _say(file: str, reports: Sequence[Report], transcript: Transcript | None, json_: bool) -> int:
+    shown = "standard input" if file == "-" else Path(file).name
+    if json_:
+        click.echo(as_json(shown, reports, transcript))
+    else:
+        show(page(shown, reports, transcript))
+    return CLEAN if all(report.clean for report in reports) else VIOLATIONS
+
+
+def _fix_request(file: str, raw: bytes, names: Sequence[str], facts: Facts) -> int:
+    """The request as the target would get it. What remains wrong after that is said, on stderr."""
+    try:
+        request = parse(raw)
+        [target] = targets_for(names, request.body.model).values()
+        projection = project(request, target, facts)
+        fixed = encode(projection.request)
+    except ClewError as error:
+        show([Line(f"cannot be mended: {error}", "bad")], sys.stderr)
+        return VIOLATIONS
+    sys.stdout.buffer.write(fixed)
+    sys.stdout.flush()
+    _say_changes(projection.changes)
+    report = examine(fixed, names, facts)
+    if not report.clean:
+        show(page(f"{Path(file).name} as mended", [report], None), sys.stderr)
+    return CLEAN if report.clean else VIOLATIONS
+
+
+def _fix_transcript(transcript: Transcript, names: Sequence[str], facts: Facts) -> int:
+    """The transcript without the blocks that do not go; every other line as it was."""
+    drop: dict[Place, str] = {}
+    for talk in _talks(transcript):
+        drop |= _unfit(*examine_talk(talk, names, facts))
+    try:
+        lines = list(mended(transcript, drop))
+    except ClewError as error:
+        show([Line(f"cannot be mended: {error}", "bad")], sys.stderr)
+        return VIOLATIONS
+    sys.stdout.buffer.write(b"\n".join(lines))
+    sys.stdout.flush()
+    _say_changes(Change("thinking", str(place), "left out", why) for place, why in sorted(drop.items()))
+    return CLEAN
+
+
+def _unfit(report: Report, places: dict[str, Place]) -> dict[Place, str]:
+    """The blocks that do not go to the target, or that it would refuse, with the reason."""
+    refused = {
+        places[at[0]]: violation.words
+        for each in report.judged
+        for violation in each.violations
+        if (at := _PLACE.match(violation.path)) and at[0] in places
+    }
+    left = {places[seen.path]: seen.verdicts[0].why for seen in report.blocks if seen.verdicts[0].what != "goes"}
+    return refused | left
+
+
+_PLACE = re.compile(r"line \d+ content\.\d+")
+
+
+def _say_changes(changes: Iterable[Change]) -> None:
+    lines = [Line(f"{change.path} {change.what}: {change.why}") for change in changes]
+    show(lines or [Line("nothing had to be changed", "quiet")], sys.stderr)
+
+
+@contextmanager
+def _progress(total: int) -> Generator[Callable[[int], None] | None]:
+    """A bar on stderr, for long files and for people."""
+    if total < LONG_BYTES or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=total)
+        yield lambda count: bar.advance(task, count)

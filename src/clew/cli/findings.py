@@ -1,0 +1,163 @@
+"""How the findings of `check` are said: as a page for people, and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from clew.cli.examine import Judged, Report, Verdict
+from clew.cli.pages import Line, Page, Table, printable
+from clew.cli.transcripts import Transcript
+from clew.model.facts import rules
+from clew.model.json import JsonObject
+from clew.thinking.compliance import Violation
+
+__all__ = ["as_json", "page"]
+
+MOST_SHOWN = 20
+"""Findings of one target that a person is shown; `--json` has all."""
+
+_AROUND = 40
+"""Characters shown on each side of the place where the text stops being JSON."""
+
+
+def page(file: str, reports: Sequence[Report], transcript: Transcript | None) -> Page:
+    parts: list[Line | Table] = []
+    if transcript:
+        parts += _about_lines(file, transcript)
+    for report in reports:
+        parts += [*_head(file, report, transcript), *_table(report), *_findings(report), *_notes(report)]
+        parts += [*_pointer(file, report), Line("")]
+    return parts[:-1]
+
+
+def _about_lines(file: str, transcript: Transcript) -> Iterable[Line]:
+    used = sum(talk.messages for talk in transcript.talks.values())
+    yield Line(f"{printable(file)}: a transcript, {_count(used, 'message')}", "head")
+    if transcript.other:
+        kinds = ", ".join(f"{printable(kind)} {count}" for kind, count in transcript.other.most_common())
+        yield Line(f"other lines, kept as they are: {kinds}", "quiet")
+    for number, fault in transcript.broken[:MOST_SHOWN]:
+        yield Line(f"line {number} column {fault.column} is not JSON, kept as it is: {printable(fault.reason)}", "bad")
+    if len(transcript.broken) > MOST_SHOWN:
+        yield Line(f"… and {len(transcript.broken) - MOST_SHOWN} more lines that are not JSON", "bad")
+
+
+def _head(file: str, report: Report, transcript: Transcript | None) -> Iterable[Line]:
+    name = printable(report.name) if transcript else f"{printable(file)}: a request"
+    model = f" for {printable(report.model)}" if report.model and not transcript else ""
+    size = f", {_count(report.messages, 'message')}, {_count(len(report.blocks), 'thinking block')}"
+    yield Line(f"{name}{model}{size if report.messages else ''}", "head")
+
+
+def _table(report: Report) -> Iterable[Table | Line]:
+    if not report.blocks:
+        return
+    columns = ("path", "type", "origin", "bytes", *(f"for {printable(each.target)}" for each in report.judged))
+    rows = tuple(
+        (each.path, each.type, printable(each.origin), str(each.size), *map(_verdict, each.verdicts))
+        for each in report.blocks
+    )
+    yield Line("")
+    yield Table(columns, rows)
+
+
+def _verdict(verdict: Verdict) -> str:
+    return f"{verdict.what}: {printable(verdict.why)}" if verdict.why else verdict.what
+
+
+def _findings(report: Report) -> Iterable[Line]:
+    for each in report.judged:
+        yield Line("")
+        if not each.known:
+            yield Line(
+                f"the rules of {printable(each.target)} are not known; the table says what clew would send it", "quiet"
+            )
+        elif not each.violations:
+            yield Line(f"no violation for {printable(each.target)}", "good")
+        else:
+            yield from _violations(each)
+
+
+def _violations(judged: Judged) -> Iterable[Line]:
+    yield Line(f"{_count(len(judged.violations), 'violation')} for {printable(judged.target)}", "bad")
+    for violation in judged.violations[:MOST_SHOWN]:
+        yield Line(f"  {violation.rule}  {printable(violation.path) or 'the whole request'}")
+        yield Line(f"    the API says  {printable(violation.words)}")
+        if violation.right:
+            yield Line(f"    right         {printable(violation.right)}")
+    if len(judged.violations) > MOST_SHOWN:
+        yield Line(f"  … and {len(judged.violations) - MOST_SHOWN} more (--json has all)")
+
+
+def _notes(report: Report) -> Iterable[Line]:
+    for path in report.doubled[:MOST_SHOWN]:
+        yield Line(f"the key {printable(path)} stands there twice: readers differ in which they take", "bad")
+    if report.unchecked:
+        yield Line("")
+        yield Line("only the vendor can check:", "quiet")
+    for rule in report.unchecked:
+        yield Line(f"  {rule}  {rules()[rule].means.partition('. ')[0].rstrip('.')}", "quiet")
+
+
+def _pointer(file: str, report: Report) -> Iterable[Line]:
+    """The place where the text stops being JSON, with a caret under it."""
+    if fault := report.fault:
+        before, after = report.near[: fault.column - 1], report.near[fault.column - 1 :]
+        shown = printable(before[-_AROUND:])
+        yield Line("")
+        yield Line(f"{printable(file)}:{fault.line}:{fault.column}: {printable(fault.reason)}", "bad")
+        yield Line(f"    {shown}{printable(after[:_AROUND])}")
+        yield Line(f"    {' ' * len(shown)}^", "bad")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def as_json(file: str, reports: Sequence[Report], transcript: Transcript | None) -> bytes:
+    """Everything, in one object. `clean` is what the exit code says."""
+    value: JsonObject = {
+        "file": file,
+        "kind": "transcript" if transcript else "request",
+        "clean": all(report.clean for report in reports),
+        "conversations": [_conversation(report) for report in reports],
+    }
+    if transcript:
+        value["other_lines"] = {**transcript.other}
+        value["broken_lines"] = [
+            {"line": number, "column": fault.column, "reason": fault.reason} for number, fault in transcript.broken
+        ]
+    return msgspec.json.format(msgspec.json.encode(value), indent=2)
+
+
+def _conversation(report: Report) -> JsonObject:
+    targets = [each.target for each in report.judged]
+    return {
+        "name": report.name,
+        "model": report.model,
+        "messages": report.messages,
+        "blocks": [
+            {
+                "path": each.path,
+                "type": each.type,
+                "origin": each.origin,
+                "bytes": each.size,
+                "verdicts": {
+                    target: {"what": said.what, "why": said.why} for target, said in zip(targets, each.verdicts, strict=True)
+                },
+            }
+            for each in report.blocks
+        ],
+        "violations": {each.target: [_violation(violation) for violation in each.violations] for each in report.judged},
+        "rules_known": {each.target: each.known for each in report.judged},
+        "not_checkable": list(report.unchecked),
+        "duplicate_keys": list(report.doubled),
+        "not_json": report.fault
+        and {"line": report.fault.line, "column": report.fault.column, "reason": report.fault.reason},
+    }
+
+
+def _violation(violation: Violation) -> JsonObject:
+    return {"rule": violation.rule, "path": violation.path, "words": violation.words, "right": violation.right}
