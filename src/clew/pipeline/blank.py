@@ -10,9 +10,9 @@ from msgspec import UNSET, Raw, UnsetType
 from clew.model.blocks import Block, string_of
 from clew.model.request import Content
 
-__all__ = ["is_blank_text", "is_empty_text", "is_nothing_but_blank"]
+__all__ = ["MAY_BE_BLANK", "is_blank_text", "is_empty_text", "is_nothing_but_blank"]
 
-_MAY_BE_BLANK = frozenset(b' \\"') | frozenset(range(0x80, 0x100))
+MAY_BE_BLANK = frozenset(b' \\"') | frozenset(range(0x80, 0x100))
 """What a blank text can begin with, after its quote: a space, an escape, its end, or a character beyond ASCII."""
 
 
@@ -36,4 +36,4 @@ def _is_blank(raw: Raw | UnsetType) -> bool:
     if raw is UNSET:
         return False
     text = memoryview(raw)
-    return len(text) > 2 and text[1] in _MAY_BE_BLANK and string_of(raw).isspace()
+    return len(text) > 2 and text[1] in MAY_BE_BLANK and string_of(raw).isspace()

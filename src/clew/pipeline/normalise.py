@@ -22,6 +22,7 @@ from clew.model.change import Change
 from clew.model.request import Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
 from clew.pipeline.blank import is_empty_text, is_nothing_but_blank
+from clew.pipeline.legal import is_tidy
 from clew.pipeline.places import block_path, message_path
 from clew.pipeline.step import Facts
 from clew.pipeline.system_prompt import tidied_prompt
@@ -42,11 +43,17 @@ EMPTIED = "nothing else was left of the message"
 def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
     changes: list[Change] = []
+    system, more = tidied_prompt(request.body.system, step=STEP)
+    if not is_tidy(request.messages):
+        request = request.with_messages(_tidied_messages(request, changes))
+    return changed_fields(request, system=system), (*changes, *more)
+
+
+def _tidied_messages(request: Request, changes: list[Change]) -> tuple[Message, ...]:
     messages = [_tidied(request, index, changes) for index in range(len(request.messages))]
     if messages:
         messages[-1] = _cut_at_end(request, messages[-1], changes)
-    system, more = tidied_prompt(request.body.system, step=STEP)
-    return changed_fields(request.with_messages(tuple(messages)), system=system), (*changes, *more)
+    return tuple(messages)
 
 
 def _cut_at_end(request: Request, message: Message, changes: list[Change]) -> Message:

@@ -25,6 +25,7 @@ from clew.model.blocks import Block, filler, is_signed, text_block
 from clew.model.change import Change
 from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
+from clew.pipeline.legal import is_paired
 from clew.pipeline.pairing import Pairing, orphan_as_text, paired, renamed, unanswered
 from clew.pipeline.places import block_path
 from clew.pipeline.step import Facts
@@ -50,6 +51,8 @@ class _Turn(Struct, frozen=True, eq=False):
 
 def tool_structure(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
+    if is_paired(request.messages):
+        return request, ()
     request, changes = _results_out_of_answers(request)
     used: set[str] = set()
     news: dict[int, tuple[Message, ...]] = {}

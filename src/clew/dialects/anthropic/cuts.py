@@ -73,7 +73,7 @@ def _cut_block(raw: bytes, block: Block) -> Edit | None:
     end = start + len(whole)
     if raw[end : end + 1] == b",":
         return Edit(start, end + 1, b"")
-    return Edit(start - 1, end, b"") if raw[start - 1 : start] == b"," else None
+    return Edit(start - 1, end, b"") if raw[start - 2 : start] == b"}," else None
 
 
 def _are_apart(edits: Sequence[Edit]) -> bool:

@@ -1,0 +1,94 @@
+"""One quick look that tells a history in which there is nothing to mend: nearly every one.
+
+The steps that mend look closely at each turn, and would do so for every request. These two functions answer only "is all
+well?", in a single pass, and a step that hears "yes" returns the request as it is. They may say "perhaps not" of what is
+legal; they never say "yes" of what is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from clew.model.blocks import THINKING_TYPES, Block
+from clew.model.request import Message
+from clew.pipeline.blank import MAY_BE_BLANK
+
+__all__ = ["is_paired", "is_tidy"]
+
+
+def is_paired(messages: Sequence[Message]) -> bool:
+    """Every call answered at the head of the user run behind it, once, and nothing else answered (R23, R25–R28)."""
+    used: set[str] = set()
+    waiting: set[str] = set()
+    before = ""
+    for message in messages:
+        role, content = message.role, message.content
+        if role == "assistant":
+            if (before == "user" and waiting) or not _calls(content, used, waiting):
+                return False
+        elif role == "user":
+            if not _answers(content, waiting, fresh=before == "assistant"):
+                return False
+        else:
+            continue
+        before = role
+    return not waiting
+
+
+def _calls(content: tuple[Block, ...] | str | None, used: set[str], waiting: set[str]) -> bool:
+    for block in content if isinstance(content, tuple) else ():
+        if block.type == "tool_use":
+            if not isinstance(block.id, str) or not block.id or block.id in used:
+                return False
+            used.add(block.id)
+            waiting.add(block.id)
+        elif block.type == "tool_result":
+            return False
+    return True
+
+
+def _answers(content: tuple[Block, ...] | str | None, waiting: set[str], *, fresh: bool) -> bool:
+    """Results first; once something else was said, or another message came in between, none may follow."""
+    if not isinstance(content, tuple):
+        return not waiting
+    for block in content:
+        if block.type == "tool_result":
+            id = block.tool_use_id
+            if not fresh or not isinstance(id, str) or id not in waiting:
+                return False
+            waiting.remove(id)
+        elif waiting:
+            return False
+        else:
+            fresh = False
+    return fresh or not waiting
+
+
+def is_tidy(messages: Sequence[Message]) -> bool:
+    """No empty text, no message without a word, no mark on thinking, no thinking at the very end (R22, R33, R37)."""
+    for message in messages:
+        content = message.content
+        if message.role == "system" or content is None:
+            continue
+        if isinstance(content, str):
+            if not content.strip():
+                return False
+        elif not _says_something(content):
+            return False
+    last = messages[-1] if messages else None
+    ends = last.content[-1] if last and last.role == "assistant" and isinstance(last.content, tuple) else None
+    return ends is None or ends.type not in THINKING_TYPES
+
+
+def _says_something(blocks: tuple[Block, ...]) -> bool:
+    solid = False
+    for block in blocks:
+        if block.type == "text":
+            if block.text is UNSET or memoryview(block.text)[1] in MAY_BE_BLANK:
+                return False
+        elif block.type in THINKING_TYPES and block.cache_control is not UNSET:
+            return False
+        solid = True
+    return solid

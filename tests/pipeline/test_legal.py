@@ -1,0 +1,66 @@
+"""The quick look never passes over what the close look would mend."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.pipeline import normalise, tool_structure
+from clew.pipeline.legal import is_paired, is_tidy
+from clew.pipeline.step import Facts
+from tests.build import Json, assistant, request, target, text, thinking, tool_result, tool_use, user
+from tests.counts import examples
+
+_ids = st.sampled_from(["t1", "t2", "t3"])
+_block = st.one_of(
+    st.sampled_from(["", " ", "\n", "\u00a0", "a", "é", "\\"]).map(text),
+    st.just(thinking("x", "s")),
+    st.just({**thinking("x", "s"), "cache_control": {"type": "ephemeral"}}),
+    _ids.map(tool_use),
+    _ids.map(tool_result),
+    st.just({"type": "image", "source": {}}),
+)
+_content = st.one_of(st.sampled_from(["", " ", "words"]), st.lists(_block, max_size=4))
+_message = st.builds(
+    lambda role, content: {"role": role, "content": content}, st.sampled_from(["user", "assistant", "system"]), _content
+)
+many = settings(max_examples=examples(300, soak=20000), deadline=None)
+
+
+@many
+@given(st.lists(_message, max_size=6))
+def test_a_history_that_looks_paired_has_nothing_to_mend(messages: list[Json]) -> None:
+    asked = request(*messages)
+    with patch.object(tool_structure, "is_paired", lambda messages: False):
+        closely, changes = tool_structure.tool_structure(asked, target(), Facts())
+
+    if is_paired(asked.messages):
+        assert changes == ()
+        assert closely is asked
+
+
+@many
+@given(st.lists(_message, max_size=6))
+def test_a_history_that_looks_tidy_has_nothing_to_mend(messages: list[Json]) -> None:
+    asked = request(*messages)
+    with patch.object(normalise, "is_tidy", lambda messages: False):
+        closely, changes = normalise.normalise(asked, target(), Facts())
+
+    if is_tidy(asked.messages):
+        assert changes == ()
+        assert closely is asked
+
+
+def test_an_ordinary_tool_loop_is_seen_to_be_well() -> None:
+    messages = [
+        user("a"),
+        assistant(thinking("x", "s"), "go", tool_use("t1"), tool_use("t2")),
+        user(tool_result("t2"), tool_result("t1"), "and be quick"),
+        assistant("done"),
+        user("thanks"),
+    ]
+
+    assert is_paired(request(*messages).messages)
+    assert is_tidy(request(*messages).messages)
