@@ -158,6 +158,18 @@ def test_json_has_everything_and_says_whether_it_is_clean() -> None:
     assert json.loads(clew("-", "--json", stdin=GOOD).stdout)["clean"] is True
 
 
+def test_a_person_is_shown_twenty_violations_and_a_program_all() -> None:
+    body = request(*(each for _ in range(25) for each in (user("a"), assistant(thinking("Hm.", ""), text("b")))), user("c"))
+    shown = clew("-", stdin=body).stdout
+    assert (shown.count("R33.empty-signature"), "25 violations" in shown, "… and 5 more (--json has all)" in shown) == (
+        20,
+        True,
+        True,
+    )
+    [conversation] = json.loads(clew("-", "--json", stdin=body).stdout)["conversations"]
+    assert len(conversation["violations"][MODEL]) == 25
+
+
 def test_doubled_keys_are_named() -> None:
     body = GOOD.replace(b'"max_tokens": 2000', b'"max_tokens": 1, "max_tokens": 2000').replace(
         b'"role": "user"', b'"role": "user", "role": "user"', 1
@@ -214,6 +226,7 @@ def test_a_doubled_key_that_would_have_to_be_edited_is_refused_and_nothing_is_pr
     assert (result.exit_code, result.stdout) == (1, "")
     assert "cannot be mended" in result.stderr
     assert "duplicate key 'content'" in result.stderr
+    assert "the key messages.1.content stands there twice" in clew("-", stdin=body).stdout
 
 
 @proves("req:C35")
@@ -274,6 +287,28 @@ def test_a_transcript_is_told_line_by_line(tmp_path: Path) -> None:
     ]
     found = json.loads(clew(str(file), "--json").stdout)
     assert (found["other_lines"], [each["line"] for each in found["broken_lines"]]) == ({"summary": 1}, [3])
+
+
+def test_a_block_that_nobody_can_read_is_taken_out_too(tmp_path: Path) -> None:
+    message = assistant({"type": "thinking", "thinking": "x", "signature": 7}, text("y")) | {"id": "m", "model": MODEL}
+    entry = json.dumps({"type": "assistant", "uuid": "u", "message": message}).encode()
+    result = clew("-", "--fix", stdin=entry)
+    assert json.loads(result.stdout)["message"]["content"] == [text("y")]
+    assert (
+        result.stderr
+        == "line 1 content.0 left out: messages.N.content.M.thinking.signature.str: Input should be a valid string\n"
+    )
+
+
+def test_the_main_conversation_comes_first() -> None:
+    entries = [
+        json.dumps(
+            {"type": "assistant", "uuid": "u", "isSidechain": side, "agentId": "a", "message": assistant("y")}
+        ).encode()
+        for side in (True, False)
+    ]
+    found = json.loads(clew("-", "--json", stdin=b"\n".join(entries)).stdout)
+    assert [each["name"] for each in found["conversations"]] == ["main", "sub-agent a"]
 
 
 # ── bad input, and how it ends

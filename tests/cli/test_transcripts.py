@@ -139,6 +139,12 @@ def test_excerpts_stay_below_the_vendors_limits_and_lose_no_block() -> None:
     assert [place for part in parts for place in part.places.values()] == [Place(n, 0) for n in range(1, 41)]
 
 
+def test_an_excerpt_has_no_more_messages_than_the_vendor_takes() -> None:
+    found = transcript(*(line("assistant", [thinking("t", f"{n}")], id=f"m{n}") for n in range(2_500)))
+    parts = list(excerpts(found.talks[MAIN], "claude-opus-5-5"))
+    assert [len(part.places) for part in parts] == [1_000, 1_000, 500]
+
+
 @pytest.mark.parametrize("model", list(models()))
 def test_a_sound_block_breaks_no_rule_of_any_model(model: str) -> None:
     """An excerpt has nothing in it that a rule about anything else could refuse."""
