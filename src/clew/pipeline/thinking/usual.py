@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from clew.model.blocks import THINKING_TYPES
 from clew.model.recording import Recording
-from clew.model.request import Message, Request
+from clew.model.request import Message, Request, blocks_of
 from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.pieces import Outcome, filtered, refusal
@@ -48,29 +48,47 @@ def usual_case(request: Request, target: Target, facts: Facts) -> tuple[list[Fou
 
 def whole_copy(messages: Sequence[Message], target: Target, facts: Facts) -> Whole | None:
     """The recording of the newest answer, if it is this reader's and all that went ahead of it is here, unchanged."""
-    proofs: list[str] = []
-    stray: list[int] = []
-    newest: tuple[int, str, str] | None = None
-    last = -1
-    for index, message in enumerate(messages):
-        if message.role != "assistant":
-            continue
-        last = index
-        for block in message.content or ():
-            if isinstance(block, str) or block.type not in THINKING_TYPES:
-                continue
-            proof = proof_of(block)
-            if proof and not is_seal(proof):
-                proofs.append(proof)
-                newest = (index, block.type, proof)
-            elif not stray or stray[-1] != index:
-                stray.append(index)
-    if newest is None or newest[0] != last:
+    answers = [message for message in messages if message.role == "assistant"]
+    newest = _proof_in(answers[-1]) if answers else None
+    recording = facts.recordings.by_key(block_key(*newest)) if newest else None
+    if recording is None or not _is_ours(recording, target, facts):
         return None
-    recording = facts.recordings.by_key(block_key(newest[1], newest[2]))
-    if recording is None or not _is_ours(recording, target, facts) or digest_of(proofs) != recording.digest:
+    proofs = _proofs_in(answers)
+    natives = [proof for proof in proofs if proof and not is_seal(proof)]
+    if digest_of(natives) != recording.digest:
         return None
-    return Whole(recording, tuple(stray))
+    return Whole(recording, () if len(natives) == len(proofs) else _strays(messages))
+
+
+def _proof_in(message: Message) -> tuple[str, str] | None:
+    """Type and proof of the last block in it that a vendor signed."""
+    for block in reversed(blocks_of(message)):
+        if (proof := proof_of(block)) and not is_seal(proof):
+            return block.type, proof
+    return None
+
+
+def _proofs_in(answers: Sequence[Message]) -> list[str]:
+    """The proof of every thinking block, "" where there is none. In one expression, because it reads the whole history."""
+    return [
+        (block.signature if block.type == "thinking" else block.data) or ""
+        for answer in answers
+        if isinstance(answer.content, tuple)
+        for block in answer.content
+        if block.type in THINKING_TYPES
+    ]
+
+
+def _strays(messages: Sequence[Message]) -> tuple[int, ...]:
+    """The messages with thinking that nobody signed, or that clew sealed."""
+    found = (
+        index
+        for index, message in enumerate(messages)
+        if message.role == "assistant" and isinstance(message.content, tuple)
+        for block in message.content
+        if block.type in THINKING_TYPES and (not (proof := proof_of(block)) or is_seal(proof))
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _is_ours(recording: Recording, target: Target, facts: Facts) -> bool:
