@@ -1,0 +1,94 @@
+"""Block key, said, asked, place: only what a model put in, and clients leave alone."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.model.recording import Said
+from clew.thinking.history import answers_of, place_after, places_of
+from clew.thinking.keys import Asked, asked_of, block_key, digest_of, key_of, place_of, said_of
+from tests.build import Json, assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
+
+
+def blocks(*content: Json) -> tuple:
+    return request(assistant(*content)).messages[0].content  # pyright: ignore[reportReturnType]
+
+
+def test_the_block_key_is_sha_256_over_type_and_proof() -> None:
+    assert block_key("thinking", "s") == hashlib.sha256(b"thinking\0s").digest()
+
+
+def test_the_key_is_the_signatures_or_the_datas_and_never_the_texts() -> None:
+    signed, again, hidden, bare, empty, plain = blocks(
+        thinking("a", "s"), thinking("b", "s"), redacted("s"), thinking("a", None), thinking("a", ""), text("a")
+    )
+
+    assert key_of(signed) == key_of(again) == block_key("thinking", "s")
+    assert key_of(hidden) == block_key("redacted_thinking", "s") != key_of(signed)
+    assert [key_of(block) for block in (bare, empty, plain)] == [None, None, None]
+
+
+def test_said_is_tool_ids_and_trimmed_texts_without_empty_ones() -> None:
+    said = said_of(blocks(thinking("t", "s"), text(" a\n"), text("  "), tool_use("t1", x=1), text("b"), redacted("d")))
+
+    assert said == Said(ids=("t1",), texts=("a", "b"))
+
+
+def test_asked_leaves_out_reminders_and_keeps_what_stands_beside_them() -> None:
+    asked = request(
+        user(
+            text("<system-reminder>\nx\n</system-reminder> "),
+            tool_result("t1", "big"),
+            text(" go "),
+            text("<system-reminder>y"),
+        ),
+        user("more"),
+    )
+
+    assert asked_of(message.content for message in asked.messages) == Asked(
+        ids=("t1",), texts=("go", "<system-reminder>y", "more")
+    )
+
+
+parts = st.lists(st.text(max_size=3), max_size=3).map(tuple)
+
+
+@given(parts, parts, parts, parts)
+def test_no_two_histories_run_together_into_one_place(a: tuple, b: tuple, c: tuple, d: tuple) -> None:
+    one = place_of("p", Asked(a, b), Said(c, d), Asked(), Said())
+
+    assert one == place_of("p", Asked(a, b), Said(c, d), Asked(), Said())
+    assert (one == place_of("p", Asked(a, b), None, Asked(c, d), Said())) == (c == d == ())
+    assert one != place_of("q", Asked(a, b), Said(c, d), Asked(), Said())
+
+
+def test_the_place_of_an_answer_is_the_same_before_and_after_it_was_given() -> None:
+    before = request(user("a"), assistant("b"), user("c"), system("x"))
+    after = request(user("a"), assistant("b"), user("c"), system("x"), assistant(thinking("t", "s"), " d "), user("e"))
+
+    given = place_after("p", before.messages, Said(texts=("d",)))
+
+    assert places_of("p", answers_of(after.messages))[1] == given
+
+
+def test_the_first_answers_place_knows_the_first_ask() -> None:
+    said = Said(texts=("b",))
+
+    assert place_after("p", request(user("a")).messages, said) != place_after("p", request(user("x")).messages, said)
+
+
+def test_a_digest_depends_on_every_proof_and_their_order() -> None:
+    digests = {digest_of(row) for row in ([], ["a"], ["a", "b"], ["b", "a"], ["ab"], ["a", "b", ""])}
+
+    assert len(digests) == 6
+
+
+@pytest.mark.parametrize("lone", ["\ud800", "x\udfff"])
+def test_lone_surrogates_are_hashed_like_anything_else(lone: str) -> None:
+    assert len(block_key("thinking", lone)) == 32
+    assert len(place_of(lone, Asked(texts=(lone,)), None, Asked(), Said())) == 32
+    assert len(digest_of([lone])) == 32
