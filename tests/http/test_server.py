@@ -356,6 +356,7 @@ def test_closing_lets_a_running_answer_finish_and_drops_idle_connections(serving
     assert begun.wait(2)
     closer = threading.Thread(target=lambda: site.loop.call(site.server.close(grace=5)))
     closer.start()
+    idle.socket.settimeout(1)
     assert idle.read_to_end() == b""
     assert busy.response()[2] == b"whole"
     assert busy.read_to_end() == b""

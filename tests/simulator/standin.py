@@ -23,7 +23,9 @@ class Hashing:
         return "data-" + hashlib.sha256(msgspec.json.encode([text, list(answer)])).hexdigest()[:12]
 
 
-def judge(body: bytes, headers: Mapping[str, str], *, kind: Kind, account: Account, stance: Stance, path: str) -> Verdict:
+def judge(
+    body: bytes, headers: Mapping[str, str], *, kind: Kind, account: Account, stance: Stance, path: str, seed: int
+) -> Verdict:
     """Legal is whatever is a JSON object; `illegal: true` in it is not."""
     try:
         request = msgspec.json.decode(body)

@@ -88,11 +88,11 @@ async def _serve(settings: Settings, port: int, *, as_json: bool) -> None:
     from clew.simulator.judge import judge
     from clew.simulator.server import start
 
-    simulation = await start(settings, judge, port=port)
-    click.echo(_json(simulation) if as_json else _welcome(simulation))
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    simulation = await start(settings, judge, port=port)
+    click.echo(_json(simulation) if as_json else _welcome(simulation))
     await stopped.wait()
     await simulation.close(grace=0.5)
 

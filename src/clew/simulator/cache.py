@@ -8,7 +8,7 @@ use. A different tool, system text or earlier block is a different prefix, and m
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +31,12 @@ class CacheUse:
     written_5m: int = 0
     written_1h: int = 0
 
+    def within(self, total: int) -> CacheUse:
+        """The same, but no more than the whole prompt: the parts of the input add up to it (R73)."""
+        read = min(self.read, total)
+        written_1h = min(self.written_1h, total - read)
+        return CacheUse(read, min(self.written_5m, total - read - written_1h), written_1h)
+
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
@@ -48,9 +54,9 @@ class PromptCache:
         self._clock = clock
         self._expiry: dict[bytes, float] = {}
 
-    def use(self, request: JsonObject, *, owner: str, minimum: int) -> CacheUse:
-        """Read and write for one request of this owner (account and model)."""
-        edges = _edges(request, owner)
+    def use(self, request: JsonObject, *, owner: str, minimum: int, without: Set[str] = frozenset()) -> CacheUse:
+        """Read and write for one request of this owner (account and model), without the segments at these paths."""
+        edges = _edges(request, owner, without)
         marks = [i for i, edge in enumerate(edges) if edge.ttl and edge.tokens >= minimum]
         if not marks:
             return CacheUse()
@@ -75,11 +81,13 @@ class PromptCache:
         return 0
 
 
-def _edges(request: JsonObject, owner: str) -> list[_Edge]:
+def _edges(request: JsonObject, owner: str, without: Set[str]) -> list[_Edge]:
     found: list[_Edge] = []
     rolling = hashlib.sha256(owner.encode())
     tokens = 0
     for segment in segments(request):
+        if segment.path in without:
+            continue
         rolling.update(f"\n{segment.role}\n".encode())
         rolling.update(msgspec.json.encode(segment.value, order="sorted"))
         tokens += segment.tokens

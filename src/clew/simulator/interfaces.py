@@ -176,6 +176,11 @@ class Judge(Protocol):
         account: Account,
         stance: Stance,
         path: Literal["/v1/messages", "/v1/messages/count_tokens"],
+        seed: int,
     ) -> Verdict:
-        """Judge one request. `headers` have lower-case names; repeated ones are joined with a comma, in order."""
+        """Judge one request.
+
+        `headers` have lower-case names; repeated ones are joined with a comma, in order. `seed` makes the signing key:
+        simulators of one kind and seed know each other's signatures.
+        """
         ...

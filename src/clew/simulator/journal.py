@@ -39,6 +39,8 @@ class Entry:
     query: str
     headers: list[tuple[str, str]]
     body: bytes | None
+    """None once it has been forgotten."""
+    size: int
     verdict: JsonObject | None = None
     thinking: list[JsonObject] = field(default_factory=list[JsonObject])
     scenario: str | None = None
@@ -46,6 +48,8 @@ class Entry:
     faults: list[str] = field(default_factory=list[str])
     response: JsonObject | None = None
     ended: Literal["no", "whole", "cut", "client left"] = "no"
+    readable: bool | None = None
+    """Is the body JSON? None until somebody asks: it costs as much as reading it."""
 
     def judged(self, verdict: Verdict) -> None:
         """Note what the judge found."""
@@ -74,8 +78,10 @@ class Entry:
 
     def as_json(self) -> dict[str, object]:
         """The entry for a reader: the body as JSON where it is, as text or base64 where it is not."""
-        shown = {name: getattr(self, name) for name in self.__slots__ if name != "body"}
-        return {**shown, **_body(self.body)}
+        if self.readable is None:
+            self.readable = _is_json(self.body or b"")
+        shown = {name: getattr(self, name) for name in self.__slots__ if name not in ("body", "readable")}
+        return {**shown, **_body(self.body or b"", readable=self.readable)}
 
 
 class Journal:
@@ -100,6 +106,7 @@ class Journal:
             query=request.query,
             headers=[(name, _MASK if name in _SECRETS else value) for name, value in request.headers],
             body=request.body,
+            size=len(request.body),
         )
         self._next += 1
         self._entries.append(entry)
@@ -136,7 +143,7 @@ class Journal:
         while self._kept > self._budget and self._oldest < len(self._entries) - 1:
             entry = self._entries[self._oldest]
             self._kept -= len(entry.body or b"")
-            entry.body = None
+            entry.body, entry.readable = None, None
             self._oldest += 1
 
 
@@ -151,17 +158,23 @@ def _on_one_line(shown: dict[str, object]) -> dict[str, object]:
     return {**shown, "body": msgspec.json.decode(body)} if isinstance(body, msgspec.Raw) else shown
 
 
-def _body(body: bytes | None) -> dict[str, object]:
-    if not body:
-        return {"body": None, "bytes": 0}
+def _is_json(body: bytes) -> bool:
     try:
         msgspec.json.decode(body)
-        return {"body": msgspec.Raw(body), "bytes": len(body)}
-    except (msgspec.DecodeError, RecursionError):
-        return {"body": None, "bytes": len(body), **_opaque(body)}
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _body(body: bytes, *, readable: bool) -> dict[str, object]:
+    if readable:
+        return {"body": msgspec.Raw(body)}
+    return {"body": None, **_opaque(body)}
 
 
 def _opaque(body: bytes) -> dict[str, str]:
+    if not body:
+        return {}
     try:
         return {"body_text": body.decode("utf-8")}
     except UnicodeDecodeError:

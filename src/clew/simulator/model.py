@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from clew.simulator.acts import Turn
-from clew.simulator.cache import PromptCache
+from clew.simulator.cache import CacheUse, PromptCache
 from clew.simulator.conversation import Exchange, open_exchange
 from clew.simulator.ids import Ids
 from clew.simulator.improvise import improvise
@@ -60,12 +60,17 @@ class Model:
             model=model,
             answer=speak(turn, occasion),
             prompt=verdict.prompt,
-            cache=self._cache.use(request, owner=f"{account.name} {model}", minimum=verdict.prompt.cache_minimum),
+            cache=self._cached(verdict, f"{account.name} {model}"),
         )
         return Performance(message, scenario, exchange.turn)
 
     def reset(self) -> None:
         self._cache.reset()
+
+    def _cached(self, verdict: Verdict, owner: str) -> CacheUse:
+        unread = {block.path for block in verdict.prompt.blocks if block.fate != "kept"}
+        minimum = verdict.prompt.cache_minimum
+        return self._cache.use(verdict.request, owner=owner, minimum=minimum, without=unread)
 
     def _due(self, verdict: Verdict, exchange: Exchange) -> tuple[str, Turn]:
         scenario = self._stage.scenario_for(verdict.request)

@@ -124,7 +124,13 @@ class Shell:
         settings, request = self.settings, visit.request
         path = cast(Literal["/v1/messages", "/v1/messages/count_tokens"], request.path)
         verdict = self._judge(
-            request.body, request.joined, kind=settings.kind, account=visit.account, stance=settings.stance, path=path
+            request.body,
+            request.joined,
+            kind=settings.kind,
+            account=visit.account,
+            stance=settings.stance,
+            path=path,
+            seed=settings.seed,
         )
         visit.entry.judged(verdict)
         if verdict.violation is not None:

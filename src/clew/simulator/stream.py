@@ -138,10 +138,10 @@ _CUMULATIVE = (
 
 
 def _usage_at_start(whole: Message) -> JsonObject:
-    cache = whole.cache
+    cache = whole.cache.within(whole.prompt.input_tokens)
     written = cache.written_5m + cache.written_1h
     usage: JsonObject = {
-        "input_tokens": max(0, whole.prompt.input_tokens - cache.read - written),
+        "input_tokens": whole.prompt.input_tokens - cache.read - written,
         "cache_creation_input_tokens": written,
         "cache_read_input_tokens": cache.read,
         "cache_creation": {

@@ -1,9 +1,9 @@
 """How the simulator counts tokens: four bytes of UTF-8 are one, and whatever is not empty is at least one.
 
 No tokenizer is as good as none here: what matters is that the count is the same on every machine, grows with the text,
-and can be worked out by hand in a test. A prompt is a sequence of segments (each tool, each block of the system prompt,
-each block of a message; content given as a string is one text block) and costs what they cost in compact JSON, without
-their cache marks. An image or a document inside a segment costs a constant.
+and can be worked out by hand in a test. A prompt is a sequence of segments (each tool that is loaded, each block of the
+system prompt, each block of a message; content given as a string is one text block) and costs what they cost: a plain
+text by its words, all else in compact JSON, without cache marks. An image or a document in it costs a constant.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Segment:
 
     @property
     def tokens(self) -> int:
-        return of_json(self.value)
+        text = self.value.get("text")
+        plain = isinstance(text, str) and text and self.value.keys() <= {"type", "text"}
+        return of_text(str(text)) if plain else of_json(self.value)
 
 
 def of_text(text: str) -> int:
@@ -56,7 +58,8 @@ def of_prompt(request: JsonObject, without: Set[str] = frozenset()) -> int:
 
 def segments(request: JsonObject) -> Iterator[Segment]:
     """The prompt in the order in which it is read and cached: tools, system, messages."""
-    yield from _blocks(request.get("tools"), "tools", "tools")
+    tools = _blocks(request.get("tools"), "tools", "tools")
+    yield from (tool for tool in tools if tool.value.get("defer_loading") is not True)
     yield from _blocks(request.get("system"), "system", "system")
     messages = request.get("messages")
     for i, message in enumerate(messages if isinstance(messages, list) else []):

@@ -1,0 +1,205 @@
+"""`clew sim` as a process: what it prints, how it ends, what it says when it cannot start."""
+
+import itertools
+import json
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from clew.cli import COMMANDS, main
+from tests.simulator.wire import ask, call
+
+CLEW = [sys.executable, "-c", "from clew.cli import main; main()"]
+
+
+@contextmanager
+def running(*options: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [*CLEW, "sim", "--port", "0", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def first_line(process: subprocess.Popen[str]) -> Any:
+    assert process.stdout is not None
+    return json.loads(process.stdout.readline())
+
+
+def invoke(*arguments: str) -> Any:
+    return CliRunner().invoke(main, list(arguments))
+
+
+# As a process.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_says_where_it_is_and_ends_cleanly(number: signal.Signals) -> None:
+    with running("--json", "--seed", "7") as process:
+        told = first_line(process)
+        assert told == {
+            "url": f"http://127.0.0.1:{told['port']}",
+            "port": told["port"],
+            "pid": process.pid,
+            "kind": "anthropic",
+            "seed": 7,
+        }
+        assert ask(told["url"]).status == 200
+        process.send_signal(number)
+        assert process.wait(5) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+@pytest.mark.slow
+def test_it_ends_within_a_moment_also_with_an_open_stream() -> None:
+    with running("--json") as process:
+        told = first_line(process)
+        with socket.create_connection(("127.0.0.1", told["port"]), timeout=5) as peer:
+            body = b'{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"}],"stream":true}'
+            head = "POST /v1/messages HTTP/1.1\r\nHost: x\r\nx-api-key: k\r\nanthropic-version: 2023-06-01\r\n"
+            head += f"x-sim-fault: stall 60 after=2\r\nContent-Length: {len(body)}\r\n\r\n"
+            peer.sendall(head.encode() + body)
+            assert peer.recv(65536).startswith(b"HTTP/1.1 200 OK")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(5) == 0
+
+
+@pytest.mark.slow
+def test_its_two_lines_can_be_copied_and_work() -> None:
+    with running() as process:
+        assert process.stdout is not None
+        lines: list[str] = []
+        while not lines or "Ctrl-C" not in lines[-1]:
+            lines.append(process.stdout.readline())
+        command = shlex.split(next(line for line in lines if "curl" in line))
+        assert command[0] == "curl"
+        url, data = command[2], command[command.index("-d") + 1]
+        headers = dict(word.split(": ") for flag, word in itertools.pairwise(command) if flag == "-H")
+        base = url.removesuffix("/v1/messages")
+        reply = call(base, "POST", "/v1/messages", data.encode(), headers)
+        assert reply.status == 200
+        export = next(line for line in lines if "export" in line).split()
+        assert export == ["export", f"ANTHROPIC_BASE_URL={base}", "ANTHROPIC_API_KEY=sim-me-1"]
+
+
+@pytest.mark.slow
+def test_options_reach_the_simulator(tmp_path: Path) -> None:
+    stance = tmp_path / "stance.toml"
+    stance.write_text('both_credentials = "reject"\n')
+    script = tmp_path / "mine.scenario"
+    script.write_text("text: My own words.\n")
+    journal = tmp_path / "journal.jsonl"
+    options = ["--kind", "compat", "--stance", stance, "--scenario", script, "--journal", journal]
+    with running("--json", "--predecessor", "read", "--without-grade", "D", *map(str, options)) as process:
+        url = first_line(process)["url"]
+        reply = ask(url, model="any-model-at-all")
+        assert reply.json["content"] == [{"type": "text", "text": "My own words."}]
+        both = ask(url, headers={"authorization": "Bearer b"})
+        assert both.headers["x-sim-rule"] == "R1.credential-both"
+        process.send_signal(signal.SIGINT)
+        process.wait(5)
+    assert [json.loads(line)["scenario"] for line in journal.read_text().splitlines()] == ["mine", None]
+
+
+@pytest.mark.slow
+def test_only_what_is_needed_is_imported_at_the_start() -> None:
+    """`clew --help` must be quick: click alone, no simulator, no event loop."""
+    code = "import sys; from clew.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=10, check=True)
+    loaded = set(done.stdout.split("\n")[-2].split())
+    assert not {name for name in loaded if re.match(r"(clew\.(?!cli$)|msgspec|httptools|uvloop|asyncio|rich)", name)}
+
+
+# What it says when it cannot.
+
+
+def test_a_busy_port_is_named_with_the_way_out() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        result = invoke("sim", "--port", str(port))
+    assert result.exit_code == 1
+    assert f"port {port} is in use; choose another with --port, or a free one with --port 0" in result.output
+
+
+def test_a_journal_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    result = invoke("sim", "--port", "0", "--journal", str(tmp_path / "no" / "such" / "file"))
+    assert result.exit_code == 1
+    assert "No such file or directory" in result.output
+
+
+def test_a_scenario_that_there_is_not_is_a_usage_error() -> None:
+    result = invoke("sim", "--scenario", "nonsense")
+    assert result.exit_code == 2
+    assert "there is no scenario 'nonsense'; there are default, " in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('colour = "blue"', "there is no stance 'colour'; there are predecessor, "),
+        ('C-7 = "maybe"', "C-7 cannot be 'maybe'; it is one of accept, reject"),
+        ("not toml", "stance.toml: Expected '=' after a key"),
+    ],
+)
+def test_a_stance_file_that_is_wrong_is_a_config_error(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "stance.toml"
+    path.write_text(text)
+    result = invoke("sim", "--stance", str(path))
+    assert result.exit_code == 5
+    assert str(path) in result.output
+    assert words in result.output
+
+
+def test_a_stance_file_that_is_not_there_is_a_config_error() -> None:
+    result = invoke("sim", "--stance", "/nowhere/stance.toml")
+    assert result.exit_code == 5
+    assert "/nowhere/stance.toml" in result.output
+
+
+# The group.
+
+
+def test_help_has_examples_and_lists_every_option() -> None:
+    text = invoke("sim", "--help").output
+    assert "clew sim --scenario interleaved" in text
+    for option in ("--port", "--kind", "--scenario", "--stance", "--predecessor", "--seed", "--journal", "--without-grade"):
+        assert option in text
+
+
+def test_clew_alone_prints_its_help() -> None:
+    alone, asked = invoke(), invoke("--help")
+    assert (alone.exit_code, alone.output) == (0, asked.output)
+    for name, row in COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(row.does)}$", alone.output, re.MULTILINE)
+
+
+def test_the_version_is_the_packages() -> None:
+    from importlib.metadata import version
+
+    assert invoke("--version").output == f"clew {version('clew')}\n"
+
+
+def test_an_unknown_command_is_a_usage_error() -> None:
+    result = invoke("nonsense")
+    assert result.exit_code == 2
+    assert "No such command 'nonsense'" in result.output
+
+
+def test_every_command_of_the_table_can_be_loaded() -> None:
+    for name in COMMANDS:
+        assert invoke(name, "--help").exit_code == 0

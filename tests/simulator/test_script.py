@@ -1,0 +1,115 @@
+"""The script format: every direction, and an error that says the line and what would be right."""
+
+import pytest
+
+from clew.errors import SettingsInvalid
+from clew.simulator.acts import (
+    Block,
+    Call,
+    Event,
+    Pace,
+    Pause,
+    Ping,
+    Redacted,
+    Say,
+    Scenario,
+    Stop,
+    Think,
+    Turn,
+    Usage,
+)
+from clew.simulator.faults import Fault
+from clew.simulator.script import WORDS, parse
+
+SCRIPT = """
+# Every direction once.
+about: Everything.
+
+turn:
+  think: First: a colon in the text.
+    | And a second line.
+    |
+    |   An indented fourth.
+  omitted: Never seen.
+  update: On the way.
+  redacted: Gone.
+  text:
+    | Only continued.
+  call: Read {"file_path": "/etc/hosts"}
+  call: *
+  block: {"type": "hologram"}
+
+turn:
+  ping:
+  ping: 3 0.5
+  pause: 0.25
+  usage: input_tokens=10 output_tokens=2
+  pace: chunk=7 padding=3
+  event: odd {"type":"odd"} with more
+  fault: status 529 retry-after=2
+  stop: refusal cyber
+"""
+
+
+def test_every_direction_is_read() -> None:
+    assert parse(SCRIPT, "all") == Scenario(
+        "all",
+        "Everything.",
+        (
+            Turn(
+                (
+                    Think("First: a colon in the text.\nAnd a second line.\n\n  An indented fourth."),
+                    Think("Never seen.", "never"),
+                    Think("On the way.", "update"),
+                    Redacted("Gone."),
+                    Say("Only continued."),
+                    Call("Read", {"file_path": "/etc/hosts"}),
+                    Call("*"),
+                    Block({"type": "hologram"}),
+                )
+            ),
+            Turn(
+                (
+                    Ping(1, 0.0),
+                    Ping(3, 0.5),
+                    Pause(0.25),
+                    Usage({"input_tokens": 10, "output_tokens": 2}),
+                    Pace(7, 3),
+                    Event("odd", '{"type":"odd"} with more'),
+                    Fault(kind="status", status=529, retry_after="2"),
+                    Stop("refusal", "cyber"),
+                )
+            ),
+        ),
+    )
+
+
+def test_the_example_uses_every_word_there_is() -> None:
+    used = {line.split(":")[0].strip() for line in SCRIPT.splitlines() if ":" in line}
+    assert set(WORDS) <= used
+
+
+def test_a_single_turn_needs_no_heading() -> None:
+    assert parse("text: Hi.", "one").turns == (Turn((Say("Hi."),)),)
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("text: a\nthinkk: b", "scenario s, line 2: there is no 'thinkk'; there are about, turn, think, "),
+        ("just words", "scenario s, line 1: a word and a colon, not 'just words'"),
+        ("| a", "scenario s, line 1: there is nothing above to continue"),
+        ("# nothing\nabout: no turns", "scenario s says nothing: it has no directions"),
+        ("call:", "scenario s, line 1: call: which tool? `*` is any that was offered"),
+        ("call: Read [1]", "scenario s, line 1: call: a JSON object is expected"),
+        ("call: Read {", "scenario s, line 1: call: Input data was truncated"),
+        ("stop:", "scenario s, line 1: stop: a stop reason is missing"),
+        ("pause: soon", "scenario s, line 1: pause: could not convert string to float: 'soon'"),
+        ("pace: speed=3", "scenario s, line 1: pace: "),
+        ("fault: earthquake", "scenario s, line 1: fault: there is no fault 'earthquake'; there are status, "),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_and_what_would_be_right(script: str, words: str) -> None:
+    with pytest.raises(SettingsInvalid) as caught:
+        parse(script, "s")
+    assert str(caught.value).startswith(words)
