@@ -39,7 +39,7 @@ class ClewError(Exception):
 
 
 class RequestInvalid(ClewError):
-    """The request cannot be read or edited. `path` is a JSON path such as `messages.3.content.0.signature`, "" for the whole."""
+    """The request cannot be read or edited. `path` is a JSON path (`messages.3.content.0.signature`), "" for the whole."""
 
     status: ClassVar[int] = 400
     error_type: ClassVar[str] = "invalid_request_error"

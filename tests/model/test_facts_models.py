@@ -51,7 +51,7 @@ MATRIX = """
     opus-4-1        enabled,disabled           off     none    -       accept   not_with_enabled accept  last_turn no     no      32000
     sonnet-4        enabled,disabled           off     none    -       accept   not_with_enabled accept  last_turn no     no      64000
     3-7-sonnet      enabled,disabled           off     none    -       accept   not_with_enabled accept  last_turn no     no      64000
-"""  # noqa: E501 - a table reads as a table
+"""
 LEVELS = {
     EFFORTS: "low…max",
     ("low", "medium", "high", "max"): "-xhigh",
