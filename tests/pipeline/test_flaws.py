@@ -1,0 +1,107 @@
+"""Flaws of the founding designs that the projection resolves, each shown from request to request."""
+
+import json
+from typing import Any
+
+import anthropic
+import pytest
+
+from clew.dialects.anthropic.requests import encode
+from clew.model.facts import models
+from clew.pipeline.heal import heal
+from clew.pipeline.options import Options
+from clew.pipeline.project import project
+from clew.pipeline.step import Facts
+from clew.testing import Simulator
+from clew.thinking.budgets import BudgetRules, parse_wish
+from clew.thinking.compliance import check
+from clew.thinking.refusals import refusal_in
+from tests.build import assistant, raw, request, text, thinking, tool_result, tool_use, user
+from tests.manifest import accepts, proves
+from tests.pipeline.targets import model
+
+
+def budget_of(*messages: Any, **rules: Any) -> int:
+    """The budget that this history gets on a model with manual thinking."""
+    facts = Facts(options=Options(budget=BudgetRules(**rules)))
+    body = json.loads(
+        project(raw(*messages, model="claude-haiku-4-5", max_tokens=64000), model("claude-haiku-4-5"), facts).body
+    )
+    return body.get("thinking", {}).get("budget_tokens", 0)
+
+
+TURN = [
+    user("ultrathink about it"),
+    assistant(thinking("t", "s1"), tool_use("toolu_1")),
+    user(tool_result("toolu_1")),
+]
+NEXT = [*TURN, assistant("done"), user("and now this")]
+
+
+@proves("req:C30")
+def test_a_keyword_holds_for_its_turn_and_the_change_comes_at_the_turns_border() -> None:
+    """C30: all requests of one turn are alike, so the cache is lost at most once for each turn."""
+    assert [budget_of(*TURN[:1]), budget_of(*TURN), budget_of(*NEXT)] == [31999, 31999, 0]
+    assert budget_of(*NEXT, scope="any") == 31999
+
+
+@proves("req:C30")
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        user(tool_result("toolu_1", "ultrathink")),
+        user(tool_result("toolu_1", [text("ultrathink")])),
+    ],
+)
+def test_what_a_tool_says_is_nobodys_wish(pasted: dict[str, Any]) -> None:
+    assert budget_of(user("hi"), assistant(tool_use("toolu_1")), pasted) == 0
+
+
+@proves("req:C31")
+@pytest.mark.parametrize("words", ["ultrathink", "please think ultra hard", "Think ultrahard, then answer"])
+def test_one_matcher_knows_every_phrase_and_the_older_split_can_be_chosen(words: str) -> None:
+    assert parse_wish(words).tokens == 31999
+    assert parse_wish(words, strict=True).tokens == (31999 if words == "ultrathink" else 0)
+
+
+@proves("req:C32")
+@pytest.mark.parametrize("name", [name for name, row in models().items() if row.known and not row.retired])
+@pytest.mark.parametrize("given", [{"type": "enabled", "budget_tokens": 31999}, {"type": "adaptive"}, {"type": "disabled"}])
+def test_no_model_is_ever_asked_for_a_mode_that_it_rejects(name: str, given: dict[str, Any]) -> None:
+    """C32: both directions, for each row of the table."""
+    projection = project(raw(user("hi"), model=name, thinking=given, max_tokens=64000), model(name))
+    assert check(projection.body) == ()
+
+
+@accepts("rule:R79")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+        "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+        "These blocks must remain as they were in the original response.",
+    ],
+)
+def test_a_refused_request_is_never_sent_again_unchanged(words: str) -> None:
+    """R79: each repair differs from all that was refused before it, and there is an end to repairs."""
+    going = request(
+        user("a"), assistant(thinking("t", "s1"), text("x")), user("b"), assistant(thinking("u", "s2"), text("y")), user("c")
+    )
+    refused, tried = [encode(going)], ()
+    refusal = refusal_in(400, words)
+    assert refusal is not None
+    while (healed := heal(going, refusal, model(), Facts(), tried)) is not None:
+        going, tried = healed.request, (*tried, healed.remedy)
+        assert encode(going) not in refused
+        refused.append(encode(going))
+    assert 1 < len(refused) <= 4
+
+
+@pytest.mark.slow
+@accepts("rule:R79")
+def test_nor_does_the_official_sdk_send_it_again(simulator: Simulator) -> None:
+    client = anthropic.Anthropic(base_url=simulator.url, api_key=simulator.key, max_retries=5)
+    history: Any = [user("a"), assistant(thinking("t", "forged"), text("x")), user("b")]
+    with pytest.raises(anthropic.BadRequestError, match="Invalid `signature` in `thinking` block"):
+        client.messages.create(model="claude-opus-4-8", max_tokens=100, messages=history)
+    assert len(simulator.journal()) == 1
