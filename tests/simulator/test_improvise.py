@@ -91,6 +91,12 @@ def test_an_exchange_opens_with_the_last_user_message_without_a_result() -> None
     assert stands() == Exchange("", 0, ())
 
 
+def test_reminders_of_the_client_are_not_what_the_user_asked() -> None:
+    reminder = {"type": "text", "text": "<system-reminder>\nBe kind.\n</system-reminder>\n"}
+    request: Any = {"messages": [{"role": "user", "content": [reminder, {"type": "text", "text": "hello"}]}]}
+    assert open_exchange(request).prompt == "hello"
+
+
 def test_texts_of_users_come_newest_first() -> None:
     request: Any = {"messages": [{"role": "user", "content": [{"text": "a"}, {"text": "b"}]}, USED, ASK]}
     assert list(texts_of_users(request)) == ["look into notes.txt", "b", "a"]

@@ -9,8 +9,9 @@ import pytest
 from anthropic.types import Message
 
 from clew.testing import Simulator
+from clew.testing.plugin import StartSimulator
 from tests.manifest import accepts
-from tests.simulator.wire import TOOL
+from tests.simulator.wire import TOOL, ask
 
 THINKING: dict[str, Any] = {"type": "adaptive", "display": "summarized"}
 TURNS = 6
@@ -206,12 +207,59 @@ def test_the_sdk_raises_its_error_for_each_status(
         client.messages.create(model="claude-opus-4-6", max_tokens=9, messages=[{"role": "user", "content": "hi"}])
 
 
+@accepts("rule:R79")
+def test_a_refusal_for_thinking_is_not_tried_again(sim: Simulator) -> None:
+    """R79: the SDK's own retries leave every 400 alone, and its error has the vendor's words."""
+    thought = {"type": "thinking", "thinking": "a", "signature": "AAAA"}
+    messages: Any = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": [thought, {"type": "text", "text": "b"}]},
+        {"role": "user", "content": "c"},
+    ]
+    with (
+        anthropic.Anthropic(base_url=sim.url, api_key=sim.key, max_retries=2) as client,
+        pytest.raises(anthropic.BadRequestError, match="Invalid `signature` in `thinking` block"),
+    ):
+        client.messages.create(model="claude-opus-5-5", max_tokens=99, messages=messages)
+    (entry,) = sim.journal()
+    assert entry["thinking"] == [{"path": "messages.1.content.0", "maker": "", "fate": "refused", "reason": ""}]
+
+
 @accepts("rule:R69")
 @pytest.mark.parametrize("after", [0, 6])
 def test_the_sdk_raises_a_status_error_for_an_error_event(sim: Simulator, client: anthropic.Anthropic, after: int) -> None:
     sim.fault(f"error overloaded_error after={after}")
     with pytest.raises(anthropic.APIStatusError, match="Overloaded"):
         create(client, True, model="claude-opus-4-6", max_tokens=99, messages=[{"role": "user", "content": "hello you"}])
+
+
+def thought_of(sim: Simulator, model: str) -> Any:
+    """A thinking block that this simulator made, as the SDK would send it back."""
+    with anthropic.Anthropic(base_url=sim.url, api_key=sim.key) as client:
+        message = client.messages.create(
+            model=model,
+            max_tokens=500,
+            thinking={"type": "adaptive", "display": "summarized"},
+            messages=[{"role": "user", "content": "[[scenario:thinking]]"}],
+        )
+    return message.content[0].to_dict()
+
+
+def test_two_vendors_with_one_dialect_refuse_each_others_thinking(simulators: StartSimulator) -> None:
+    """`compat`: its own signatures, any model name; R33 for everyone else's blocks."""
+    claude, other = simulators(), simulators(kind="compat")
+    made = {"claude": thought_of(claude, "claude-opus-5-5"), "other": thought_of(other, "qwen3-32b")}
+
+    def status(sim: Simulator, model: str, block: Any) -> tuple[int, str | None]:
+        said = {"role": "assistant", "content": [block, {"type": "text", "text": "Here is a short answer."}]}
+        asked = [{"role": "user", "content": "[[scenario:thinking]]"}, said, {"role": "user", "content": "go on"}]
+        reply = ask(sim.url, model=model, messages=asked, headers={"x-api-key": sim.key})
+        return reply.status, reply.headers.get("x-sim-rule")
+
+    assert status(claude, "claude-opus-5-5", made["claude"]) == (200, None)
+    assert status(claude, "claude-opus-5-5", made["other"]) == (400, "R33.invalid-signature")
+    assert status(other, "qwen3-32b", made["other"]) == (200, None)
+    assert status(other, "qwen3-32b", made["claude"]) == (400, "R33.invalid-signature")
 
 
 @accepts("rule:R74", "rule:R75")

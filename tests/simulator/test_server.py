@@ -1,8 +1,10 @@
 """The simulator's routes over real sockets: who may ask, what is answered, which headers come along."""
 
+import gzip
 import json
 import re
 import socket
+import zlib
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -203,6 +205,38 @@ def test_a_body_over_32_mb_is_refused_by_the_edge(sim: Simulator) -> None:
     assert json.loads(text.split("\r\n\r\n")[1]) == {
         "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}
     }
+
+
+@accepts("rule:R62.too-large-decoded")
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "identity"])
+def test_a_compressed_body_is_read(sim: Simulator, coding: str) -> None:
+    pack = {"gzip": gzip.compress, "deflate": zlib.compress, "identity": bytes}[coding]
+    reply = call(sim.url, "POST", "/v1/messages", pack(BODY), {**HEADERS, "content-encoding": coding})
+    assert (reply.status, reply.json["usage"]["input_tokens"]) == (200, 1)
+
+
+@refuses("rule:R62.too-large-decoded")
+def test_a_body_that_is_too_large_once_decoded_is_refused_with_its_code(sim: Simulator) -> None:
+    """R62; U16: a bomb costs no more than the bound."""
+    bomb = gzip.compress(b" " * (32 * 1024 * 1024 + 1))
+    reply = call(sim.url, "POST", "/v1/messages", bomb, {**HEADERS, "content-encoding": "gzip"})
+    assert reply.status == 413
+    assert reply.json["error"] == {
+        "type": "request_too_large",
+        "message": "Request exceeds the maximum size",
+        "details": {"error_code": "request_body_too_large_after_decoding"},
+    }
+    assert reply.headers["x-sim-rule"] == "R62.too-large-decoded"
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "status"),
+    [("gzip", BODY, 400), ("gzip", gzip.compress(BODY)[:-9], 400), ("br", BODY, 415)],
+    ids=["no-gzip", "half", "brotli"],
+)
+def test_a_body_that_cannot_be_unpacked_is_refused(sim: Simulator, coding: str, body: bytes, status: int) -> None:
+    reply = call(sim.url, "POST", "/v1/messages", body, {**HEADERS, "content-encoding": coding})
+    assert (reply.status, reply.headers["x-sim-rule"]) == (status, "sim.encoding")
 
 
 def test_bad_framing_is_refused_in_the_vendors_shape(sim: Simulator) -> None:

@@ -20,7 +20,7 @@ class Exchange:
     """The open exchange of a request."""
 
     prompt: str
-    """The texts of the user message that opened it."""
+    """The texts of the user message that opened it, without the reminders that clients put beside them."""
     turn: int
     """Answers given so far."""
     results: tuple[str, ...]
@@ -34,7 +34,7 @@ def open_exchange(request: JsonObject) -> Exchange:
     since = messages[start:]
     last = max((i for i, message in enumerate(since) if message.get("role") == "assistant"), default=-1)
     return Exchange(
-        prompt="\n".join(_texts(since[0])) if since else "",
+        prompt="\n".join(text for text in _texts(since[0]) if not _is_reminder(text)) if since else "",
         turn=sum(message.get("role") == "assistant" for message in since),
         results=tuple(result for message in since[last + 1 :] for result in _results(message)),
     )
@@ -60,6 +60,11 @@ def _messages(request: JsonObject) -> list[JsonObject]:
 def _opens(message: JsonObject) -> bool:
     blocks = _blocks(message)
     return message.get("role") == "user" and not any(block.get("type") == "tool_result" for block in blocks)
+
+
+def _is_reminder(text: str) -> bool:
+    text = text.strip()
+    return text.startswith("<system-reminder>") and text.endswith("</system-reminder>")
 
 
 def _texts(message: JsonObject) -> Iterator[str]:

@@ -48,11 +48,16 @@ def words_of_type(kind: str) -> str:
     return _WORDS.get(kind, kind)
 
 
-def error_body(kind: str, message: str, request_id: str) -> bytes:
-    """An error as the whole body. Too large a request is answered by the vendor's edge, in a shape of its own."""
-    error = {"type": kind, "message": message}
-    if kind == "request_too_large":
+def error_body(kind: str, message: str, request_id: str, code: str = "") -> bytes:
+    """An error as the whole body, with its machine code where it has one.
+
+    Too large a request is answered by the vendor's edge, in a shape of its own; with a code it came further than that.
+    """
+    error: dict[str, object] = {"type": kind, "message": message}
+    if kind == "request_too_large" and not code:
         return msgspec.json.encode({"error": error})
+    if code:
+        error["details"] = {"error_code": code}
     return msgspec.json.encode({"type": "error", "error": error, "request_id": request_id})
 
 

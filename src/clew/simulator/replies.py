@@ -19,6 +19,9 @@ HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 _JSON = ("content-type", "application/json")
 _SSE = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
 
+_CODES = {"R62.too-large-decoded": "request_body_too_large_after_decoding"}
+"""Machine codes of refusals that have one (R62)."""
+
 
 def json_reply(value: object, headers: HeaderPairs = (), status: int = 200) -> Steps:
     """Some JSON."""
@@ -27,7 +30,7 @@ def json_reply(value: object, headers: HeaderPairs = (), status: int = 200) -> S
 
 def refused(violation: Violation, request_id: str, headers: HeaderPairs = ()) -> Steps:
     """A refusal in the vendor's envelope, tagged with its rule. Plain JSON also where a stream was asked for (R63)."""
-    body = error_body(violation.error_type, violation.message, request_id)
+    body = error_body(violation.error_type, violation.message, request_id, _CODES.get(violation.rule, ""))
     return (Head(violation.status, (_JSON, *headers, *tags(violation))), Send(body), End())
 
 

@@ -17,6 +17,7 @@ from clew.http.message import HttpRequest, Refusal
 from clew.http.responder import Responder
 from clew.simulator import catalogue, control, faults
 from clew.simulator.accounts import account_of, organization_of, refusal
+from clew.simulator.encoding import decoded
 from clew.simulator.envelope import error_body, type_of_status
 from clew.simulator.ids import Ids, Mint
 from clew.simulator.interfaces import Account, Judge, Kind, Stance, Verdict, Violation
@@ -121,7 +122,9 @@ class Shell:
         return self._refused(refusal("R62.not-found"), entry, _identity(ids, account))
 
     def _judged(self, visit: _Visit) -> Steps:
-        settings, request = self.settings, visit.request
+        settings, request = self.settings, decoded(visit.request)
+        if isinstance(request, Violation):
+            return self._refused(request, visit.entry, self._headers(visit))
         path = cast(Literal["/v1/messages", "/v1/messages/count_tokens"], request.path)
         verdict = self._judge(
             request.body,
