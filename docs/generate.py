@@ -6,13 +6,15 @@ them, so that they cannot drift apart.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
 
-from clew.cli import main as clew
+import clew
+from clew.cli import main as command_line
 from clew.model.facts import PHASES, ModelFacts, Rule, models, rules, stances
 from clew.simulator.stage import shipped
 
@@ -21,10 +23,10 @@ NOTE = "<!-- Made by docs/generate.py. Do not edit. -->\n\n"
 
 
 def cli_page() -> str:
-    root = click.Context(clew, info_name="clew", help_option_names=["-h", "--help"])
-    parts = ["# Commands\n", _help(clew, root)]
-    for name in clew.list_commands(root):
-        command = clew.get_command(root, name)
+    root = click.Context(command_line, info_name="clew", help_option_names=["-h", "--help"])
+    parts = ["# Commands\n", _help(command_line, root)]
+    for name in command_line.list_commands(root):
+        command = command_line.get_command(root, name)
         assert command is not None
         parts += [f"## clew {name}\n", _help(command, click.Context(command, info_name=name, parent=root))]
     return "\n".join(parts)
@@ -105,6 +107,39 @@ def models_page() -> str:
     )
 
 
+def python_page() -> str:
+    parts = [
+        "# Python\n",
+        "What `from clew import …` offers. `clew.testing` has the",
+        "[simulator](../howto/test-an-agent-without-a-key.md).\n",
+    ]
+    for name in clew.__all__:
+        value = getattr(clew, name)
+        parts += [f"## {name}\n", f"`{name}{_signature(value)}`, in `{value.__module__}`\n", _docstring(value)]
+    return "\n".join(parts)
+
+
+def _signature(value: object) -> str:
+    """The names of the parameters; types are for the editor, defaults would be long."""
+    if not callable(value) or (isinstance(value, type) and issubclass(value, Exception)):
+        return ""
+    parameters = inspect.signature(value).parameters.values()
+    named = [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    placed = [each for each in parameters if each not in named]
+    words = [*map(_parameter, placed), *(["*"] if named else []), *map(_parameter, named)]
+    return f"({', '.join(words)})"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    return parameter.name if parameter.default is inspect.Parameter.empty else f"{parameter.name}=…"
+
+
+def _docstring(value: object) -> str:
+    """Its own, or that of the module which is all about it; never a base class's."""
+    own = value.__dict__.get("__doc__") if isinstance(value, type) else value.__doc__
+    return inspect.cleandoc(own or sys.modules[value.__module__].__doc__ or "") + "\n"
+
+
 def stances_page() -> str:
     parts = [
         "# Stances\n",
@@ -151,6 +186,7 @@ def _number(value: int) -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "cli": cli_page,
     "models": models_page,
+    "python": python_page,
     "rules": rules_page,
     "scenarios": scenarios_page,
     "stances": stances_page,
