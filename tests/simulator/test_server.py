@@ -18,6 +18,7 @@ from clew.simulator.interfaces import Account, Violation
 from clew.simulator.quota import Quota
 from clew.simulator.stances import stance
 from clew.testing import Simulator
+from clew.testing.plugin import StartSimulator
 from tests.manifest import accepts, proves, refuses
 from tests.simulator.standin import judge
 from tests.simulator.wire import HEADERS, ask, call
@@ -310,6 +311,14 @@ def test_models_are_listed_page_by_page(sim: Simulator) -> None:
     before = call(sim.url, "GET", f"/v1/models?before_id={names[2]}").json
     assert [row["id"] for row in before["data"]] == names[:2]
     assert call(sim.url, "GET", "/v1/models", headers=VERSION).status == 401
+
+
+@accepts("rule:R75")
+def test_another_vendor_has_every_model(simulators: StartSimulator) -> None:
+    sim = simulators(kind="compat", judge=judge)
+    assert [row["id"] for row in call(sim.url, "GET", "/v1/models").json["data"]] == ["compat-model"]
+    row = call(sim.url, "GET", "/v1/models/qwen3-32b").json
+    assert (row["id"], row["line"]) == ("qwen3-32b", None)
 
 
 def test_a_dated_name_is_found_and_kept(sim: Simulator) -> None:

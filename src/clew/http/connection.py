@@ -127,10 +127,6 @@ class Connection(asyncio.Protocol):
 
     # What the server calls.
 
-    @property
-    def busy(self) -> bool:
-        return self._task is not None
-
     def retire(self) -> None:
         """Finish what is being answered, take nothing new."""
         self._reader.finished = True
