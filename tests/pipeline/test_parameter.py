@@ -170,7 +170,7 @@ def asked(case: Case) -> Any:
     return given if case.max_tokens is not None else parse(raw(user("hi"), **fields).replace(b'"max_tokens": 1000, ', b""))
 
 
-@proves("req:S0-38", "req:S0-37", "req:S0-36")
+@proves("req:S0-38", "req:S0-37", "req:S0-36", "req:C32")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_each_setting_goes_out_as_the_model_takes_it(case: Case) -> None:
     """R6, R9–R12: one row of the contract."""
@@ -189,7 +189,7 @@ def test_the_contract_has_its_sixty_rows() -> None:
 SETTINGS = [None, ADAPTIVE, SHOWN, OFF, BETWEEN, manual(), manual(10**9), manual(0)]
 
 
-@proves("req:S0-38")
+@proves("req:S0-38", "req:C32")
 @pytest.mark.parametrize("name", sorted(models()))
 def test_no_mode_that_the_table_rejects_leaves(name: str) -> None:
     """S0-38 for every model: whatever is asked, at any effort and length, what goes out is legal by R9–R12."""
@@ -283,11 +283,14 @@ def directive(effort: str) -> dict[str, Any]:
 
 def test_a_message_cannot_set_an_effort_that_the_model_has_not() -> None:
     """R12: of a system message too; where the mode fixes the level, none but that (R10)."""
-    messages = [user("hi"), directive("xhigh"), assistant("a"), user("b"), system("c"), directive("high")]
+    spoken = system("c") | {"output_config": {"effort": "low"}}
+    messages = [user("hi"), directive("xhigh"), assistant("a"), user("b"), spoken, directive("high")]
     body, changes = run(thinking_parameter, request(*messages, thinking=OFF), "claude-sonnet-5-5")
-    assert body["messages"] == [user("hi"), {"role": "system", "content": []}, *messages[2:]]
+    assert body["messages"] == [user("hi"), assistant("a"), user("b"), system("c"), directive("high")]
     why = "the effort cannot change with thinking.type between_tools (R10)"
-    assert changes[1:] == (Change("thinking_parameter", "messages.1.output_config", "removed", why),)
+    assert changes[1:] == tuple(
+        Change("thinking_parameter", f"messages.{index}.output_config", "removed", why) for index in (1, 4)
+    )
     assert run(thinking_parameter, request(*messages, thinking=ADAPTIVE), "claude-sonnet-5-5")[1] == ()
 
 

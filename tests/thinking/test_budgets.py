@@ -80,7 +80,7 @@ def test_a_longer_word_asks_for_nothing(words: str, strict: bool) -> None:
     assert parse_wish(words, strict=strict) == NOTHING
 
 
-@proves("req:S0-27", "req:S0-26")
+@proves("req:S0-27", "req:S0-26", "req:C31")
 @pytest.mark.parametrize("words", ["think ultra hard", "please Think UltraHard, would you"])
 def test_the_phrases_are_found_inside_a_text_unless_the_documented_split_is_asked_for(words: str) -> None:
     """C31: one list and one matcher by default; `strict` keeps the document's two."""
@@ -161,7 +161,7 @@ def test_a_variable_that_is_no_number_gives_no_thinking_and_one_warning(value: s
     assert found == Budget(0, warning=f"MAX_THINKING_TOKENS={value!r} is not a number; no thinking is asked for")
 
 
-@proves("req:S0-33")
+@proves("req:S0-33", "req:C30")
 def test_a_word_counts_for_its_own_turn_unless_any_turn_may_ask() -> None:
     """S0-33, C30: the document's scan of all messages is the scope `any`."""
     messages = [user("ultrathink about it"), assistant("done"), user("thanks, and now?")]
@@ -176,7 +176,7 @@ def test_the_later_of_two_user_messages_in_a_row_is_the_last_turn() -> None:
     assert budget([user("ultrathink"), user("go on")]) == Budget(0)
 
 
-@proves("req:S0-33")
+@proves("req:S0-33", "req:C30")
 def test_the_budget_stays_the_same_inside_a_tool_loop() -> None:
     """C30: a remark beside a tool result does not change the parameter in mid-loop."""
     loop = [user("ultrathink: fix it"), assistant("calling"), user([result("ok")])]

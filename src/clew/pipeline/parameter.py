@@ -70,13 +70,17 @@ def setting_of(request: Request, profile: ModelFacts) -> Setting:
     """What the request asks of the model's thinking."""
     body = request.body
     effort = (object_of(body.output_config) or {}).get("effort")
-    limit = number_of(body.max_tokens)
     return Setting(
         thinking=object_of(body.thinking),
         effort=effort if isinstance(effort, str) else None,
-        max_tokens=None if limit is None else int(limit),
+        max_tokens=_length(number_of(body.max_tokens), profile.max_tokens),
         may_exceed=profile.interleaved == "beta" and INTERLEAVED in request.betas and has_items(body.tools),
     )
+
+
+def _length(asked: float | None, cap: int) -> int | None:
+    """How long the answer may get: as asked, but no longer than the model gives."""
+    return None if asked is None else min(int(asked), cap or int(asked))
 
 
 def _put_back(request: Request, before: Setting, after: Setting) -> Request:
@@ -109,13 +113,19 @@ def _with_legal_message_efforts(
     if not profile.system_messages:
         return request, ()
     changes: list[Change] = []
-    messages = list(request.messages)
-    for index, message in enumerate(messages):
-        if why := _refused_effort(message, setting, profile):
+    messages: list[Message] = []
+    for index, message in enumerate(request.messages):
+        why = _refused_effort(message, setting, profile)
+        if why:
             changes.append(Change(STEP, f"{message_path(request, index)}.output_config", "removed", why))
-            given = message.given if isinstance(message, Edited) else message
-            messages[index] = Edited(message.role, message.content, UNSET, given=given)
+        messages.extend(_without_config(message) if why else (message,))
     return request.with_messages(tuple(messages)), tuple(changes)
+
+
+def _without_config(message: Message) -> tuple[Message, ...]:
+    """The message without its own `output_config`; none if it said nothing else (R32)."""
+    given = message.given if isinstance(message, Edited) else message
+    return (Edited(message.role, message.content, UNSET, given=given),) if message.content else ()
 
 
 def _refused_effort(message: Message, setting: Setting, profile: ModelFacts) -> str:
