@@ -170,6 +170,17 @@ def test_a_person_is_shown_twenty_violations_and_a_program_all() -> None:
     assert len(conversation["violations"][MODEL]) == 25
 
 
+@pytest.mark.parametrize(("bad", "shown", "more"), [(2, 2, 58), (0, 50, 10)])
+def test_of_many_blocks_a_person_is_shown_those_that_do_not_go(bad: int, shown: int, more: int) -> None:
+    signatures = [""] * bad + ["EuYB"] * (60 - bad)
+    body = request(
+        *(each for sig in signatures for each in (user("a"), assistant(thinking("Hm.", sig), text("b")))), user("c")
+    )
+    lines = clew("-", stdin=body).stdout.splitlines()
+    assert len([line for line in lines if line.startswith("  messages.")]) == shown
+    assert f"  … and {more} blocks more (--json has all)" in lines
+
+
 def test_doubled_keys_are_named() -> None:
     body = GOOD.replace(b'"max_tokens": 2000', b'"max_tokens": 1, "max_tokens": 2000').replace(
         b'"role": "user"', b'"role": "user", "role": "user"', 1

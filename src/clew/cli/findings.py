@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from clew.cli.examine import Judged, Report, Verdict
+from clew.cli.examine import Judged, Report, Seen, Verdict
 from clew.cli.pages import Line, Page, Table, printable
 from clew.cli.transcripts import Transcript
 from clew.model.facts import rules
@@ -17,6 +17,9 @@ __all__ = ["as_json", "page"]
 
 MOST_SHOWN = 20
 """Findings of one target that a person is shown; `--json` has all."""
+
+MOST_BLOCKS = 50
+"""Blocks of one conversation that a person is shown."""
 
 _AROUND = 40
 """Characters shown on each side of the place where the text stops being JSON."""
@@ -54,13 +57,23 @@ def _head(file: str, report: Report, transcript: Transcript | None) -> Iterable[
 def _table(report: Report) -> Iterable[Table | Line]:
     if not report.blocks:
         return
+    shown = _worth_showing(report.blocks)
     columns = ("path", "type", "origin", "bytes", *(f"for {printable(each.target)}" for each in report.judged))
     rows = tuple(
-        (each.path, each.type, printable(each.origin), str(each.size), *map(_verdict, each.verdicts))
-        for each in report.blocks
+        (each.path, each.type, printable(each.origin), str(each.size), *map(_verdict, each.verdicts)) for each in shown
     )
     yield Line("")
     yield Table(columns, rows)
+    if rest := len(report.blocks) - len(shown):
+        yield Line(f"  … and {_count(rest, 'block')} more (--json has all)", "quiet")
+
+
+def _worth_showing(blocks: Sequence[Seen]) -> Sequence[Seen]:
+    """All, if they are few; else first those that do not go everywhere, in their order."""
+    if len(blocks) <= MOST_BLOCKS:
+        return blocks
+    unfit = [each for each in blocks if any(verdict.what != "goes" for verdict in each.verdicts)]
+    return (unfit or blocks)[:MOST_BLOCKS]
 
 
 def _verdict(verdict: Verdict) -> str:
