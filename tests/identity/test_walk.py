@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from tests.counts import examples
@@ -27,8 +29,10 @@ def measured(plan: Plan) -> Tally:
 
 
 @pytest.mark.parametrize("reading", ["sent", "read"])
-def test_a_client_that_hides_other_models_thinking_is_never_refused_and_loses_nothing(reading: str) -> None:
-    tally = measured(Plan("drops", reading))  # pyright: ignore[reportArgumentType]
+def test_a_client_that_hides_other_models_thinking_is_never_refused_and_loses_nothing(
+    reading: Literal["sent", "read"],
+) -> None:
+    tally = measured(Plan("drops", reading))
 
     assert (tally.refusals, tally.surfaced, tally.foreign_sent) == (0, 0, 0)
     assert tally.own_delivered == tally.own
@@ -58,8 +62,8 @@ def test_leaving_others_out_after_the_last_answer_costs_no_refusal_in_that_readi
 
 
 @pytest.mark.parametrize("reading", ["sent", "read"])
-def test_a_tenth_of_all_recordings_may_be_lost(reading: str) -> None:
-    tally = measured(Plan("drops", reading, holes=0.1))  # pyright: ignore[reportArgumentType]
+def test_a_tenth_of_all_recordings_may_be_lost(reading: Literal["sent", "read"]) -> None:
+    tally = measured(Plan("drops", reading, holes=0.1))
 
     assert (tally.refusals, tally.surfaced) == (0, 0)
     assert tally.own_delivered >= 0.999 * tally.own

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.model.recording import Said
+from clew.model.request import blocks_of
 from clew.thinking.history import answers_of, place_after, places_of
 from clew.thinking.keys import Asked, asked_of, block_key, digest_of, key_of, place_of, said_of
 from tests.build import Json, assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 
 
 def blocks(*content: Json) -> tuple:
-    return request(assistant(*content)).messages[0].content  # pyright: ignore[reportReturnType]
+    return blocks_of(request(assistant(*content)).messages[0])
 
 
 def test_the_block_key_is_sha_256_over_type_and_proof() -> None:

@@ -22,7 +22,7 @@ from clew.pipeline.open_loop import loop_start
 from clew.pipeline.parameter import thinking_off
 from clew.pipeline.step import Facts
 from clew.thinking.keys import key_of
-from clew.thinking.refusals import Refusal
+from clew.thinking.refusals import Refusal, Rule
 
 __all__ = ["MOST_HEALS", "Heal", "Remedy", "heal"]
 
@@ -30,6 +30,9 @@ STEP = "heal"
 MOST_HEALS = 3
 
 Remedy: TypeAlias = Literal["unrecorded", "recorded", "all", "trailing", "loop", "off"]
+_ONCE: dict[Rule, Remedy] = {"R35": "off", "R37": "trailing", "R38": "loop"}
+"""What a rule about the layout asks for; a second refusal for the same is the client's to see."""
+
 _Chosen: TypeAlias = Callable[[int, Block], bool]
 
 
@@ -54,7 +57,7 @@ def heal(request: Request, refusal: Refusal, target: Target, facts: Facts, tried
 
 
 def _remedy(request: Request, refusal: Refusal, facts: Facts, tried: tuple[Remedy, ...]) -> Remedy | None:
-    once: Remedy | None = {"R35": "off", "R37": "trailing", "R38": "loop"}.get(refusal.rule)  # pyright: ignore[reportAssignmentType]
+    once = _ONCE.get(refusal.rule)
     if once is not None:
         return None if once in tried else once
     if "all" in tried:
