@@ -32,6 +32,8 @@ class CacheRules(Struct, frozen=True, kw_only=True):
 
 
 class Options(Struct, frozen=True, kw_only=True):
+    """What the config asks of a projection, besides what its target needs."""
+
     policy: Policy = "origin"
     budget: BudgetRules | None = None
     """Ask for thinking by keyword and variable, where the client does not set `thinking` itself."""
