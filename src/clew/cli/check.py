@@ -51,8 +51,8 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], fix: bool, json
     Says of each thinking block where it came from and whether it can go to the target, and which of the vendor's rules the
     request breaks, with the rule's id, the place, the vendor's words and what would be right. Nothing is sent anywhere.
 
-    The target is the request's own model unless --for names another: a Claude model, `anthropic`, or another backend.
-    Seals of other backends are opened if CLEW_SECRET is set.
+    The target is the model that the request asks for, at Anthropic, unless --for names another: a Claude model, `anthropic`,
+    or any other name, which is then a backend of its own. Seals of other backends are opened if CLEW_SECRET is set.
 
     \b
     Examples:
