@@ -136,7 +136,6 @@ def test_omitted_thinking_is_a_whole_block(deltas: list[Event]) -> None:
     assert done == AssembledBlock(0, {"type": "thinking", "thinking": "", "signature": "S"}, complete=True, unsigned=False)
 
 
-@proves("req:S3-23")
 @accepts("rule:R71")
 def test_a_block_counts_from_its_stop_event() -> None:
     """C8: a caller records the block when `feed` returns it; a cut stream leaves the last one incomplete."""

@@ -102,6 +102,7 @@ def test_the_deepest_document_passes_and_one_level_more_is_refused(opening: byte
         b"[" * 10_000,
         nested(10_000, b'{"a":', b"}"),
         b"[" * 10_000 + b'"\\ud800"' + b"]" * 10_000,
+        b'["\\ud800", ' + b"[" * 10_000 + b"]" * 10_001,
         b'["' + b"\\n" * 2_000_000 + b'\\ud800"]',
         b'["' + b"x" * 4_000_000,
         b"[" + b"1," * 1_000_000 + b"NaN]",
@@ -112,6 +113,7 @@ def test_the_deepest_document_passes_and_one_level_more_is_refused(opening: byte
         "deep and open",
         "deep objects",
         "deep surrogate",
+        "surrogate and then deep",
         "late surrogate",
         "open string",
         "late NaN",
@@ -120,8 +122,8 @@ def test_the_deepest_document_passes_and_one_level_more_is_refused(opening: byte
 )
 def test_hostile_bodies_are_refused_within_a_second(raw: bytes) -> None:
     """No crash, no RecursionError, no long wait."""
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises((RequestInvalid, BodyTooLarge)):
         decode_json(raw)
 
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

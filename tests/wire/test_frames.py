@@ -109,10 +109,10 @@ def test_single_byte_reads_cost_linear_time() -> None:
     def seconds(lines: int) -> float:
         frames = Frames(SseLimits())
         data = b"data: x\n" * lines
-        started = time.perf_counter()
+        started = time.process_time()
         for i in range(len(data)):
             frames.feed(data[i : i + 1])
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     small = min(seconds(4_000) for _ in range(3))
     assert min(seconds(16_000) for _ in range(3)) < 12 * small

@@ -48,7 +48,8 @@ _COMMA = re.compile(rb"[ \t\n\r]*+,[ \t\n\r]*+")
 _DELIMITER = re.compile(rb"[ \t\n\r]*+[,}]")
 _END = re.compile(rb"[ \t\n\r]*+\Z")
 _SCALAR = re.compile(_STRING + rb"|[^ \t\n\r,\]}\[{]++", re.DOTALL)
-_BRACKET = re.compile(rb"[\[{]|([\]}])|" + _STRING, re.DOTALL)
+_BRACKET = re.compile(rb"[\[{\]}]|" + _STRING, re.DOTALL)
+_DEPTH = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 _TOKEN = re.compile(rb"[\[{}\],]|(" + _STRING + rb")([ \t\n\r]*+:)?", re.DOTALL)
 
 
@@ -156,13 +157,13 @@ def _value_end(raw: bytes, start: int) -> int:
     scalar = _SCALAR.match(raw, start)
     if scalar is not None:
         return scalar.end()
-    depth = 0
-    for bracket in _BRACKET.finditer(raw, start):
-        if bracket.group(0)[0] != ord('"'):
-            depth += -1 if bracket.group(1) else 1
-        if depth == 0:
-            return bracket.end()
-    raise AssertionError("a value that parsed has an end")
+    depth, at = 0, start
+    while depth or at == start:
+        bracket = _BRACKET.search(raw, at)
+        assert bracket is not None, "a value that parsed has an end"
+        depth += _DEPTH.get(bracket.group(0), 0)
+        at = bracket.end()
+    return at
 
 
 def _past(pattern: re.Pattern[bytes], raw: bytes, at: int) -> int:
