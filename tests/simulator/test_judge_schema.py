@@ -498,10 +498,10 @@ def test_every_block_type_that_needs_no_beta_is_legal_in_its_place() -> None:
 
 @proves("rule:R17.too-many-messages")
 def test_a_million_messages_are_refused_in_under_a_second() -> None:
-    """R17: the entries are then not looked at."""
+    """R17: the entries are then not looked at. CPU time, since others may be busy too."""
     body = b'{"model":"claude-opus-4-8","max_tokens":9,"messages":[' + b",".join([b'{"role":"user"}'] * 1_000_000) + b"]}"
-    begun = time.perf_counter()
+    begun = time.process_time()
     violation = ask(body).violation
     assert violation is not None
     assert violation.rule == "R17.too-many-messages"
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1

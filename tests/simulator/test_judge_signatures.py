@@ -178,6 +178,7 @@ ARRANGED = [
     ("the last row left out", [0, 1, 2, 4], None),
     ("all left out", [2, 4], None),
     ("a block twice", [0, 0, 1, 2, 3, 4], 1),
+    ("a block again further on", [3, 2, 3, 4], 2),
 ]
 
 

@@ -25,7 +25,7 @@ from clew.simulator.judge.signature import Imprint, Link, hash_text
 from clew.simulator.judge.thoughts import Thought, Thread
 from clew.simulator.judge.values import inner, string
 
-__all__ = ["Bound", "Enforcement", "bind", "enforcement", "follow"]
+__all__ = ["Bound", "bind", "follow"]
 
 Enforcement: TypeAlias = Literal["error", "drop_block", "report", "none"]
 _PREFIX = "prefix_binding_mismatch"
@@ -46,15 +46,15 @@ class Bound:
 
 def bind(case: Case, thread: Thread) -> Bound:
     """Judge each block in order; what stays decides about what follows."""
-    bound, policy = Bound(), enforcement(case)
+    bound, policy = Bound(), _enforcement(case)
     for thought in thread.thoughts:
         bound = _judge(case, thread, thought, bound, policy)
     return bound
 
 
-def enforcement(case: Case) -> Enforcement:
+def _enforcement(case: Case) -> Enforcement:
     """What a block of another conversation meets (R44). Either value of the setting opts in."""
-    if case.kind == "compat" or not checks_prefix(case.model, case.stance):
+    if case.kind == "compat" or not _checks_prefix(case.model, case.stance):
         return "none"
     asked = _asked_behaviour(case)
     if asked:
@@ -77,7 +77,7 @@ def _asked_behaviour(case: Case) -> Literal["error", "drop_block"] | None:
     return "drop_block" if asked == "drop_block" else None
 
 
-def checks_prefix(model: ModelFacts, stance: Stance) -> bool:
+def _checks_prefix(model: ModelFacts, stance: Stance) -> bool:
     return model.prefix_check and not (model.prefix_check_disputed and stance["C-5"] == "skip")
 
 
@@ -87,15 +87,15 @@ def _judge(case: Case, thread: Thread, thought: Thought, bound: Bound, policy: E
         return _with_fate(bound, thought, "kept", "unverified")
     if thought.epoch < thread.epoch:
         return _with_fate(bound, thought, "stripped", "before the newest compaction")
-    reason = "" if case.kind == "compat" else unreadable(case, own)
+    reason = "" if case.kind == "compat" else _unreadable(case, own)
     if reason:
         return _unread(bound, thought, own, reason)
-    if policy != "none" and checks_prefix(model_facts(own.model), case.stance):
+    if policy != "none" and _checks_prefix(model_facts(own.model), case.stance):
         return _checked(case, thought, own, bound, policy)
     return _kept(bound, thought, own)
 
 
-def unreadable(case: Case, own: Imprint) -> str:
+def _unreadable(case: Case, own: Imprint) -> str:
     """Why this request's model may not read the block, by the vendor's precedence; "" if it may."""
     elsewhere = own.account != case.account.name and case.account.name not in own.accounts
     if elsewhere and model_facts(own.model).account_bound:

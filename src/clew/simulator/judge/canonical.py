@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from clew.model.json import JsonArray, JsonObject, JsonValue
 from clew.simulator.judge.values import array, inner, string, text_blocks
 
-__all__ = ["Prefix", "Tools", "canonical", "is_summary", "opening", "tools_of"]
+__all__ = ["Prefix", "Tools", "is_summary", "opening", "tools_of"]
 
 Tools = Mapping[str, JsonObject]
 """The deferred tools, by name: those that a reference can bring in."""
@@ -58,7 +58,7 @@ class Prefix:
         if block.get("type") == "text" and block.get("text") == "":
             return self
         start = Prefix(self.base, self.base) if is_summary(block) else self
-        said = _dump([role, canonical(block, tools)])
+        said = _dump([role, _canonical(block, tools)])
         in_head = start.in_head and role == (start.head_role or role)
         return Prefix(
             base=start.base,
@@ -77,8 +77,8 @@ def is_summary(block: JsonObject) -> bool:
 
 def opening(body: JsonObject) -> Prefix:
     """The prefix of a conversation in which nothing was said yet."""
-    system: JsonArray = [canonical(block, {}) for block in text_blocks(body.get("system") or [])]
-    tools: JsonArray = [canonical(tool, {}) for tool in array(body.get("tools")) if not _deferred(tool)]
+    system: JsonArray = [_canonical(block, {}) for block in text_blocks(body.get("system") or [])]
+    tools: JsonArray = [_canonical(tool, {}) for tool in array(body.get("tools")) if not _deferred(tool)]
     base = _digest(b"", _dump([system, tools]))
     return Prefix(base, base)
 
@@ -91,14 +91,14 @@ def _deferred(tool: JsonValue) -> bool:
     return inner(tool).get("defer_loading") is True
 
 
-def canonical(value: JsonValue, tools: Tools) -> JsonValue:
+def _canonical(value: JsonValue, tools: Tools) -> JsonValue:
     """A block or a tool without what does not count. Blocks inside it are treated alike; a tool's input stays whole."""
     if not isinstance(value, dict):
         return value
     kept: JsonObject = {key: _member(key, member, tools) for key, member in value.items() if _counts(key, member)}
     if value.get("type") == "tool_reference":
         name = string(value.get("tool_name")) or string(value.get("name"))
-        kept["definition"] = canonical(tools.get(name, {}), {})
+        kept["definition"] = _canonical(tools.get(name, {}), {})
     return kept
 
 
@@ -114,9 +114,9 @@ def _member(key: str, member: JsonValue, tools: Tools) -> JsonValue:
     if key == "content" and isinstance(member, str):
         return [{"type": "text", "text": member}]
     if key in ("content", "tool_references", "tool_changes") and isinstance(member, list):
-        return [canonical(item, tools) for item in member]
+        return [_canonical(item, tools) for item in member]
     if key in ("content", "tool", "source") and isinstance(member, dict):
-        return canonical(member, tools)
+        return _canonical(member, tools)
     if key == "url" and isinstance(member, str):
         return member.partition("?")[0]
     if key in ("input", "input_schema"):

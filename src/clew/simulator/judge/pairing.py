@@ -38,9 +38,9 @@ def check_pairing(case: Case) -> Iterator[Finding]:
 def _repeated_ids(case: Case) -> Iterator[Finding]:
     seen: set[str] = set()
     for block in _calls(case.runs):
-        if block_id(block) in seen:
+        if _block_id(block) in seen:
             yield Finding("R25.ids-not-unique", block.path)
-        seen.add(block_id(block))
+        seen.add(_block_id(block))
 
 
 def _calls(runs: tuple[Run, ...]) -> Iterator[Block]:
@@ -49,7 +49,7 @@ def _calls(runs: tuple[Run, ...]) -> Iterator[Block]:
             yield from (block for block in run.blocks if block.type == "tool_use")
 
 
-def block_id(block: Block) -> str:
+def _block_id(block: Block) -> str:
     return string(block.value.get("id"))
 
 
@@ -60,14 +60,14 @@ def _answered_id(block: Block) -> str:
 def _unanswered(run: Run, after: Run) -> Iterator[Finding]:
     leading = takewhile(lambda block: block.type == "tool_result", after.blocks)
     answered = {_answered_id(block) for block in leading}
-    open_calls = [block for block in run.blocks if block.type == "tool_use" and block_id(block) not in answered]
+    open_calls = [block for block in run.blocks if block.type == "tool_use" and _block_id(block) not in answered]
     if open_calls:
-        ids = ", ".join(block_id(block) for block in open_calls)
+        ids = ", ".join(_block_id(block) for block in open_calls)
         yield Finding("R26.unanswered", f"messages.{open_calls[0].message}", {"ids": ids})
 
 
 def _results(before: Run, run: Run) -> Iterator[Finding]:
-    asked = {block_id(block) for block in before.blocks if block.type == "tool_use"}
+    asked = {_block_id(block) for block in before.blocks if block.type == "tool_use"}
     seen: set[str] = set()
     for block in run.blocks:
         if block.type != "tool_result":
@@ -92,20 +92,20 @@ def _server_results(run: Run) -> Iterator[Finding]:
         call, answered = _calling_type(block), _answered_id(block)
         if call and (call, answered) not in called:
             yield Finding("R29.result-without-call", block.path, {"tag": block.type, "id": answered, "call": call})
-        called.add((block.type, block_id(block)))
+        called.add((block.type, _block_id(block)))
 
 
 def unfinished_calls(run: Run) -> list[Block]:
     """Server tools whose result is not there yet: the answer was paused, or cut."""
     answered = {_answered_id(block) for block in run.blocks if _calling_type(block)}
-    return [block for block in run.blocks if block.type in _SERVER_CALLS and block_id(block) not in answered]
+    return [block for block in run.blocks if block.type in _SERVER_CALLS and _block_id(block) not in answered]
 
 
 def _server_calls(case: Case, run: Run, after: Run) -> Iterator[Finding]:
     provided = {string(tool.get("name")) for tool in case.tools}
     for block in unfinished_calls(run):
         name = string(block.value.get("name"))
-        names = {"name": name, "id": block_id(block)}
+        names = {"name": name, "id": _block_id(block)}
         if block.type == "server_tool_use" and any(other.type != "tool_result" for other in after.blocks):
             yield Finding("R29.call-unfinished", block.path, names)
         if not after.role and name in _NAMED_TOOLS and name not in provided:

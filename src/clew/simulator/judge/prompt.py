@@ -18,7 +18,7 @@ from clew.simulator.judge.layout import opening_block
 from clew.simulator.judge.thoughts import Thread
 from clew.simulator.judge.values import array, inner, string, text_blocks
 
-__all__ = ["prompt_of"]
+__all__ = ["prompt_of", "refused"]
 
 _INTERLEAVED = "interleaved-thinking-2025-05-14"
 

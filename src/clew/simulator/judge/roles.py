@@ -11,7 +11,7 @@ from clew.simulator.judge.findings import Finding
 from clew.simulator.judge.history import Block, Message
 from clew.simulator.judge.values import inner
 
-__all__ = ["check_roles", "is_directive"]
+__all__ = ["check_roles"]
 
 
 def check_roles(case: Case) -> Iterator[Finding]:
@@ -31,7 +31,7 @@ def _first(case: Case) -> Iterator[Finding]:
         return
     if first.role == "assistant":
         yield Finding("R19.first-not-user", "messages.0")
-    if first.role == "system" and not is_directive(first):
+    if first.role == "system" and not _is_directive(first):
         yield Finding("R19.leading-system", "messages.0")
 
 
@@ -42,7 +42,7 @@ def _alternation(case: Case) -> Iterator[Finding]:
             return
 
 
-def is_directive(message: Message) -> bool:
+def _is_directive(message: Message) -> bool:
     """A system message that says nothing and only sets the output's configuration; it may stand anywhere."""
     return message.content == [] and _configures(message)
 
@@ -54,7 +54,7 @@ def _configures(message: Message) -> bool:
 def _system(case: Case, place: int, message: Message) -> Iterator[Finding]:
     if message.content in (None, "", []) and not _configures(message):
         yield Finding("R32.no-content", message.path)
-    if is_directive(message):
+    if _is_directive(message):
         return
     before = next((other for other in reversed(case.messages[:place]) if other.role != "system"), None)
     after = next((other for other in case.messages[place:] if other.role != "system"), None)
