@@ -49,10 +49,21 @@ def test_the_last_message_loses_the_thinking_at_its_end(content: list, kept: lis
         [user("hi"), assistant()],
         [user("hi"), assistant(text("a"), T), user("more"), assistant(text("b"))],
         [user("hi"), assistant(T), user("more")],
+        [user("hi"), assistant("a"), user(T)],
         [user("hi"), assistant(T, text("a")), user("more")],
         [user("a"), user("b"), assistant("c"), assistant("d"), user("e")],
     ],
-    ids=["none", "user-last", "text-last", "empty-last", "earlier-trailing", "earlier-alone", "middle", "same-role-runs"],
+    ids=[
+        "none",
+        "user-last",
+        "text-last",
+        "empty-last",
+        "earlier-trailing",
+        "earlier-alone",
+        "users",
+        "middle",
+        "same-role-runs",
+    ],
 )
 def test_what_is_legal_is_the_same_request(messages: list) -> None:
     """R21, R22, R37: nothing changes unless it must, so the bytes stay the client's."""

@@ -154,9 +154,10 @@ def test_a_client_that_switched_thinking_off_loses_the_loops_blocks_where_they_a
     assert run(loop_parameter, request(*LOOP, thinking=OFF), "claude-opus-4-6")[1] == ()
 
 
-def test_an_answer_of_nothing_but_thinking_becomes_the_filler() -> None:
-    """C13."""
-    given = request(user("hi"), assistant(CALL), user(RESULT), assistant(T, R))
+@pytest.mark.parametrize("content", [[T, R], [T, text(" ")], [text("\n"), R]])
+def test_an_answer_that_says_nothing_without_its_thinking_becomes_the_filler(content: list) -> None:
+    """C13, R22: white space that stood beside thinking may not stand alone (found by the laws' random requests)."""
+    given = request(user("hi"), assistant(CALL), user(RESULT), assistant(*content))
     sent, _ = without_loop_thinking(given, step="x", why="y")
     assert json.loads(encode(sent))["messages"][3] == assistant(FILLER)
 

@@ -91,7 +91,8 @@ def test_the_phrases_are_found_inside_a_text_unless_the_documented_split_is_aske
 def test_word_boundaries_are_ascii_as_in_the_matcher_that_is_followed() -> None:
     """JavaScript's \\b without the u flag takes `é` as no word character."""
     assert parse_wish("éultrathinké") == HIGH
-    assert parse_wish("ultrathin\u212a") == NOTHING  # the Kelvin sign is no k
+    assert parse_wish("ultrathin\u212a") == parse_wish("ultrathin\u212a", strict=True) == NOTHING  # the Kelvin sign is no k
+    assert parse_wish("éultrathink", strict=True) == HIGH
 
 
 @proves("req:S0-28")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from clew.model.blocks import Block, filler, is_thinking
 from clew.model.change import Change
 from clew.model.request import Message, Request, blocks_of, with_blocks
+from clew.pipeline.blank import is_nothing_but_blank
 from clew.pipeline.places import block_path
 
 __all__ = ["cannot_think", "loop_start", "without_loop_thinking"]
@@ -62,7 +63,7 @@ def _speaks_first(messages: Sequence[Message], start: int) -> bool:
 
 
 def without_loop_thinking(request: Request, *, step: str, why: str) -> tuple[Request, tuple[Change, ...]]:
-    """The request with no thinking in its open loop. An answer that was nothing else becomes the filler."""
+    """The request with no thinking in its open loop."""
     start = loop_start(request.messages)
     if start is None:
         return request, ()
@@ -73,9 +74,11 @@ def without_loop_thinking(request: Request, *, step: str, why: str) -> tuple[Req
         out = [block for block in blocks if is_thinking(block)]
         changes.extend(Change(step, block_path(request, index, block), "left out", why) for block in out)
         if out:
-            messages[index] = with_blocks(messages[index], _spoken(blocks) or (filler(),))
+            messages[index] = with_blocks(messages[index], _spoken(blocks))
     return request.with_messages(tuple(messages)), tuple(changes)
 
 
 def _spoken(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    return tuple(block for block in blocks if not is_thinking(block))
+    """What is no thinking; the filler where that is nothing, or white space, which may not stand alone (R22)."""
+    spoken = tuple(block for block in blocks if not is_thinking(block))
+    return (filler(),) if not spoken or is_nothing_but_blank(spoken) else spoken
