@@ -1,5 +1,6 @@
 """Bindings: which returned thinking a model may read, and what happens to the rest (R43–R46)."""
 
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -244,6 +245,27 @@ def test_a_block_of_another_conversation_is_refused() -> None:
     other.messages[1]["content"][0] = one.block(1, 0)
     path = "messages.1.content.0"
     assert named(other.judged().violation) == ("R44.conversation", path, BOUND % path + NEEDS_BETA + DIFFERS)
+
+
+def _is_unbroken(places: list[int]) -> bool:
+    return not places or places == list(range(places[0], places[-1] + 1))
+
+
+@pytest.mark.parametrize("reading", ["sent", "read"])
+@accepts("rule:R44.conversation")
+@refuses("rule:R44.conversation")
+def test_of_all_ways_to_leave_blocks_out_exactly_the_unbroken_rows_are_legal(reading: str) -> None:
+    """R44: kept blocks must be an unbroken run of the original sequence; drop_block keeps the first such run."""
+    talk = Talk(model=OPUS, terms={"stance": stance({"predecessor": reading}), "betas": [BINDING]}).ask("Hi.")
+    for n in range(5):
+        talk.reply(Think(f"Thought {n}."), f"Answer {n}.").ask(f"Question {n}.")
+    for kept in (list(chosen) for size in range(6) for chosen in combinations(range(5), size)):
+        left = talk.copy()
+        _without(*(2 * n + 1 for n in range(5) if n not in kept))(left)
+        assert (left.judged().violation is None) == _is_unbroken(kept), kept
+        left.more = behaviour("drop_block")
+        first_run = [n for n in kept if set(range(kept[0], n + 1)) <= set(kept)]
+        assert [fate for fate, _ in fates(left)] == ["kept"] * len(first_run) + ["dropped"] * (len(kept) - len(first_run))
 
 
 # ── the measured matrix
