@@ -73,6 +73,13 @@ def test_what_is_legal_is_the_same_request(messages: list) -> None:
     assert changes == ()
 
 
+def test_only_an_answer_is_cut_at_its_end() -> None:
+    """R37 speaks of assistant messages; thinking of a user is refused by another rule, and not ours to mend."""
+    body, changes = run(normalise, request(user(text(""), "a"), assistant("b"), user(T)))
+    assert body["messages"] == [user(text("a")), assistant("b"), user(T)]
+    assert [change.path for change in changes] == ["messages.0.content.0"]
+
+
 def test_the_rest_of_a_cut_message_keeps_its_bytes() -> None:
     """Law 5: only the end of the array goes."""
     kept = b'{ "messages":[{"role":"assistant", "content":[ {"type":"text","text":"\\u00e9",  "x":1.0}'

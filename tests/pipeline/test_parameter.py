@@ -133,6 +133,7 @@ CASES = [
     Case("claude-sonnet-4-5", ADAPTIVE, OFF, "high", None, max_tokens=1000),
     Case("claude-sonnet-4-5", BETWEEN, OFF),
     Case("claude-haiku-4-5", manual(31999), manual(31998), max_tokens=31999),
+    Case("claude-haiku-4-5", manual(150_000), manual(63_999), max_tokens=200_000),
     Case("claude-haiku-4-5", manual(50), manual(1024)),
     Case("claude-haiku-4-5", manual(-3), manual(1024)),
     Case("claude-haiku-4-5", manual(31999), OFF, max_tokens=1),
