@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from clew.cli import COMMANDS
+from clew.cli import COMMANDS, main
 from clew.cli.sim import DEFAULT_PORT
 from clew.model.facts import rules
 from clew.simulator.script import parse as parse_scenario
 from clew.thinking.profiles import merge_overrides, profile_for
+from tests.build import assistant, raw, text, thinking, user
 from tests.test_manifest import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("changelog.d/*.md")])
@@ -119,6 +121,18 @@ def test_a_decision_has_a_date_a_status_and_its_three_parts() -> None:
     wrong = [path.name for path in files if not re.fullmatch(r"\d{4}-\d\d-\d\d-[a-z0-9-]+\.md", path.name)]
     parts = ("*Status: ", "**Context.**", "**Decision.**", "**Consequences.**")
     assert wrong + [path.name for path in files if any(part not in path.read_text() for part in parts)] == []
+
+
+def test_the_violation_that_is_shown_is_what_check_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = FENCE.search((ROOT / "docs/howto/read-a-violation.md").read_text())
+    assert shown is not None
+    command, _, printed = shown[2].partition("\n")
+    (tmp_path / "request.json").write_bytes(
+        raw(user("Why?"), assistant(thinking("Hm.", ""), text("Because.")), user("Really?"))
+    )
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, command.removeprefix("$ clew ").split())
+    assert result.stdout[: len(printed)] == printed
 
 
 @pytest.mark.parametrize(("page", "code"), blocks("scenario"))
