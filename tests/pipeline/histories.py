@@ -47,6 +47,12 @@ histories = st.builds(
 )
 """Messages that end with the user's, or with a system message behind them."""
 
+_odd_answer = st.lists(_texts | _calls | _results | _thinking, max_size=5).map(lambda blocks: assistant(*blocks))
+wild_histories = st.builds(
+    lambda messages, end: [*messages, end], st.lists(_user | _assistant | _odd_answer | _system, max_size=7), _user
+)
+"""Messages of any role anywhere, results in answers among them."""
+
 _edit = st.sampled_from([{"type": "clear_thinking_20251015", "keep": "all"}, {"type": "clear_tool_uses_20250919"}])
 _thinking_settings = st.one_of(
     st.sampled_from([{"type": "adaptive"}, {"type": "disabled"}, {"type": "between_tools"}]),

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.dialects.anthropic.requests import encode, parse
+from clew.model.facts import models
 from clew.pipeline.budget import thinking_budget
 from clew.pipeline.cache_marks import cache_marks
 from clew.pipeline.context_edits import context_edits
@@ -24,23 +25,23 @@ from clew.thinking.budgets import BudgetRules
 from clew.thinking.compliance import check
 from tests.build import request
 from tests.counts import examples
-from tests.pipeline.histories import MODELS, histories, settings_of
+from tests.pipeline.histories import MODELS, histories, settings_of, wild_histories
 from tests.pipeline.targets import Step, model
 
 STEPS: list[Step] = [
     thinking_budget,
     answer_length,
     thinking_parameter,
+    normalise,
     system_messages,
     tool_structure,
-    normalise,
     loop_parameter,
     sampling,
     forced_tools,
     cache_marks,
     context_edits,
 ]
-"""In an order in which each finds what it needs: roles before pairs, pairs before empties, blocks before the parameter's end."""
+"""In an order in which each finds what it needs: the end of the client's request, then roles, then pairs, then the loop."""
 
 ALL_ON = Options(
     budget=BudgetRules(), cache=CacheRules(replace=True), preserve_thinking=True, forced_tools="auto", display="summarized"
@@ -112,17 +113,32 @@ def _is_result(message: dict[str, Any]) -> bool:
     return isinstance(content, list) and any(block["type"] == "tool_result" for block in content)
 
 
+BETAS = ["context-management-2025-06-27", "mid-conversation-output-config-2026-07-01"]
+
+
+def found_after_all(messages: list, fields: dict[str, Any], name: str, facts: Facts) -> list[str]:
+    """The rules that the doctor finds broken in what goes out."""
+    going = request(*messages, model=name, **fields)
+    for step in STEPS:
+        going, _ = step(going, model(name), facts)
+    headers = {"anthropic-version": facts.version, "anthropic-beta": ",".join(BETAS), "content-type": "application/json"}
+    return [violation.rule for violation in check(encode(going), headers=headers, profile=model(name).profile)]
+
+
 @some
 @given(messages=histories, fields=settings_of, name=models_of, facts=facts_of)
 def test_all_steps_in_a_row_leave_nothing_that_the_doctor_finds(
     messages: list, fields: dict[str, Any], name: str, facts: Facts
 ) -> None:
     """R7, R9–R14, R16, R19, R22–R28, R32, R33, R35, R37, R38, R51, R52, R58: none of them is broken any more."""
-    going = request(*messages, model=name, **fields)
-    for step in STEPS:
-        going, _ = step(going, model(name), facts)
-    headers = {"anthropic-version": facts.version, "anthropic-beta": ",".join(BETAS), "content-type": "application/json"}
-    assert check(encode(going), headers=headers, profile=model(name).profile) == ()
+    assert found_after_all(messages, fields, name, facts) == []
 
 
-BETAS = ["context-management-2025-06-27", "mid-conversation-output-config-2026-07-01"]
+WITHOUT_SYSTEM = [name for name in MODELS if not models()[name].system_messages]
+
+
+@some
+@given(messages=wild_histories, name=st.sampled_from(WITHOUT_SYSTEM))
+def test_a_model_without_system_messages_gets_legal_turns_wherever_they_stood(messages: list, name: str) -> None:
+    """R26, R32: also between a call and its result, where no client puts them; and results inside answers (R23)."""
+    assert found_after_all(messages, {"max_tokens": 8000}, name, Facts()) == []

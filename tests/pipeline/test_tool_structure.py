@@ -159,6 +159,23 @@ def test_what_is_refused_is_mended_where_it_stands(messages: list, sent: list, c
     assert list(made) == changes
 
 
+def test_white_space_that_stood_beside_a_result_does_not_stay_alone() -> None:
+    """R22: legal beside it, refused without it; in a user message, and in an answer that held results."""
+    why = "white space alone is refused (R22)"
+    moved = [user("hi"), assistant(A), user("x"), user(text(" "), RA)]
+    body, changes = run(tool_structure, request(*moved))
+    assert body["messages"] == [user("hi"), assistant(A), user(RA, text("x"))]
+    assert changes == (change("messages.3.content.1", "moved", LATE), change("messages.3.content.0", "removed", why))
+    cut = [user("hi"), assistant(A, RA, text("\n")), user("b")]
+    body, changes = run(tool_structure, request(*cut))
+    assert body["messages"] == [user("hi"), assistant(A), user(RA), user("b")]
+    assert changes == (change("messages.1.content.1", "moved", IN_ANSWER), change("messages.1.content.2", "removed", why))
+    only = [user("hi"), assistant("x"), user(text(" "), tool_result("Z", ""))]
+    body, changes = run(tool_structure, request(*only))
+    assert body["messages"][2] == user({"type": "text", "text": "[No message content]", "citations": []})
+    assert changes == (change("messages.2.content.1", "left out", ORPHAN), change("messages.2.content.0", "removed", why))
+
+
 def test_an_orphan_keeps_what_may_stand_in_a_user_message() -> None:
     """R27: images stay, what only a result may hold does not."""
     image = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}

@@ -25,6 +25,7 @@ from clew.model.blocks import Block, filler, is_signed, text_block
 from clew.model.change import Change
 from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
+from clew.pipeline.blank import is_nothing_but_blank
 from clew.pipeline.legal import is_paired
 from clew.pipeline.pairing import Pairing, orphan_as_text, paired, renamed, unanswered
 from clew.pipeline.places import block_path
@@ -39,6 +40,7 @@ ID_USED = "an earlier tool_use has this id (R25)"
 LATE = "results must come first in the message that answers (R26)"
 UNANSWERED = "the call has no result (R26)"
 REPEATED = "the call has a result already (R28)"
+BLANK = "white space alone is refused (R22)"
 ORPHAN = "no call in the message before it (R27)"
 
 
@@ -127,7 +129,14 @@ def _answer(message: Message, front: tuple[Block, ...], pairing: Pairing) -> tup
     if isinstance(message.content, str):
         return (with_content(message, (*front, text_block(message.content))),) if front else (message,)
     blocks = front + _rest(message, pairing)
-    return (with_blocks(message, blocks),) if blocks else ()
+    return (with_blocks(message, blocks),) if blocks and not _left_alone(message, front, pairing) else ()
+
+
+def _left_alone(message: Message, front: tuple[Block, ...], pairing: Pairing) -> tuple[Block, ...]:
+    """White space that would be all that is left of a message. Beside a result it is legal, alone it is not (R22)."""
+    rest = _rest(message, pairing)
+    moved = len(rest) < len(blocks_of(message))
+    return rest if moved and not front and is_nothing_but_blank(rest) else ()
 
 
 def _rest(message: Message, pairing: Pairing) -> tuple[Block, ...]:
@@ -150,7 +159,13 @@ def _changes(request: Request, turn: _Turn, pairing: Pairing) -> tuple[Change, .
     gone = [Change(STEP, places[id(block)], "left out", REPEATED) for block in pairing.repeated]
     said = [_orphan_change(places, block) for block in pairing.orphans]
     added = [Change(STEP, places[id(call)], "added", UNANSWERED) for call in pairing.unanswered]
-    return (*ids, *moved, *gone, *said, *added)
+    blank = [Change(STEP, places[id(block)], "removed", BLANK) for block in _all_left_alone(request, turn, pairing)]
+    return (*ids, *moved, *gone, *said, *added, *blank)
+
+
+def _all_left_alone(request: Request, turn: _Turn, pairing: Pairing) -> list[Block]:
+    first = turn.answers[1:] if pairing.results or pairing.unanswered else turn.answers
+    return [block for i in first for block in _left_alone(request.messages[i], (), pairing)]
 
 
 def _orphan_change(places: Mapping[int, str], block: Block) -> Change:
@@ -171,20 +186,23 @@ def _results_out_of_answers(request: Request) -> tuple[Request, tuple[Change, ..
         if message.role != "assistant" or not results:
             messages.append(message)
             continue
+        parts = _cut(message)
+        kept = {id(block) for part in parts for block in blocks_of(part)}
+        blank = [block for block in blocks_of(message) if id(block) not in kept]
         changes.extend(Change(STEP, block_path(request, index, block), "moved", IN_ANSWER) for block in results)
-        messages.extend(_cut(message))
+        changes.extend(Change(STEP, block_path(request, index, block), "removed", BLANK) for block in blank)
+        messages.extend(parts)
     return request.with_messages(tuple(messages)), tuple(changes)
 
 
 def _cut(message: Message) -> list[Message]:
     """The message as alternating parts: what it said, as the assistant's; the results in between, as the user's."""
     parts: list[Message] = []
-    keeper: Message | None = message
     for is_result, group in groupby(blocks_of(message), key=lambda block: block.type == "tool_result"):
         blocks = tuple(group)
-        if is_result or keeper is None:
-            parts.append(Edited("user" if is_result else "assistant", blocks))
-        else:
-            parts.append(with_blocks(keeper, blocks))
-            keeper = None
+        if is_result:
+            parts.append(Edited("user", blocks))
+        elif not is_nothing_but_blank(blocks):
+            first = all(part.role == "user" for part in parts)
+            parts.append(with_blocks(message, blocks) if first else Edited("assistant", blocks))
     return parts
