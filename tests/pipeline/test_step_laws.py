@@ -28,6 +28,8 @@ from tests.counts import examples
 from tests.pipeline.histories import MODELS, histories, settings_of, wild_histories
 from tests.pipeline.targets import Step, model
 
+pytestmark = pytest.mark.slow
+
 STEPS: list[Step] = [
     thinking_budget,
     answer_length,
