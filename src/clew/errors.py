@@ -7,8 +7,18 @@
     ├─ StreamIllegal          a stream broke its own grammar; state and event    → 502 api_error
     │  ├─ BlockMismatch       a delta that does not fit its block
     │  └─ SseTooLarge         a line or an event over its bound
+    ├─ BackendError           what a backend, or the way to it, did to us        → 502 api_error
+    │  ├─ BackendUnreachable  no connection: name, address, certificate, proxy
+    │  ├─ BackendTimedOut     silent for too long; in which phase                → 504 timeout_error
+    │  ├─ BackendBroken       an answer that broke off, or is no answer
+    │  ├─ BackendOverloaded   it asks us to wait; for how long                   → 429 rate_limit_error, 529 overloaded_error
+    │  ├─ BackendRejected     it refused; its own status and words               → its own status
+    │  └─ CredentialsExhausted   every key that we hold for it was refused
     ├─ SealInvalid            a seal that is not ours, or not whole: treat its block as absent
-    └─ SettingsInvalid        file, key, what is allowed
+    ├─ SettingsInvalid        file, key, what is allowed
+    └─ StoreError             the store cannot be read or written; file           → 500 api_error
+       ├─ SchemaTooNew        the file was written by a newer clew
+       └─ RecordCorrupt       the file, or a record in it, is not what was written
 
 Each class answers the two questions a server has: which status, and which wire type. Messages say what was wrong, where,
 and how to mend it. Broken invariants of our own are `assert`s, not exceptions.
@@ -16,16 +26,23 @@ and how to mend it. Broken invariants of our own are `assert`s, not exceptions.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 __all__ = [
+    "BackendBroken",
+    "BackendError",
+    "BackendOverloaded",
+    "BackendRejected",
+    "BackendTimedOut",
+    "BackendUnreachable",
     "BlockMismatch",
     "BodyTooLarge",
     "ClewError",
+    "RecordCorrupt",
     "RequestInvalid",
+    "SchemaTooNew",
     "SealInvalid",
     "SettingsInvalid",
     "SseTooLarge",
+    "StoreError",
     "StreamIllegal",
     "Unrepresentable",
 ]
@@ -34,15 +51,15 @@ __all__ = [
 class ClewError(Exception):
     """The base: `except ClewError` catches all that clew raises on purpose, and nothing else."""
 
-    status: ClassVar[int] = 500
-    error_type: ClassVar[str] = "api_error"
+    status: int = 500
+    error_type: str = "api_error"
 
 
 class RequestInvalid(ClewError):
     """The request cannot be read or edited. `path` is a JSON path (`messages.3.content.0.signature`), "" for the whole."""
 
-    status: ClassVar[int] = 400
-    error_type: ClassVar[str] = "invalid_request_error"
+    status: int = 400
+    error_type: str = "invalid_request_error"
 
     def __init__(self, message: str, *, path: str = "", line: int | None = None, column: int | None = None) -> None:
         super().__init__(message)
@@ -54,22 +71,22 @@ class RequestInvalid(ClewError):
 class Unrepresentable(ClewError):
     """A value that the target's dialect has no words for, and no policy that says what to do with it."""
 
-    status: ClassVar[int] = 400
-    error_type: ClassVar[str] = "invalid_request_error"
+    status: int = 400
+    error_type: str = "invalid_request_error"
 
 
 class BodyTooLarge(ClewError):
     """More bytes, levels or entries than the stated limit."""
 
-    status: ClassVar[int] = 413
-    error_type: ClassVar[str] = "request_too_large"
+    status: int = 413
+    error_type: str = "request_too_large"
 
 
 class StreamIllegal(ClewError):
     """An event that may not follow what came before it."""
 
-    status: ClassVar[int] = 502
-    error_type: ClassVar[str] = "api_error"
+    status: int = 502
+    error_type: str = "api_error"
 
     def __init__(self, message: str, *, state: str = "", event: str = "") -> None:
         super().__init__(message)
@@ -91,11 +108,60 @@ class SseTooLarge(StreamIllegal):
     """A line or an event longer than its bound: the peer is broken or hostile."""
 
 
+class BackendError(ClewError):
+    """A backend did not give what was asked of it. The message names the backend, and never a credential."""
+
+    status: int = 502
+
+
+class BackendUnreachable(BackendError):
+    """There is no connection: refused, unknown name, wrong certificate, no room in the pool, a proxy that said no."""
+
+
+class BackendTimedOut(BackendError):
+    """Nothing happened for longer than the phase may last. `phase` is one of `clew.http.client_message.Phase`."""
+
+    status: int = 504
+    error_type: str = "timeout_error"
+
+    def __init__(self, message: str, *, phase: str) -> None:
+        super().__init__(message)
+        self.phase = phase
+
+
+class BackendBroken(BackendError):
+    """The connection broke before the answer was whole, or what came is not what was asked for: no HTTP, a redirect."""
+
+
+class BackendOverloaded(BackendError):
+    """It cannot serve now. `retry_after` is the seconds it asked for, if it did; the client should hear of them."""
+
+    def __init__(self, message: str, *, status: int = 529, retry_after: float | None = None, body: bytes = b"") -> None:
+        super().__init__(message)
+        self.status = status
+        self.error_type = "rate_limit_error" if status == 429 else "overloaded_error"
+        self.retry_after = retry_after
+        self.body = body
+
+
+class BackendRejected(BackendError):
+    """It refused this request for good. `status` and `body` are its own: they are what the client should read."""
+
+    def __init__(self, message: str, *, status: int, body: bytes = b"") -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = body
+
+
+class CredentialsExhausted(BackendError):
+    """Every key of the operator's was refused. Not a 401: the client would blame its own key."""
+
+
 class SealInvalid(ClewError):
     """Not our seal, a changed byte, an unknown version or key, or another principal's."""
 
-    status: ClassVar[int] = 400
-    error_type: ClassVar[str] = "invalid_request_error"
+    status: int = 400
+    error_type: str = "invalid_request_error"
 
 
 class SettingsInvalid(ClewError):
@@ -105,3 +171,19 @@ class SettingsInvalid(ClewError):
         super().__init__(message)
         self.file = file
         self.key = key
+
+
+class StoreError(ClewError):
+    """The store cannot be opened, read or written: which file, why, and what helps. Answers go on without it."""
+
+    def __init__(self, message: str, *, file: str = "") -> None:
+        super().__init__(message)
+        self.file = file
+
+
+class SchemaTooNew(StoreError):
+    """A newer clew wrote this file. An older one would misread it, so it does not try."""
+
+
+class RecordCorrupt(StoreError):
+    """The file is no store of ours, is damaged, or holds a record that cannot be read."""

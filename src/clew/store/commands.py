@@ -1,0 +1,112 @@
+"""What the writer does, each a function on its connection, inside a transaction that is not its own.
+
+A request that re-sends a history adds nothing: a turn is known by its exchange, and what a request only mentions is marked
+as seen. These marks are coarse on purpose (a minute for blocks, an hour for recordings, whose rows are large), so that a
+conversation in full swing does not rewrite its whole past with every request.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import msgspec
+
+from clew.model.recording import Recording
+from clew.store.database import Database, Value
+from clew.store.rows import COLUMNS, columns_of, marks_of, pack, sum_of
+from clew.store.values import Exchange, Turn
+
+__all__ = ["pin", "record", "set_setting", "touch"]
+
+SEEN_STEP = 60.0
+USED_STEP = 3600.0
+
+_EXCHANGE = (
+    "INSERT INTO exchanges VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (principal, id) DO NOTHING"
+)
+_THREAD = """
+INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (principal, id) DO UPDATE SET
+    used = max(used, excluded.used), title = CASE title WHEN '' THEN excluded.title ELSE title END
+"""
+_TURN = "INSERT INTO turns (principal, thread, exchange, recording, at, asked) VALUES (?, ?, ?, ?, ?, ?)"
+_USAGE = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_RECORDING = f"""
+INSERT INTO recordings ({COLUMNS}, created, used, sum) VALUES ({"?, " * len(COLUMNS.split(","))}?, ?, ?)
+"""  # noqa: S608  (the columns are a constant)
+_MARK = "INSERT INTO marks (principal, kind, hash, recording) VALUES (?, ?, ?, ?)"
+_NO_STRANGER = "DELETE FROM strangers WHERE principal = ? AND key = ?"
+
+_SEEN = """
+UPDATE marks SET seen = :at WHERE principal = :principal AND kind = 'key'
+    AND hash IN (SELECT unhex(value) FROM json_each(:keys)) AND (seen IS NULL OR seen < :at - :step)
+"""
+_STRANGERS = """
+INSERT INTO strangers (principal, key, seen)
+SELECT :principal, unhex(value), :at FROM json_each(:keys) WHERE NOT EXISTS (
+    SELECT 1 FROM marks WHERE principal = :principal AND kind = 'key' AND hash = unhex(value)
+)
+ON CONFLICT (principal, key) DO UPDATE SET seen = excluded.seen WHERE seen < excluded.seen - :step
+"""
+_USED = """
+UPDATE recordings SET used = :at WHERE principal = :principal
+    AND id IN (SELECT value FROM json_each(:ids)) AND used < :at - :step
+"""
+
+
+def record(connection: Database, turn: Turn) -> bool:
+    exchange, recording = turn.exchange, turn.recording
+    connection.execute(_EXCHANGE, _exchange_row(exchange))
+    if not connection.changes():
+        return False
+    at, named = exchange.ended, (exchange.principal, exchange.thread)
+    connection.execute(_THREAD, (*named, exchange.session, exchange.agent, turn.title, at, at))
+    connection.execute(_TURN, (*named, exchange.id, recording.id if recording else None, at, pack(turn.asked)))
+    _add_usage(connection, exchange)
+    if recording:
+        _add_recording(connection, recording, at)
+    return True
+
+
+def _exchange_row(exchange: Exchange) -> tuple[Value, ...]:
+    return (
+        *(exchange.principal, exchange.id, exchange.thread, exchange.started, exchange.ended),
+        *(exchange.asked_model, exchange.backend, exchange.model, exchange.session, exchange.agent),
+        *(exchange.outcome, exchange.status, exchange.first_byte, exchange.attempts),
+        msgspec.json.encode(exchange.changes),
+    )
+
+
+def _add_usage(connection: Database, exchange: Exchange) -> None:
+    if usage := exchange.usage:
+        made_by = (exchange.principal, exchange.id, exchange.ended, exchange.backend, exchange.model)
+        counts = (usage.input, usage.output, usage.cache_read, usage.cache_written, int(usage.estimated))
+        connection.execute(_USAGE, (*made_by, *counts))
+
+
+def _add_recording(connection: Database, recording: Recording, at: float) -> None:
+    columns = columns_of(recording)
+    connection.execute(_RECORDING, (*columns, at, at, sum_of(columns)))
+    seq = connection.last_insert_rowid()
+    connection.executemany(_MARK, [(recording.principal, kind, hash, seq) for kind, hash in marks_of(recording)])
+    connection.executemany(_NO_STRANGER, [(recording.principal, key) for key in recording.keys])
+
+
+def touch(connection: Database, principal: str, keys: Sequence[bytes], recordings: Sequence[str], at: float) -> None:
+    bindings = {"principal": principal, "at": at, "step": SEEN_STEP, "keys": json.dumps([key.hex() for key in keys])}
+    connection.execute(_SEEN, bindings)
+    connection.execute(_STRANGERS, bindings)
+    connection.execute(_USED, {"principal": principal, "at": at, "step": USED_STEP, "ids": json.dumps(list(recordings))})
+
+
+def pin(connection: Database, principal: str, thread: str, backend: str) -> bool:
+    connection.execute("UPDATE threads SET pin = ? WHERE principal = ? AND id = ?", (backend, principal, thread))
+    return bool(connection.changes())
+
+
+def set_setting(connection: Database, scope: str, name: str, value: str | None, at: float) -> None:
+    if value is None:
+        connection.execute("DELETE FROM settings WHERE scope = ? AND name = ?", (scope, name))
+    else:
+        connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)", (scope, name, value, at))

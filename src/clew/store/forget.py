@@ -1,0 +1,108 @@
+"""Forgetting: a thread on request, and whatever is too old or too much.
+
+Losing a recording is no error anywhere in clew: the client's own copy then goes as it came. So there is no order to keep and
+nothing to repair; only that nothing half of it stays: the marks go with their recording, the exchange with its turn. Age
+counts from the last use. Usage stays longer, since what was spent remains spent, and it holds no words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clew.store.database import Database, Row
+from clew.store.rows import COLUMNS, marks_of, recording_of_row
+from clew.store.values import Retention
+
+__all__ = ["BATCH", "forget", "retain"]
+
+BATCH = 200
+"""Records that go in one transaction: a few tens of milliseconds, well within what a turn may wait for its commit."""
+
+_ROWS = f"SELECT {COLUMNS}, seq FROM recordings"  # noqa: S608  (the columns are a constant)
+_TOO_OLD = f"{_ROWS} WHERE used < ? ORDER BY used LIMIT {BATCH}"
+_OLDEST = f"{_ROWS} ORDER BY used, seq LIMIT 1"
+_OF_THREAD = f"{_ROWS} WHERE principal = ? AND thread = ?"
+
+_UNMARK = "DELETE FROM marks WHERE principal = ? AND kind = ? AND hash = ? AND recording = ?"
+_EMPTY_THREADS = """
+DELETE FROM threads WHERE used < ?
+    AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id)
+"""
+_WITHOUT_RECORDING = """
+SELECT seq, principal, exchange FROM turns WHERE at < ? AND NOT EXISTS (
+    SELECT 1 FROM recordings WHERE recordings.principal = turns.principal AND recordings.id = turns.recording
+) ORDER BY seq LIMIT ?
+"""
+
+
+def forget(connection: Database, principal: str, thread: str) -> bool:
+    """Delete a thread and all that it holds."""
+    named = (principal, thread)
+    _delete(connection, connection.execute(_OF_THREAD, named).fetchall())
+    connection.execute("DELETE FROM turns WHERE principal = ? AND thread = ?", named)
+    connection.execute("DELETE FROM exchanges WHERE principal = ? AND thread = ?", named)
+    connection.execute("DELETE FROM threads WHERE principal = ? AND id = ?", named)
+    return bool(connection.changes())
+
+
+def retain(connection: Database, retention: Retention, now: float) -> int:
+    """Delete up to a batch of what is too old, else of what is too much. Returns how many records went."""
+    gone = 0
+    if retention.age is not None:
+        gone = _too_old(connection, now - retention.age)
+    if retention.usage_age is not None:
+        connection.execute("DELETE FROM usage WHERE at < ?", (now - retention.usage_age,))
+    if retention.bytes is not None and not gone:
+        gone = _too_much(connection, retention.bytes)
+    connection.execute("PRAGMA incremental_vacuum").fetchall()
+    return gone
+
+
+def _too_old(connection: Database, limit: float) -> int:
+    rows = connection.execute(_TOO_OLD, (limit,)).fetchall()
+    _delete(connection, rows)
+    turns = _delete_turns(connection, limit, BATCH)
+    connection.execute("DELETE FROM strangers WHERE seen < ?", (limit,))
+    connection.execute(_EMPTY_THREADS, (limit,))
+    return len(rows) + turns
+
+
+def _too_much(connection: Database, limit: int) -> int:
+    """One by one, the longest unused first; then turns that never had an answer."""
+    gone = 0
+    while gone < BATCH and _bytes(connection) > limit:
+        rows = connection.execute(_OLDEST).fetchall()
+        _delete(connection, rows)
+        turns = _delete_turns(connection, float("inf"), 1)
+        if not rows and not turns:
+            break
+        gone += len(rows) + turns
+    connection.execute(_EMPTY_THREADS, (float("inf"),))
+    return gone
+
+
+def _bytes(connection: Database) -> int:
+    """What the file holds, without what is free in it."""
+    row = connection.execute(
+        "SELECT (page_count - freelist_count) * page_size"
+        " FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()"
+    ).get
+    assert isinstance(row, int)
+    return row
+
+
+def _delete(connection: Database, rows: Iterable[Row]) -> None:
+    for *columns, seq in rows:
+        recording = recording_of_row(tuple(columns))
+        marks = [(recording.principal, kind, hash, seq) for kind, hash in marks_of(recording)]
+        connection.executemany(_UNMARK, marks)
+        connection.execute("DELETE FROM recordings WHERE seq = ?", (seq,))
+
+
+def _delete_turns(connection: Database, before: float, limit: int) -> int:
+    """Turns whose answer is gone or never was, with their exchanges."""
+    rows = connection.execute(_WITHOUT_RECORDING, (before, limit)).fetchall()
+    for seq, principal, exchange in rows:
+        connection.execute("DELETE FROM turns WHERE seq = ?", (seq,))
+        connection.execute("DELETE FROM exchanges WHERE principal = ? AND id = ?", (principal, exchange))
+    return len(rows)

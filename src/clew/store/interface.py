@@ -1,0 +1,99 @@
+"""Store: the one small interface between clew and what it remembers.
+
+Writes return at once with a future and are done by somebody else; the future's end is the commit (law 8), and `outcome`
+waits for it as long as an answer may be held back. Reads are plain calls of some tens of microseconds per recording; an
+event loop makes them in a thread. Everything is scoped by principal: there is no call that looks across.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from typing import Protocol
+
+from clew.model.recording import Recordings, Shelf
+from clew.store.values import Exchange, Fault, Health, Passage, Retention, Spent, Statistics, Thread, Turn
+
+__all__ = ["IDLE", "Store"]
+
+IDLE = 300.0
+"""After so many seconds without a request that holds it, a block is counted as dormant."""
+
+
+class Store(Protocol):
+    """Where recordings, threads, exchanges, usage and settings are kept."""
+
+    def record(self, turn: Turn) -> Future[bool]:
+        """Keep a turn, all of it or nothing. True if it is new; the same turn again is False, and changes nothing."""
+        ...
+
+    def touch(
+        self, principal: str, *, keys: Iterable[bytes] = (), recordings: Iterable[str] = (), at: float
+    ) -> Future[None]:
+        """A request came with these thinking blocks, and these recordings were found in it."""
+        ...
+
+    def pin(self, principal: str, thread: str, backend: str) -> Future[bool]:
+        """Let a thread stay with a backend; "" lets it go. False if there is no such thread."""
+        ...
+
+    def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
+        """Write a setting, or remove it with None. A scope is "" for all, or the name of one gateway or principal."""
+        ...
+
+    def forget(self, principal: str, thread: str) -> Future[bool]:
+        """Delete a thread with its recordings, turns and exchanges. False if there is no such thread. Usage stays."""
+        ...
+
+    def retain(self, retention: Retention, *, now: float) -> Future[int]:
+        """Delete what is too old, then what is too much, the longest unused first. How many records went.
+
+        A call deletes some hundreds at most, so that nobody's turn waits for it; call again until nothing goes.
+        """
+        ...
+
+    def recordings(self, principal: str) -> Recordings:
+        """One principal's recordings, looked up one by one as they are asked for."""
+        ...
+
+    def gather(
+        self, principal: str, *, keys: Iterable[bytes] = (), tools: Iterable[str] = (), places: Iterable[bytes] = ()
+    ) -> Shelf:
+        """All recordings that a request points at, and all that these followed or came after, in one go."""
+        ...
+
+    def threads(self, principal: str, *, limit: int = 100, before: float | None = None) -> list[Thread]:
+        """The last used first; `before` continues a list after the `used` of its last."""
+        ...
+
+    def thread_of(self, principal: str, session: str, agent: str) -> str | None:
+        """The last used thread with these headers; None if there is none, or no session to go by."""
+        ...
+
+    def passages(self, principal: str, thread: str) -> list[Passage]:
+        """A thread as it was said, oldest first."""
+        ...
+
+    def exchanges(self, principal: str, *, thread: str | None = None, limit: int = 100) -> list[Exchange]:
+        """What befell the last requests, newest first."""
+        ...
+
+    def spent(self, principal: str, *, since: float = 0.0) -> list[Spent]:
+        """Usage by backend and model."""
+        ...
+
+    def statistics(self, principal: str, *, backend: str, now: float, idle: float = IDLE) -> Statistics:
+        """Counts of thinking blocks; `backend` is the present one."""
+        ...
+
+    def settings(self, scope: str = "") -> Mapping[str, str]: ...
+
+    def health(self) -> Health: ...
+
+    def verify(self) -> tuple[Fault, ...]:
+        """Every fault that can be found by reading everything. Empty is sound."""
+        ...
+
+    def close(self) -> None:
+        """Commit what waits, then let go of the file."""
+        ...

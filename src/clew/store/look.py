@@ -1,0 +1,134 @@
+"""What people and programs look at: threads, passages, exchanges, what was spent, and the statistics of thinking blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import msgspec
+
+from clew.errors import RecordCorrupt
+from clew.store.database import Database, Row, Rows
+from clew.store.rows import COLUMNS, recording_of_row, unpack
+from clew.store.values import Exchange, Passage, Spent, Statistics, Thread
+
+__all__ = ["exchanges", "passages", "settings", "spent", "statistics", "thread_of", "threads"]
+
+T = TypeVar("T")
+
+_THREADS = """
+SELECT id, principal, session, agent, title, pin, created, used,
+    (SELECT count(*) FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id) AS turns
+FROM threads WHERE principal = ? AND used < ? ORDER BY used DESC, id LIMIT ?
+"""
+_THREAD_OF = """
+SELECT id FROM threads WHERE principal = ? AND session = ? AND agent = ? AND session <> '' ORDER BY used DESC LIMIT 1
+"""
+_PASSAGES = f"""
+SELECT turns.exchange, turns.at, turns.asked, {", ".join(f"said.{name}" for name in COLUMNS.split(", "))}
+FROM turns LEFT JOIN recordings AS said ON said.principal = turns.principal AND said.id = turns.recording
+WHERE turns.principal = ? AND turns.thread = ? ORDER BY turns.seq
+"""  # noqa: S608  (the columns are a constant)
+_EXCHANGES = """
+SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, ended, asked_model,
+    exchanges.backend AS backend, exchanges.model AS model, session, agent,
+    outcome, status, first_byte, attempts, changes, input, output, cache_read, cache_written, estimated
+FROM exchanges LEFT JOIN usage ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id
+WHERE exchanges.principal = :principal AND (:thread IS NULL OR thread = :thread) ORDER BY seq DESC LIMIT :limit
+"""
+_SPENT = """
+SELECT backend, model, count(*) AS calls, sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
+    sum(cache_written) AS cache_written, max(estimated) AS estimated
+FROM usage WHERE principal = ? AND at >= ? GROUP BY backend, model ORDER BY backend, model
+"""
+_STATISTICS = """
+SELECT count(*), count(seen), coalesce(sum(backend = :backend), 0),
+    coalesce(sum(max(created, coalesce(seen, created)) < :now - :idle), 0),
+    (SELECT count(*) FROM strangers WHERE strangers.principal = :principal)
+FROM marks JOIN recordings ON recordings.seq = marks.recording
+WHERE marks.principal = :principal AND marks.kind = 'key'
+"""
+
+
+_USAGE = ("input", "output", "cache_read", "cache_written", "estimated")
+
+
+def threads(connection: Database, principal: str, limit: int, before: float | None) -> list[Thread]:
+    rows = connection.execute(_THREADS, (principal, float("inf") if before is None else before, limit))
+    return [_typed(Thread, row) for row in _named(rows)]
+
+
+def thread_of(connection: Database, principal: str, session: str, agent: str) -> str | None:
+    found = connection.execute(_THREAD_OF, (principal, session, agent)).get
+    assert found is None or isinstance(found, str)
+    return found
+
+
+def passages(connection: Database, principal: str, thread: str) -> list[Passage]:
+    return [_passage(row) for row in connection.execute(_PASSAGES, (principal, thread))]
+
+
+def _passage(row: Row) -> Passage:
+    exchange, at, asked, *columns = row
+    assert isinstance(exchange, str)
+    assert isinstance(at, float)
+    assert isinstance(asked, bytes)
+    recorded = columns[0] is not None
+    return Passage(
+        exchange=exchange, at=at, asked=unpack(asked), recording=recording_of_row(tuple(columns)) if recorded else None
+    )
+
+
+def exchanges(connection: Database, principal: str, thread: str | None, limit: int) -> list[Exchange]:
+    rows = connection.execute(_EXCHANGES, {"principal": principal, "thread": thread, "limit": limit})
+    return [_exchange(row) for row in _named(rows)]
+
+
+def _exchange(row: dict[str, object]) -> Exchange:
+    counts = {name: row.pop(name) for name in _USAGE}
+    changes = row.pop("changes")
+    assert isinstance(changes, bytes)
+    more = {"changes": msgspec.json.decode(changes), "usage": counts if counts["input"] is not None else None}
+    return _typed(Exchange, row | more)
+
+
+def spent(connection: Database, principal: str, since: float) -> list[Spent]:
+    return [_spent(row) for row in _named(connection.execute(_SPENT, (principal, since)))]
+
+
+def _spent(row: dict[str, object]) -> Spent:
+    return _typed(Spent, {"usage": {name: row.pop(name) for name in _USAGE}} | row)
+
+
+def statistics(connection: Database, principal: str, backend: str, now: float, idle: float) -> Statistics:
+    bindings = {"principal": principal, "backend": backend, "now": now, "idle": idle}
+    total, confirmed, current, dormant, unknown = msgspec.convert(
+        connection.execute(_STATISTICS, bindings).fetchone(), tuple[int, int, int, int, int]
+    )
+    return Statistics(
+        total=total,
+        confirmed=confirmed,
+        unconfirmed=total - confirmed,
+        current_session=current,
+        old_session=total - current,
+        dormant=dormant,
+        unknown=unknown,
+    )
+
+
+def settings(connection: Database, scope: str) -> dict[str, str]:
+    rows = connection.execute("SELECT name, value FROM settings WHERE scope = ? ORDER BY name", (scope,))
+    return {str(name): str(value) for name, value in rows}
+
+
+def _named(cursor: Rows) -> Iterator[dict[str, object]]:
+    for row in cursor:
+        yield {column[0]: value for column, value in zip(cursor.description, row, strict=True)}
+
+
+def _typed(type: type[T], row: dict[str, object]) -> T:
+    """SQLite has no booleans, hence not strict."""
+    try:
+        return msgspec.convert(row, type, strict=False)
+    except msgspec.ValidationError as error:
+        raise RecordCorrupt(f"a row of {type.__name__} cannot be read: {error}") from error

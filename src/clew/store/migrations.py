@@ -1,0 +1,174 @@
+"""The schema, as the list of steps that lead to it. A step is never edited once it was released; a change is a new step.
+
+Each is a function with the paragraph of why. The number of steps done is the file's `user_version`; `application_id` says
+that the file is ours at all. All missing steps run in one transaction, so a crash leaves the old schema or the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from clew.errors import RecordCorrupt, SchemaTooNew
+from clew.store.connection import immediate
+from clew.store.database import Database
+
+__all__ = ["APPLICATION", "MIGRATIONS", "migrate"]
+
+APPLICATION = 0x636C6577
+"""`clew`, in the header of the file: so that another program's database is not taken for a store."""
+
+
+def m001_recordings_and_what_befell(connection: Database) -> None:
+    """The beginning.
+
+    *recordings* are the truth; small columns stand first, so that following links reads no blocks. `sum` is over all of a
+    recording, for `verify`. *marks* are the three ways to find one, in one table without a rowid: a look-up is one descent.
+    Their `seen` is when a client last sent the block. No row of it can be found without the principal.
+
+    *turns* are what a person reads, *exchanges* what happened, *usage* what it cost; they are apart because they live for
+    different times: words go first, counts stay longest. *strangers* are thinking blocks that came in requests and that
+    nobody recorded. Links between recordings are ids and not foreign keys, since a lost recording is no error (it ends a
+    strand)."""
+    connection.execute(_M001)
+
+
+_M001 = """
+CREATE TABLE recordings (
+    seq INTEGER PRIMARY KEY,
+    principal TEXT NOT NULL,
+    id TEXT NOT NULL,
+    thread TEXT NOT NULL,
+    after TEXT,
+    followed TEXT,
+    created REAL NOT NULL,
+    used REAL NOT NULL,
+    realm TEXT NOT NULL,
+    backend TEXT NOT NULL,
+    model TEXT NOT NULL,
+    account TEXT NOT NULL,
+    session TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    whole INTEGER NOT NULL,
+    place BLOB NOT NULL,
+    digest BLOB NOT NULL,
+    sum BLOB NOT NULL,
+    keys BLOB NOT NULL,
+    listed BLOB,
+    said BLOB NOT NULL,
+    blocks BLOB NOT NULL,
+    UNIQUE (principal, id)
+) STRICT;
+CREATE INDEX recordings_by_thread ON recordings (principal, thread);
+CREATE INDEX recordings_by_use ON recordings (used);
+
+CREATE TABLE marks (
+    principal TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('key', 'tool', 'place')),
+    hash BLOB NOT NULL,
+    recording INTEGER NOT NULL,
+    seen REAL,
+    PRIMARY KEY (principal, kind, hash, recording)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE strangers (
+    principal TEXT NOT NULL,
+    key BLOB NOT NULL,
+    seen REAL NOT NULL,
+    PRIMARY KEY (principal, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE threads (
+    principal TEXT NOT NULL,
+    id TEXT NOT NULL,
+    session TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    title TEXT NOT NULL,
+    pin TEXT NOT NULL DEFAULT '',
+    created REAL NOT NULL,
+    used REAL NOT NULL,
+    PRIMARY KEY (principal, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX threads_by_headers ON threads (principal, session, agent) WHERE session <> '';
+
+CREATE TABLE turns (
+    seq INTEGER PRIMARY KEY,
+    principal TEXT NOT NULL,
+    thread TEXT NOT NULL,
+    exchange TEXT NOT NULL,
+    recording TEXT,
+    at REAL NOT NULL,
+    asked BLOB NOT NULL
+) STRICT;
+CREATE INDEX turns_by_thread ON turns (principal, thread);
+
+CREATE TABLE exchanges (
+    seq INTEGER PRIMARY KEY,
+    principal TEXT NOT NULL,
+    id TEXT NOT NULL,
+    thread TEXT NOT NULL,
+    started REAL NOT NULL,
+    ended REAL NOT NULL,
+    asked_model TEXT NOT NULL,
+    backend TEXT NOT NULL,
+    model TEXT NOT NULL,
+    session TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    first_byte REAL,
+    attempts INTEGER NOT NULL,
+    changes BLOB NOT NULL,
+    UNIQUE (principal, id)
+) STRICT;
+CREATE INDEX exchanges_by_thread ON exchanges (principal, thread);
+
+CREATE TABLE usage (
+    principal TEXT NOT NULL,
+    exchange TEXT NOT NULL,
+    at REAL NOT NULL,
+    backend TEXT NOT NULL,
+    model TEXT NOT NULL,
+    input INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    cache_read INTEGER NOT NULL,
+    cache_written INTEGER NOT NULL,
+    estimated INTEGER NOT NULL,
+    PRIMARY KEY (principal, exchange)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE settings (
+    scope TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    changed REAL NOT NULL,
+    PRIMARY KEY (scope, name)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (m001_recordings_and_what_befell,)
+
+
+def migrate(connection: Database, path: Path) -> None:
+    """Bring a file to the present schema. Raises SchemaTooNew, and RecordCorrupt for a database that is not ours."""
+    if _version(connection, path) == len(MIGRATIONS):
+        return
+    with immediate(connection):
+        for step in MIGRATIONS[_version(connection, path) :]:  # asked again: another process may have been first
+            step(connection)
+        connection.pragma("application_id", APPLICATION)
+        connection.pragma("user_version", len(MIGRATIONS))
+
+
+def _version(connection: Database, path: Path) -> int:
+    version, owner = connection.pragma("user_version"), connection.pragma("application_id")
+    assert isinstance(version, int)
+    if owner != APPLICATION and (owner or version or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get):
+        raise RecordCorrupt(f"{path} is another program's database, not a store of clew", file=str(path))
+    if version > len(MIGRATIONS):
+        raise SchemaTooNew(
+            f"{path} has schema {version}, written by a newer clew; this one knows up to {len(MIGRATIONS)}: "
+            "update clew, or name another file",
+            file=str(path),
+        )
+    return version

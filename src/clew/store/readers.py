@@ -1,0 +1,61 @@
+"""Reading connections: as many as there are reads at once, kept for the next.
+
+Each read is over when its call is: no reader holds a snapshot, which would keep the writer's log from being checkpointed. A
+connection is used by one thread at a time, whichever that is.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from clew.errors import StoreError
+from clew.store.database import Database
+from clew.store.foreign import mapped
+
+__all__ = ["Readers"]
+
+
+class Readers:
+    """A stack of idle connections."""
+
+    def __init__(self, path: Path, connect: Callable[[], Database]) -> None:
+        self._path = path
+        self._connect = connect
+        self._idle: list[Database] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @contextmanager
+    def use(self) -> Generator[Database]:
+        """A connection for one read. Foreign exceptions become ours."""
+        with mapped(self._path):
+            connection = self._take()
+            try:
+                yield connection
+            finally:
+                self._give_back(connection)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _take(self) -> Database:
+        with self._lock:
+            if self._closed:
+                raise StoreError(f"{self._path} is closed", file=str(self._path))
+            if self._idle:
+                return self._idle.pop()
+        return self._connect()
+
+    def _give_back(self, connection: Database) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()

@@ -1,0 +1,151 @@
+"""The store in one SQLite file. Any number of processes may have it open, each with one writer and any number of readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from clew.model.recording import Recording, Recordings, Shelf
+from clew.store import commands, find, forget, look
+from clew.store.connection import BUSY, connect, locked, prepare_file
+from clew.store.foreign import mapped
+from clew.store.interface import IDLE
+from clew.store.migrations import migrate
+from clew.store.readers import Readers
+from clew.store.rows import without_inputs
+from clew.store.values import Exchange, Fault, Health, Passage, Retention, Spent, Statistics, Thread, Turn
+from clew.store.verify import verify
+from clew.store.writer import Limits, Writer
+
+__all__ = ["SqliteStore"]
+
+
+class SqliteStore:
+    """A `Store`. Opening it makes the file, or brings it to the present schema; raises StoreError where that fails.
+
+    With `content=False` nothing is kept for people to read: no questions, no titles, no tool inputs. What recognition and
+    restoring need is kept as it is, and that includes an answer's thinking and texts.
+    """
+
+    def __init__(
+        self, path: Path, *, content: bool = True, busy: float = BUSY, limits: Limits | None = None, vfs: str | None = None
+    ) -> None:
+        self._content = content
+        prepare_file(path)
+        with locked(path), mapped(path):
+            connection = connect(path, busy=busy, vfs=vfs)
+            try:
+                migrate(connection, path)
+            except BaseException:
+                connection.close()
+                raise
+        self._writer = Writer(connection, path, limits or Limits())
+        self._readers = Readers(path, partial(connect, path, read_only=True, busy=busy, vfs=vfs))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._readers.close()
+        self._writer.close()
+
+    # Writing
+
+    def record(self, turn: Turn) -> Future[bool]:
+        _check(turn)
+        kept = turn if self._content else _without_content(turn)
+        return self._writer.submit(lambda connection: commands.record(connection, kept), weight=_weight(kept))
+
+    def touch(
+        self, principal: str, *, keys: Iterable[bytes] = (), recordings: Iterable[str] = (), at: float
+    ) -> Future[None]:
+        blocks, ids = tuple(keys), tuple(recordings)
+        return self._writer.submit(
+            lambda connection: commands.touch(connection, principal, blocks, ids, at), weight=64 * (len(blocks) + len(ids))
+        )
+
+    def pin(self, principal: str, thread: str, backend: str) -> Future[bool]:
+        return self._writer.submit(lambda connection: commands.pin(connection, principal, thread, backend))
+
+    def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
+        return self._writer.submit(lambda connection: commands.set_setting(connection, scope, name, value, at))
+
+    def forget(self, principal: str, thread: str) -> Future[bool]:
+        return self._writer.submit(lambda connection: forget.forget(connection, principal, thread), erases=True)
+
+    def retain(self, retention: Retention, *, now: float) -> Future[int]:
+        return self._writer.submit(lambda connection: forget.retain(connection, retention, now))
+
+    # Finding
+
+    def recordings(self, principal: str) -> Recordings:
+        return find.Found(self._readers, principal)
+
+    def gather(
+        self, principal: str, *, keys: Iterable[bytes] = (), tools: Iterable[str] = (), places: Iterable[bytes] = ()
+    ) -> Shelf:
+        with self._readers.use() as connection:
+            return find.gather(connection, principal, keys, tools, places)
+
+    # Looking
+
+    def threads(self, principal: str, *, limit: int = 100, before: float | None = None) -> list[Thread]:
+        with self._readers.use() as connection:
+            return look.threads(connection, principal, limit, before)
+
+    def thread_of(self, principal: str, session: str, agent: str) -> str | None:
+        with self._readers.use() as connection:
+            return look.thread_of(connection, principal, session, agent)
+
+    def passages(self, principal: str, thread: str) -> list[Passage]:
+        with self._readers.use() as connection:
+            return look.passages(connection, principal, thread)
+
+    def exchanges(self, principal: str, *, thread: str | None = None, limit: int = 100) -> list[Exchange]:
+        with self._readers.use() as connection:
+            return look.exchanges(connection, principal, thread, limit)
+
+    def spent(self, principal: str, *, since: float = 0.0) -> list[Spent]:
+        with self._readers.use() as connection:
+            return look.spent(connection, principal, since)
+
+    def statistics(self, principal: str, *, backend: str, now: float, idle: float = IDLE) -> Statistics:
+        with self._readers.use() as connection:
+            return look.statistics(connection, principal, backend, now, idle)
+
+    def settings(self, scope: str = "") -> dict[str, str]:
+        with self._readers.use() as connection:
+            return look.settings(connection, scope)
+
+    def health(self) -> Health:
+        return self._writer.health()
+
+    def verify(self) -> tuple[Fault, ...]:
+        with self._readers.use() as connection:
+            return verify(connection)
+
+
+def _check(turn: Turn) -> None:
+    exchange, recording = turn.exchange, turn.recording
+    assert recording is None or (recording.principal, recording.thread) == (exchange.principal, exchange.thread)
+
+
+def _without_content(turn: Turn) -> Turn:
+    recording: Recording | None = turn.recording
+    if recording:
+        recording = msgspec.structs.replace(recording, blocks=without_inputs(recording.blocks))
+    return msgspec.structs.replace(turn, recording=recording, asked=(), title="")
+
+
+def _weight(turn: Turn) -> int:
+    recording = turn.recording
+    return sum(map(len, turn.asked)) + sum(map(len, recording.blocks if recording else ()))

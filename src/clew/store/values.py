@@ -1,0 +1,151 @@
+"""What goes into the store and comes out of it, apart from recordings (`clew.model.recording`).
+
+Plain frozen values. Times are seconds since the epoch and always come in as arguments: the store has no clock of its own, so
+that tests and imports can write any day they like.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from clew.model.change import Change
+from clew.model.recording import Recording
+
+__all__ = [
+    "Exchange",
+    "Fault",
+    "Health",
+    "Outcome",
+    "Passage",
+    "Retention",
+    "Spent",
+    "Statistics",
+    "Thread",
+    "Turn",
+    "Usage",
+]
+
+Outcome: TypeAlias = Literal["whole", "cut", "refused", "failed"]
+"""How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered."""
+
+DAY = 86_400.0
+
+
+class Usage(Struct, frozen=True, kw_only=True):
+    """Tokens of one model call. `estimated`: the final count never came, this is the last one that was seen."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_written: int = 0
+    estimated: bool = False
+
+
+class Exchange(Struct, frozen=True, kw_only=True):
+    """One client request and all that befell it. Holds no words of the conversation."""
+
+    id: str
+    principal: str
+    thread: str
+    started: float
+    ended: float
+    asked_model: str
+    backend: str
+    model: str
+    session: str = ""
+    agent: str = ""
+    outcome: Outcome = "whole"
+    status: int = 200
+    first_byte: float | None = None
+    """Seconds from the request to the first byte of content; None if there never was one."""
+    attempts: int = 1
+    changes: tuple[Change, ...] = ()
+    usage: Usage | None = None
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """One model call, committed as one: the exchange, its answer if there was one, and what was asked.
+
+    `asked` are the new messages of the client since the answer before, as JSON bytes; `title` names a new thread. Both are
+    for people to read, and are not kept where `content` is false.
+    """
+
+    exchange: Exchange
+    recording: Recording | None = None
+    asked: tuple[bytes, ...] = ()
+    title: str = ""
+
+
+class Passage(Struct, frozen=True, kw_only=True):
+    """One turn of a thread as it was said: the question, and the answer if it is (still) recorded."""
+
+    exchange: str
+    at: float
+    asked: tuple[bytes, ...]
+    recording: Recording | None
+
+
+class Thread(Struct, frozen=True, kw_only=True):
+    """A conversation. `pin` is the backend that it stays with, "" for none."""
+
+    id: str
+    principal: str
+    session: str
+    agent: str
+    title: str
+    pin: str
+    created: float
+    used: float
+    turns: int
+
+
+class Spent(Struct, frozen=True, kw_only=True):
+    """Usage added up for one backend and model."""
+
+    backend: str
+    model: str
+    calls: int
+    usage: Usage
+
+
+class Statistics(Struct, frozen=True, kw_only=True):
+    """Thinking blocks of one principal.
+
+    `total` is the sum of the next two, and of the two after. A *session* is what the present backend made: there is no
+    proxy-wide counter here (law 7). `dormant` blocks of the total were in no request for a while, and are still valid when
+    they return; `unknown` ones came in requests and nobody recorded them, so they are not part of the total.
+    """
+
+    total: int = 0
+    confirmed: int = 0
+    unconfirmed: int = 0
+    current_session: int = 0
+    old_session: int = 0
+    dormant: int = 0
+    unknown: int = 0
+
+
+class Retention(Struct, frozen=True, kw_only=True):
+    """What may stay. `age` counts from the last use; None is no limit. Usage has its own age: it holds no words."""
+
+    age: float | None = 90 * DAY
+    bytes: int | None = 2 << 30
+    usage_age: float | None = 400 * DAY
+
+
+class Health(Struct, frozen=True, kw_only=True):
+    """Whether the store writes: "ok"; "degraded" after a failure that may pass; "read-only" after one that may not."""
+
+    state: Literal["ok", "degraded", "read-only"] = "ok"
+    why: str = ""
+    waiting: int = 0
+    wal_bytes: int = 0
+
+
+class Fault(Struct, frozen=True):
+    """Something that `verify` found: which record ("" for the file) and what is wrong with it."""
+
+    record: str
+    what: str

@@ -1,0 +1,105 @@
+"""Verify: read everything, recompute what can be recomputed, and say what does not agree.
+
+SQLite's own check finds broken pages. Beyond it: each recording's sum; its marks, which must be those that its content
+makes, and no others; for answers of realm `anthropic`, whose blocks clients hold as they came, the block keys themselves;
+and the digest, wherever all blocks of the strand are at hand. (A seal is in the client's copy alone, so the keys of sealed
+blocks can only be compared with the marks.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import apsw
+
+from clew.errors import RecordCorrupt
+from clew.model.blocks import made
+from clew.model.origin import ANTHROPIC
+from clew.model.recording import Recording, Shelf
+from clew.store.database import Database, Row, Value
+from clew.store.rows import COLUMNS, marks_of, recording_of_row, sum_of
+from clew.store.values import Fault
+from clew.thinking.keys import digest_of, key_of, proof_of
+from clew.thinking.strands import resolve
+
+__all__ = ["verify"]
+
+_ROWS = f"SELECT {COLUMNS}, sum, seq FROM recordings WHERE principal = ? ORDER BY seq"  # noqa: S608  (the columns are a constant)
+_MARKS = "SELECT kind, hash FROM marks WHERE principal = ? AND recording = ?"
+_STRAY = """
+SELECT principal, kind, hex(hash) FROM marks
+WHERE NOT EXISTS (SELECT 1 FROM recordings WHERE seq = recording AND recordings.principal = marks.principal)
+"""
+
+
+def verify(connection: Database) -> tuple[Fault, ...]:
+    try:
+        return (*_of_file(connection), *_of_marks(connection), *_of_recordings(connection))
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        return (Fault("", f"the file is damaged: {error}"),)
+
+
+def _of_file(connection: Database) -> Iterator[Fault]:
+    for (line,) in connection.execute("PRAGMA integrity_check"):
+        if line != "ok":
+            yield Fault("", str(line))
+
+
+def _of_marks(connection: Database) -> Iterator[Fault]:
+    for principal, kind, hash in connection.execute(_STRAY):
+        yield Fault("", f"the {kind} mark {hash} of {principal!r} leads to no recording")
+
+
+def _of_recordings(connection: Database) -> Iterator[Fault]:
+    for (principal,) in connection.execute("SELECT DISTINCT principal FROM recordings").fetchall():
+        readable: list[Recording] = []
+        for *columns, sum, seq in connection.execute(_ROWS, (principal,)):
+            try:
+                readable.append(recording_of_row(tuple(columns)))
+            except RecordCorrupt as error:
+                yield Fault(str(columns[1]), str(error))
+                continue
+            yield from _of_row(connection, readable[-1], tuple(columns), sum, seq)
+        yield from _of_digests(readable)
+
+
+def _of_row(connection: Database, recording: Recording, columns: Row, sum: Value, seq: Value) -> Iterator[Fault]:
+    if sum_of(columns) != sum:
+        yield Fault(recording.id, "its bytes are not those that were recorded")
+    if set(connection.execute(_MARKS, (recording.principal, seq))) != set(marks_of(recording)):
+        yield Fault(recording.id, "its marks are not those that its content makes")
+    if recording.origin.realm == ANTHROPIC and _keys_in(recording) != recording.keys:
+        yield Fault(recording.id, "its keys are not those of its blocks")
+
+
+def _keys_in(recording: Recording) -> tuple[bytes, ...]:
+    return tuple(key for raw in recording.blocks if (key := key_of(made(raw))))
+
+
+def _of_digests(recordings: list[Recording]) -> Iterator[Fault]:
+    shelf = Shelf(recordings)
+    proofs = {key: proof for each in recordings for key, proof in _proofs_in(each)}
+    for recording in recordings:
+        row = (*resolve(recording, shelf), *recording.keys)
+        known = [proofs[key] for key in row if key in proofs]
+        lost = recording.strand.after is not None and not _reaches_its_start(recording, shelf)
+        if recording.digest and not lost and len(known) == len(row) and digest_of(known) != recording.digest:
+            yield Fault(recording.id, "its digest is not that of its strand")
+
+
+def _proofs_in(recording: Recording) -> Iterator[tuple[bytes, str]]:
+    """The proofs behind a recording's keys, where clients hold its blocks as they came."""
+    for raw in recording.blocks:
+        block = made(raw)
+        if (key := key_of(block)) and key in recording.keys:
+            yield key, proof_of(block)
+
+
+def _reaches_its_start(recording: Recording, shelf: Shelf) -> bool:
+    """Whether every link of the strand still leads somewhere. A forgotten one is no fault, but leaves the row unknown."""
+    at: Recording | None = recording
+    seen: set[str] = set()
+    while at is not None and at.strand.after is not None and at.id not in seen:
+        seen.add(at.id)
+        at = shelf.by_id(at.strand.after)
+    return at is not None

@@ -1,0 +1,177 @@
+"""The one writer of a process: a thread, a queue, and a future for each command.
+
+Whatever waits is committed together: under load a commit costs one sync for many turns. Each command has a savepoint of its
+own, so that one which fails takes nobody with it. Futures end after the commit, and only then is a checkpoint made.
+
+The queue is bounded in number and in bytes, and a full one refuses at once: a database that is locked for seconds must cost
+neither memory nor anybody's time. A disk that is full may have room later, so each batch tries anew. A disk that fails to
+write or to sync may have lost what it said it had (a second sync can report success for pages that are gone), so after an
+I/O error nothing more is written until the store is opened again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import apsw
+
+from clew.errors import StoreError
+from clew.store.connection import immediate
+from clew.store.database import Database
+from clew.store.foreign import store_error
+from clew.store.values import Health
+
+__all__ = ["Limits", "Writer"]
+
+T = TypeVar("T")
+
+
+class Limits(NamedTuple):
+    """What may wait, and how far the log may grow while a reader elsewhere keeps it from being checkpointed."""
+
+    waiting: int = 1000
+    waiting_bytes: int = 64 << 20
+    batch: int = 200
+    checkpoint_pages: int = 1000
+    wal_bytes: int = 256 << 20
+
+
+class _Command(NamedTuple):
+    run: Callable[[Database], Any]
+    future: Future[Any]
+    weight: int
+    erases: bool
+
+
+class Writer:
+    """Owns the writing connection. `submit` may be called from any thread."""
+
+    def __init__(self, connection: Database, path: Path, limits: Limits) -> None:
+        self._connection = connection
+        self._path = path
+        self._limits = limits
+        self._waiting: deque[_Command] = deque()
+        self._bytes = 0
+        self._changed = threading.Condition()
+        self._closing = False
+        self._state: Literal["ok", "degraded", "read-only"] = "ok"
+        self._why = ""
+        self._wal_pages = 0
+        connection.set_wal_hook(self._note_pages)
+        self._thread = threading.Thread(target=self._work, name=f"clew store {path.name}", daemon=True)
+        self._thread.start()
+
+    def submit(self, run: Callable[[Database], T], *, weight: int = 0, erases: bool = False) -> Future[T]:
+        """Have a command done in a transaction. The future ends with its result once that is committed.
+
+        After one that erases, the log is emptied too: what was deleted would still be in it.
+        """
+        future: Future[T] = Future()
+        with self._changed:
+            if why := self._refusal(weight):
+                future.set_exception(StoreError(f"{self._path} {why}", file=str(self._path)))
+                return future
+            self._waiting.append(_Command(run, future, weight, erases))
+            self._bytes += weight
+            self._changed.notify()
+        return future
+
+    def health(self) -> Health:
+        with self._changed:
+            return Health(state=self._state, why=self._why, waiting=len(self._waiting), wal_bytes=self._wal_bytes())
+
+    def close(self) -> None:
+        """Do what waits, then end."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+        self._connection.close()
+
+    def _refusal(self, weight: int) -> str:
+        if self._closing:
+            return "is closed"
+        if self._state == "read-only":
+            return f"is read-only since a failure: {self._why}"
+        if len(self._waiting) >= self._limits.waiting or self._bytes + weight > self._limits.waiting_bytes:
+            return f"is too slow: {len(self._waiting)} writes of {self._bytes} bytes wait already"
+        if self._wal_bytes() > self._limits.wal_bytes:
+            return f"has a log of {self._wal_bytes()} bytes, because another process reads without end"
+        return ""
+
+    def _work(self) -> None:
+        while batch := self._next_batch():
+            self._run(batch)
+            if any(command.erases for command in batch):
+                self._checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            elif self._wal_pages >= self._limits.checkpoint_pages:
+                self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+    def _next_batch(self) -> list[_Command]:
+        """What waits, up to the bound; nothing once the writer closes and all is done."""
+        with self._changed:
+            while not self._waiting and not self._closing:
+                self._changed.wait()
+            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._limits.batch))]
+            self._bytes -= sum(command.weight for command in batch)
+            return batch
+
+    def _run(self, batch: list[_Command]) -> None:
+        running = [command for command in batch if command.future.set_running_or_notify_cancel()]
+        try:
+            with immediate(self._connection):
+                results = [(command, *self._attempt(command)) for command in running]
+        except Exception as error:
+            self._fail(error)
+            for command in running:
+                command.future.set_exception(store_error(error, self._path))
+            return
+        if any(failure is None for _, _, failure in results):
+            self._state, self._why = "ok", ""
+        for command, result, failure in results:
+            if failure:
+                command.future.set_exception(failure)
+            else:
+                command.future.set_result(result)
+
+    def _attempt(self, command: _Command) -> tuple[Any, Exception | None]:
+        """The result of one command, or the failure that is its own. One that hits the whole file is raised."""
+        self._connection.execute("SAVEPOINT command")
+        try:
+            return command.run(self._connection), None
+        except (apsw.FullError, apsw.IOError, apsw.CorruptError):
+            raise
+        except Exception as error:
+            self._connection.execute("ROLLBACK TO command")
+            return None, store_error(error, self._path) if isinstance(error, apsw.Error) else error
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("RELEASE command")
+
+    def _fail(self, error: Exception) -> None:
+        with self._changed:
+            self._state = "read-only" if isinstance(error, apsw.IOError | apsw.CorruptError) else "degraded"
+            self._why = str(store_error(error, self._path))
+
+    def _note_pages(self, connection: Database, name: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+    def _wal_bytes(self) -> int:
+        return self._wal_pages * 4096
+
+    def _checkpoint(self, mode: int) -> None:
+        """As far as readers allow. When all is in the file, the log begins anew with the next commit."""
+        try:
+            log, done = self._connection.wal_checkpoint(mode=mode)
+        except apsw.BusyError:
+            return  # a reader is in the way: the next checkpoint does it
+        except apsw.Error as error:
+            self._fail(error)
+        else:
+            self._wal_pages = 0 if log == done else log
