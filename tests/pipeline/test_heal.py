@@ -167,8 +167,9 @@ def test_a_loop_that_cannot_begin_with_thinking_runs_without_manual_thinking() -
     assert json.loads(encode(result.request))["thinking"] == {"type": "disabled"}
 
 
-def test_a_message_that_would_be_empty_gets_the_filler() -> None:
-    going = request(user("a"), assistant(thinking("1", "s1")), user("b"))
+@pytest.mark.parametrize("rest", [[], [" "]], ids=["nothing left", "white space left"])
+def test_a_message_that_would_say_nothing_gets_the_filler(rest: list[str]) -> None:
+    going = request(user("a"), assistant(thinking("1", "s1"), *rest), user("b"))
 
     result = healed(Refusal("R33", 1, 0), Facts(), (), going)
 

@@ -18,6 +18,7 @@ from clew.model.blocks import Block, filler, is_thinking
 from clew.model.change import Change
 from clew.model.request import Message, Request, blocks_of, with_content
 from clew.model.target import Target
+from clew.pipeline.blank import is_nothing_but_blank
 from clew.pipeline.open_loop import loop_start
 from clew.pipeline.parameter import thinking_off
 from clew.pipeline.step import Facts
@@ -131,9 +132,14 @@ def _without(request: Request, chosen: _Chosen, refusal: Refusal) -> tuple[Reque
     for index, message in enumerate(request.messages):
         out = {id(block) for block in blocks_of(message) if is_thinking(block) and chosen(index, block)}
         changes.extend(_change(request, index, block, refusal) for block in blocks_of(message) if id(block) in out)
-        rest = tuple(block for block in blocks_of(message) if id(block) not in out)
-        messages.append(with_content(message, rest or (filler(),)) if out else message)
+        messages.append(_relieved(message, out) if out else message)
     return request.with_messages(tuple(messages)), tuple(changes)
+
+
+def _relieved(message: Message, out: set[int]) -> Message:
+    """The message without these blocks; white space alone would be refused next (R22), so the filler stands in for it."""
+    rest = tuple(block for block in blocks_of(message) if id(block) not in out)
+    return with_content(message, (filler(),) if not rest or is_nothing_but_blank(rest) else rest)
 
 
 def _change(request: Request, index: int, block: Block, refusal: Refusal) -> Change:

@@ -47,13 +47,13 @@ def default_steps() -> tuple[Step, ...]:
     return (
         thinking_budget,  #     only if asked: a budget from keywords or the environment
         keep_thinking,  #       keep, restore, hand over or leave out each block
-        tool_structure,  #      every call answered, every result answering (R25–R28)
-        system_messages,  #     folded where the model has none (R32)
         normalise,  #           empty content (R22), trailing thinking of the last message (R37)
+        system_messages,  #     folded where the model has none (R32)
+        tool_structure,  #      every call answered, every result answering (R25–R28)
+        answer_length,  #       max_tokens within the model's cap (R7)
         thinking_parameter,  #  the mode, effort and display that the model takes (R9–R12)
         loop_parameter,  #      manual thinking off where the open loop cannot begin with it (R35, R38)
         sampling,  #            temperature and its kin, where they would be refused (R13, R14)
-        answer_length,  #       max_tokens within the model's cap (R7)
         forced_tools,  #        tool_choice, where it would be refused (R49)
         cache_marks,  #         only if asked: breakpoints on the last two messages
         context_edits,  #       only if asked: keep all thinking in context
