@@ -44,6 +44,7 @@ def test_big_integers_stay_exact() -> None:
         (b'["NaN", -Infinity]', "-Infinity is not a JSON value: line 1 column 9 (char 8)"),
         (b'["\\\\ud800", "a\\ud800b"]', "lone surrogate in string: line 1 column 15 (char 14)"),
         (b'["\\udc00\\ud800"]', "lone surrogate in string: line 1 column 3 (char 2)"),
+        (b'["\\ud800", NaN]', "NaN is not a JSON value: line 1 column 12 (char 11)"),
         (b'["\\ud83d\\ude00\\ud83d"]', "lone surrogate in string: line 1 column 15 (char 14)"),
         ('["é", "'.encode() + b'\xff"]', "not valid UTF-8 (byte 0xff): line 1 column 8 (char 7)"),
         (b'["\xed\xa0\x80"]', "not valid UTF-8 (byte 0xed): line 1 column 3 (char 2)"),

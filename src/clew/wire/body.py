@@ -91,16 +91,17 @@ _UP_TO_LONE_SURROGATE = re.compile(
 
 
 def _value_fault(text: str) -> Fault | None:
-    """Values that look like JSON and are none: lone surrogates, NaN and Infinity, numbers beyond all range."""
-    whole = _UP_TO_LONE_SURROGATE.match(text)
-    if whole is not None and whole.end() < len(text):
-        return _fault("lone surrogate in string", text, whole.end())
+    """Values that look like JSON and are none: NaN and Infinity, numbers beyond all range; only then lone surrogates, which
+    JSON's grammar allows and vendors refuse later."""
     for match in _CONSTANT.finditer(text):
         if match.group(1):
             return _fault(f"{match.group(1)} is not a JSON value", text, match.start())
     for match in _NUMBER.finditer(text):
         if match.group(1) and not _readable(match.group(1)):
             return _fault("number out of range", text, match.start())
+    whole = _UP_TO_LONE_SURROGATE.match(text)
+    if whole is not None and whole.end() < len(text):
+        return _fault("lone surrogate in string", text, whole.end())
     return None
 
 
