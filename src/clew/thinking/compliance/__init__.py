@@ -42,6 +42,9 @@ CHECKS: Mapping[str, Check] = {
 }
 """The rules that have a function of their own. The other static ones are about headers, bytes, or the tables of shapes."""
 
+UNREADABLE = frozenset({"R4.body-empty", "R4.body-not-json", "R4.body-not-object", "R63.lone-surrogate"})
+"""Then there is no request to go on with, so that no grade switches them off."""
+
 LATER: tuple[Phase, ...] = ("parameters", "structure", "layout", "signature")
 
 
@@ -54,6 +57,8 @@ class _Book:
     also: Collection[str]
 
     def holds(self, rule: Rule) -> bool:
+        if rule.id in UNREADABLE:
+            return True
         asked = rule.enforced or rule.id in self.also
         return rule.static and asked and rule.grade not in self.without_grades and rule.in_force(self.stance)
 
@@ -79,25 +84,18 @@ def check(
     request goes to count_tokens.
     """
     book = _Book({**default_stances(), **(stance or {})}, without_grades, also)
-    said = read_headers(headers)
-    parsed = parse(request)
-    for findings in _phases(request, said, parsed, book, profile, counting):
-        violations = in_order(book.keep(findings))
-        if violations:
-            return violations
-    return ()
+    said, parsed = read_headers(headers), parse(request)
+    reading = _read(parsed, said, book.stance, profile)
+    phases = ((*oversize(request), *said.findings), *_of_body(parsed, reading, book, counting))
+    return next(filter(None, (in_order(book.keep(findings)) for findings in phases)), ())
 
 
-def _phases(
-    request: bytes | JsonObject, said: Headers, parsed: Parsed, book: _Book, profile: ModelFacts | None, counting: bool
-) -> Iterator[Iterable[Finding]]:
-    """What each phase finds, in the order of checking."""
-    yield (*oversize(request), *said.findings)
+def _of_body(parsed: Parsed, reading: Reading, book: _Book, counting: bool) -> Iterator[Iterable[Finding]]:
+    """What each phase finds in the body, in the order of checking; nothing is looked at before it is asked for."""
     if parsed.unreadable:
         yield (parsed.unreadable,)
         return
-    reading = _read(parsed, said, book.stance, profile)
-    yield chain(_schema(parsed, said, counting), _run("schema", reading, book))
+    yield chain(_schema(parsed, reading, counting), _run("schema", reading, book))
     for phase in LATER:
         yield _run(phase, reading, book)
 
@@ -107,11 +105,11 @@ def _read(parsed: Parsed, said: Headers, stance: Mapping[str, str], profile: Mod
     return Reading(body, profile or profile_for(spoken(body.get("model"))), said.version, said.betas, stance)
 
 
-def _schema(parsed: Parsed, said: Headers, counting: bool) -> Iterator[Finding]:
+def _schema(parsed: Parsed, reading: Reading, counting: bool) -> Iterator[Finding]:
     if parsed.lone_surrogate:
-        yield Finding("R63.lone-surrogate", "", {})
-    if isinstance(parsed.value, dict):
-        yield from Schema(said.version, said.betas, counting).walk(parsed.value)
+        yield Finding("R63.lone-surrogate", "", {})  # and nothing more: half a character in a path cannot be printed
+    elif isinstance(parsed.value, dict):
+        yield from Schema(reading.version, reading.betas, counting).walk(reading.body)
     else:
         yield Finding("R4.body-not-object", "", {})
 

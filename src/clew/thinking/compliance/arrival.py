@@ -43,14 +43,14 @@ def read_headers(headers: Mapping[str, str] | None) -> Headers:
     if headers is None:
         return Headers(OLDEST, frozenset(betas()))
     lower = {name.lower(): value for name, value in headers.items()}
-    version = lower.get("anthropic-version")
+    version = lower.get("anthropic-version", "")
     sent = [value for value in map(str.strip, lower.get("anthropic-beta", "").split(",")) if value]
     findings = (*_version_findings(version), *_beta_findings(sent))
     return Headers(version if version in VERSIONS else OLDEST, frozenset(sent), findings)
 
 
-def _version_findings(version: str | None) -> Iterator[Finding]:
-    if version is None:
+def _version_findings(version: str) -> Iterator[Finding]:
+    if not version:
         yield Finding("R2.version-missing", "", {})
     elif version not in VERSIONS:
         yield Finding("R2.version-unknown", "", {"version": version})

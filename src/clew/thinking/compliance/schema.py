@@ -110,20 +110,22 @@ class Schema:
                 yield _finding(shape.unknown, _join(path, key))
 
     def _field(self, field: Field, value: JsonValue, path: str) -> Iterator[Finding]:
-        gate = self._gate(field, value)
-        if gate:
-            yield _finding(gate, path)
+        gates = list(self._gates(field, value))
+        if gates:
+            yield from (_finding(gate, path) for gate in gates)
         elif "any" not in field.kinds and not set(field.kinds).intersection(_kinds_of(value)):
             yield _wrong_kind(path, field.kinds[0], field.wrong)
         else:
             yield from self._fitting(field, value, path)
 
-    def _gate(self, field: Field, value: JsonValue) -> str:
+    def _gates(self, field: Field, value: JsonValue) -> Iterator[str]:
+        """The rules by which the vendor does not know this field here."""
         if field.versions and self.version not in field.versions:
-            return field.version_gate
+            yield field.version_gate
         if field.beta and value is not None and self.betas.isdisjoint(field.beta):
-            return field.gate
-        return "" if field.count or not self.counting else "R4.field-not-counted"
+            yield field.gate
+        if self.counting and not field.count:
+            yield "R4.field-not-counted"
 
     def _fitting(self, field: Field, value: JsonValue, path: str) -> Iterator[Finding]:
         """A value of the right kind."""
