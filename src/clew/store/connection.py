@@ -75,7 +75,8 @@ def connect(path: Path, *, read_only: bool = False, busy: float = BUSY, vfs: str
 
 
 def _set_up(connection: Database) -> None:
-    connection.pragma("auto_vacuum", 2)  # incremental; has an effect on a new file only
+    if connection.pragma("page_count") == 0:
+        connection.pragma("auto_vacuum", 2)  # incremental: what retention frees can be given back bit by bit
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", 2)
     connection.pragma("secure_delete", 1)

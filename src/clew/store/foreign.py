@@ -31,6 +31,8 @@ def store_error(error: Exception, path: Path) -> StoreError:
         return RecordCorrupt(
             f"{path} is damaged, or no store: {error}. Move it away and clew makes a new one", file=str(path)
         )
+    if isinstance(error, OSError):
+        return StoreError(f"{path} cannot be used: {error.filename}: {error.strerror}", file=str(path))
     words = next((words for type, words in _WORDS.items() if isinstance(error, type)), "failed")
     return StoreError(f"{path} {words} ({error})", file=str(path))
 

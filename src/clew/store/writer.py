@@ -100,8 +100,6 @@ class Writer:
             return f"is read-only since a failure: {self._why}"
         if len(self._waiting) >= self._limits.waiting or self._bytes + weight > self._limits.waiting_bytes:
             return f"is too slow: {len(self._waiting)} writes of {self._bytes} bytes wait already"
-        if self._wal_bytes() > self._limits.wal_bytes:
-            return f"has a log of {self._wal_bytes()} bytes, because another process reads without end"
         return ""
 
     def _work(self) -> None:
@@ -124,6 +122,7 @@ class Writer:
     def _run(self, batch: list[_Command]) -> None:
         running = [command for command in batch if command.future.set_running_or_notify_cancel()]
         try:
+            self._check_log()
             with immediate(self._connection):
                 results = [(command, *self._attempt(command)) for command in running]
         except Exception as error:
@@ -157,6 +156,14 @@ class Writer:
         with self._changed:
             self._state = "read-only" if isinstance(error, apsw.IOError | apsw.CorruptError) else "degraded"
             self._why = str(store_error(error, self._path))
+
+    def _check_log(self) -> None:
+        """Each batch looks anew, so that writing goes on as soon as the reader that was in the way is gone."""
+        if self._wal_bytes() > self._limits.wal_bytes:
+            self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
+        if self._wal_bytes() > self._limits.wal_bytes:
+            why = f"has a log of {self._wal_bytes()} bytes, because another process reads without end"
+            raise StoreError(f"{self._path} {why}", file=str(self._path))
 
     def _note_pages(self, connection: Database, name: str, pages: int) -> int:
         self._wal_pages = pages

@@ -1,0 +1,101 @@
+"""Files of every schema that ever was open and are brought up to date; a newer one is refused."""
+
+import inspect
+import re
+import shutil
+import threading
+from pathlib import Path
+
+import apsw
+import pytest
+
+from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
+from clew.store import SqliteStore
+from clew.store.migrations import APPLICATION, MIGRATIONS
+from clew.store.values import Statistics
+from tests.store.make_old import OLD, content
+from tests.store.turns import NOON, recorded, turn
+
+VERSIONS = range(1, len(MIGRATIONS) + 1)
+
+
+def test_each_step_has_its_number_and_its_why() -> None:
+    names = [step.__name__ for step in MIGRATIONS]
+    assert [name[:5] for name in names] == [f"m{number:03}_" for number in VERSIONS]
+    assert [name for name, step in zip(names, MIGRATIONS, strict=True) if len(inspect.getdoc(step) or "") < 100] == []
+
+
+def test_there_is_a_file_of_every_schema() -> None:
+    assert sorted(file.name for file in OLD.iterdir()) == [f"v{number}.sqlite" for number in VERSIONS]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_old_file_opens_with_all_that_it_held(version: int, path: Path) -> None:
+    path.parent.mkdir(mode=0o700)
+    shutil.copy(OLD / f"v{version}.sqlite", path)
+    path.chmod(0o600)
+    for _ in range(2):  # the second time there is nothing to migrate
+        with SqliteStore(path) as store:
+            held = content()
+            assert [store.recordings("local").by_id(each.id) for each in held] == held
+            assert store.statistics("local", backend="glm", now=NOON) == Statistics(
+                total=4, confirmed=1, unconfirmed=3, current_session=1, old_session=3, unknown=1
+            )
+            assert store.settings() == {"active": "glm"}
+            assert store.thread_of("local", "s", "a") == "u"
+            assert store.verify() == ()
+    with SqliteStore(path) as store:
+        assert store.record(turn(recorded("new"))).result(5)
+
+
+def test_a_newer_schema_is_refused_with_both_numbers_and_left_alone(path: Path) -> None:
+    SqliteStore(path).close()
+    connection = apsw.Connection(str(path))
+    connection.pragma("user_version", len(MIGRATIONS) + 1)
+    connection.close()
+    before = path.read_bytes()
+    words = f"{path} has schema {len(MIGRATIONS) + 1}, written by a newer clew; this one knows up to {len(MIGRATIONS)}"
+    with pytest.raises(SchemaTooNew, match=re.escape(words)) as caught:
+        SqliteStore(path)
+    assert caught.value.file == str(path)
+    assert path.read_bytes() == before
+
+
+def test_another_programs_database_is_refused(path: Path) -> None:
+    path.parent.mkdir(mode=0o700)
+    connection = apsw.Connection(str(path))
+    connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    path.chmod(0o600)
+    with pytest.raises(RecordCorrupt, match="is another program's database"):
+        SqliteStore(path)
+
+
+def test_a_step_that_fails_leaves_the_old_schema(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def m999_fails(connection: apsw.Connection) -> None:
+        connection.execute("CREATE TABLE half (x)")
+        connection.execute("CREATE TABLE half (x)")
+
+    SqliteStore(path).close()
+    with monkeypatch.context() as patch:
+        patch.setattr("clew.store.migrations.MIGRATIONS", (*MIGRATIONS, m999_fails))
+        with pytest.raises(StoreError, match="half already exists"):
+            SqliteStore(path)
+    with SqliteStore(path) as store, store._readers.use() as connection:
+        assert connection.pragma("user_version") == len(MIGRATIONS)
+        assert connection.pragma("application_id") == APPLICATION
+        assert connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'half'").get is None
+
+
+def test_many_may_open_a_new_file_at_once(path: Path) -> None:
+    opened: list[SqliteStore] = []
+    threads = [threading.Thread(target=lambda: opened.append(SqliteStore(path))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len(opened) == 8
+    for number, store in enumerate(opened):
+        assert store.record(turn(recorded(f"r{number}"))).result(5)
+    for store in opened:
+        store.close()

@@ -1,0 +1,79 @@
+"""Verify finds what SQLite itself cannot see."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from clew.errors import RecordCorrupt
+from clew.model.recording import Strand
+from clew.store import SqliteStore
+from clew.store.rows import pack
+from clew.store.values import Fault
+from tests.store.turns import GLM, conversation, recorded, turn
+
+OTHER = b"o" * 32
+
+
+@pytest.fixture
+def filled(store: SqliteStore) -> SqliteStore:
+    for each in (*conversation(2), recorded("g", origin=GLM, keys=(OTHER,), digest=b"d" * 32)):
+        store.record(turn(each)).result(5)
+    assert store.verify() == ()
+    return store
+
+
+def tamper(path: Path, statement: str, *bindings: object) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute(statement, bindings)
+    assert connection.changes() == 1
+    connection.close()
+
+
+def test_a_changed_byte_is_found(filled: SqliteStore, path: Path) -> None:
+    tamper(path, "UPDATE recordings SET blocks = ? WHERE id = 'g'", pack([b'{"type":"text","text":"other"}']))
+    assert filled.verify() == (Fault("g", "its bytes are not those that were recorded"),)
+
+
+def test_a_lost_mark_is_found(filled: SqliteStore, path: Path) -> None:
+    tamper(path, "DELETE FROM marks WHERE kind = 'key' AND hash = ?", OTHER)
+    assert filled.verify() == (Fault("g", "its marks are not those that its content makes"),)
+
+
+def test_a_mark_that_leads_nowhere_is_found(filled: SqliteStore, path: Path) -> None:
+    tamper(path, "INSERT INTO marks VALUES ('local', 'tool', x'00ff', 99, NULL)")
+    assert filled.verify() == (Fault("", "the tool mark 00FF of 'local' leads to no recording"),)
+
+
+def test_keys_and_digests_are_recomputed(store: SqliteStore) -> None:
+    """Wrong from the start, so that sums and marks agree: only the recomputation can tell."""
+    store.record(turn(recorded("key", keys=(OTHER,), digest=b""))).result(5)
+    store.record(turn(recorded("digest", digest=b"d" * 32))).result(5)
+    assert store.verify() == (
+        Fault("key", "its keys are not those of its blocks"),
+        Fault("digest", "its digest is not that of its strand"),
+    )
+
+
+def test_a_strand_whose_beginning_is_forgotten_is_no_fault(store: SqliteStore) -> None:
+    for each in conversation(3):
+        store.record(turn(each)).result(5)
+    lost = recorded("lost", before=tuple(conversation(3)), strand=Strand(after="never"), thread="u")
+    store.record(turn(lost)).result(5)
+    assert store.verify() == ()
+
+
+def test_a_row_that_cannot_be_read_is_found_and_refused(filled: SqliteStore, path: Path) -> None:
+    tamper(path, "UPDATE recordings SET keys = x'00' WHERE id = 'g'")
+    assert filled.verify() == (Fault("g", "recording 'g' cannot be read: 1 bytes are not a row of keys"),)
+    with pytest.raises(RecordCorrupt, match="recording 'g' cannot be read"):
+        filled.recordings("local").by_id("g")
+
+
+def test_a_broken_page_is_found(filled: SqliteStore, path: Path) -> None:
+    filled.close()
+    raw = bytearray(path.read_bytes())
+    raw[4096 * 2 : 4096 * 3] = b"\xa5" * 4096
+    path.write_bytes(raw)
+    with SqliteStore(path) as store:
+        assert any(fault.record == "" for fault in store.verify())

@@ -1,0 +1,214 @@
+"""The writer: what waits is committed together, a failure is its own, the queue is bounded, no caller is held up."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import apsw
+import pytest
+
+from clew.errors import StoreError
+from clew.store import SqliteStore, outcome
+from clew.store.outcome import LIMIT
+from clew.store.writer import Limits
+from tests.store.turns import conversation, recorded, turn
+
+
+class Lock:
+    """Another process's transaction, for as long as it is held."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = apsw.Connection(str(path))
+
+    def __enter__(self) -> "Lock":
+        self._connection.execute("BEGIN IMMEDIATE")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.execute("ROLLBACK")
+        self._connection.close()
+
+
+@pytest.fixture
+def small(path: Path) -> Iterator[SqliteStore]:
+    """A store whose queue takes three writes."""
+    with SqliteStore(path, limits=Limits(waiting=3)) as store:
+        yield store
+
+
+def test_an_acknowledged_turn_is_there_for_every_reader(store: SqliteStore, path: Path) -> None:
+    """Law 8."""
+    recording = recorded("r")
+    store.record(turn(recording)).result(5)
+    with SqliteStore(path) as other:
+        assert other.recordings("local").by_id("r") == recording
+
+
+def test_an_event_loop_waits_for_the_commit(store: SqliteStore) -> None:
+    async def record() -> object:
+        return await outcome(store.record(turn(recorded("r"))))
+
+    assert asyncio.run(record()) is None
+    assert store.recordings("local").by_id("r") is not None
+
+
+def test_a_store_that_is_locked_holds_an_answer_back_for_a_quarter_of_a_second_and_commits_later(
+    store: SqliteStore, path: Path
+) -> None:
+    """Law 8: the turn ends and is reported as unrecorded. The event loop goes on meanwhile, and the write is not lost."""
+
+    async def record() -> tuple[object, int, Future[bool]]:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.01)
+                ticks += 1
+
+        ticking = asyncio.create_task(tick())
+        write = store.record(turn(recorded("r")))
+        error = await outcome(write)
+        ticking.cancel()
+        return error, ticks, write
+
+    with Lock(path):
+        started = time.monotonic()
+        error, ticks, write = asyncio.run(record())
+        taken = time.monotonic() - started
+    assert isinstance(error, StoreError)
+    assert str(error) == "the store did not commit within 250 ms"
+    assert LIMIT <= taken < LIMIT + 1
+    assert ticks > 5
+    assert write.result(5) is True
+
+
+def test_a_client_that_leaves_does_not_cancel_the_write(store: SqliteStore, path: Path) -> None:
+    async def leave() -> Future[bool]:
+        write = store.record(turn(recorded("r")))
+        task = asyncio.create_task(outcome(write))
+        await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return write
+
+    with Lock(path):
+        write = asyncio.run(leave())
+    assert write.result(5) is True
+
+
+def test_a_failure_after_the_limit_is_nobodys_surprise(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def record(store: SqliteStore) -> object:
+        write = store.record(turn(recorded("r")))
+        error = await outcome(write, limit=0.01)
+        while not write.done():
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
+        return error
+
+    with SqliteStore(path, busy=0.1) as store, Lock(path):
+        assert isinstance(asyncio.run(record(store)), StoreError)
+    assert caplog.records == []
+
+
+def test_a_database_that_stays_locked_is_an_error_and_then_works_again(path: Path) -> None:
+    """S4."""
+    with SqliteStore(path, busy=0.05) as store:
+        with Lock(path):
+            failed = store.record(turn(recorded("r")))
+            with pytest.raises(StoreError, match="is locked by another process") as caught:
+                failed.result(5)
+            assert caught.value.file == str(path)
+            assert store.health().state == "degraded"
+        assert store.record(turn(recorded("r"))).result(5) is True
+        assert store.health().state == "ok"
+
+
+def test_a_full_queue_refuses_at_once(small: SqliteStore, path: Path) -> None:
+    """S4: bounded, in number and in bytes."""
+    answers = conversation(6)
+    with Lock(path):
+        writes = [small.record(turn(answers[0]))]
+        while small.health().waiting:  # the first is being written, and waits for the lock
+            time.sleep(0.001)
+        writes += [small.record(turn(each)) for each in answers[1:]]
+        assert [write.done() for write in writes] == [False] * 4 + [True] * 2
+        with pytest.raises(StoreError, match="is too slow: 3 writes of [0-9]+ bytes wait already"):
+            writes[-1].result()
+    assert [write.result(5) for write in writes[:4]] == [True] * 4
+
+
+def test_a_queue_of_too_many_bytes_refuses_at_once(path: Path) -> None:
+    with SqliteStore(path, limits=Limits(waiting_bytes=1000)) as store:
+        with pytest.raises(StoreError, match="is too slow"):
+            store.record(turn(recorded("r", words="long" * 300))).result(5)
+        assert store.record(turn(recorded("r"))).result(5) is True
+
+
+def test_one_bad_command_takes_nobody_with_it(store: SqliteStore, path: Path) -> None:
+    """All three wait together, and are one transaction; the one in the middle has a recording id that is taken."""
+    answers = conversation(3)
+    with Lock(path):
+        writes = [store.record(turn(answers[0])), store.record(turn(answers[0], exchange="again")), store.record(turn(answers[1]))]
+    assert [writes[0].result(5), writes[2].result(5)] == [True, True]
+    with pytest.raises(StoreError, match="UNIQUE"):
+        writes[1].result(5)
+    assert [each.exchange for each in store.passages("local", "t")] == ["x-r0", "x-r1"]
+    assert store.health().state == "ok"
+
+
+def test_closing_commits_what_waits_and_then_refuses(path: Path) -> None:
+    store = SqliteStore(path)
+    writes = [store.record(turn(each)) for each in conversation(20)]
+    store.close()
+    assert [write.result(0) for write in writes] == [True] * 20
+    with pytest.raises(StoreError, match="is closed"):
+        store.record(turn(recorded("r"))).result(5)
+    with pytest.raises(StoreError, match="is closed"):
+        store.recordings("local").by_id("r")
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("clew store")]
+
+
+def test_many_threads_read_while_one_writes(store: SqliteStore) -> None:
+    answers = conversation(60)
+    wrong: list[object] = []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            for each in answers[:5]:
+                if store.recordings("local").by_id(each.id) not in (None, each):
+                    wrong.append(each)
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    for each in answers:
+        store.record(turn(each)).result(5)
+    done.set()
+    for reader in readers:
+        reader.join(5)
+    assert wrong == []
+
+
+def test_the_log_is_checkpointed_and_bounded_even_while_a_reader_holds_it(path: Path) -> None:
+    """S3: the log grows while another process keeps a snapshot, up to a bound; then writes are refused, until it lets go."""
+    with SqliteStore(path, limits=Limits(checkpoint_pages=20, wal_bytes=400_000)) as store:
+        for number in range(40):
+            store.record(turn(recorded(f"before{number}"))).result(5)
+        assert store.health().wal_bytes < 400_000
+        reader = apsw.Connection(str(path))
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM recordings").fetchall()
+        with pytest.raises(StoreError, match="because another process reads without end"):
+            for number in range(200):
+                store.record(turn(recorded(f"during{number}"))).result(5)
+        assert path.with_name("store.sqlite-wal").stat().st_size < 800_000
+        reader.close()
+        assert store.health().state == "degraded"
+        assert store.record(turn(recorded("after"))).result(5) is True
+        assert store.health().state == "ok"
