@@ -1,0 +1,278 @@
+"""One connection to a server: requests go out one at a time, and each response is taken as it comes.
+
+`begin` sends; `head`, then `chunk` until it gives b"", or `relay`, take the answer. `chunk` is for whoever wants to wait for
+the next piece; when nobody takes what came, reading stops, so memory stays bounded. `relay` calls a function from inside the
+read, without a task or a queue between: whoever uses it calls `pause` and `resume`. A response may come while the request is
+still being sent; it is heard at once, and the connection is then not used again.
+
+Nothing here retries, and nothing is swallowed: what ends an exchange too early is kept and raised by whatever waits next,
+after all that came whole was handed out. `abort` closes at once, in every phase.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from collections.abc import Callable
+from typing import TypeAlias, cast
+
+from clew.http.client_message import (
+    ClientRequest,
+    PhaseTimedOut,
+    ResponseBroken,
+    ResponseHead,
+    ResponseLimits,
+    Timeouts,
+)
+from clew.http.client_reader import ResponseReader
+from clew.http.client_watch import Watch
+
+__all__ = ["ClientConnection", "Sink"]
+
+Sink: TypeAlias = Callable[[bytes], None]
+"""Takes a piece of a body, at once."""
+
+
+class ClientConnection(asyncio.Protocol):
+    """The protocol object that the event loop calls, and what the pool keeps."""
+
+    def __init__(self) -> None:
+        self.sink_error: Exception | None = None
+        """What the sink of a relay raised, if that is what ended it."""
+        self._transport: asyncio.Transport | None = None
+        self._reader: ResponseReader | None = None
+        self._watch: Watch | None = None
+        self._timeouts = Timeouts()
+        self._limits = ResponseLimits()
+        self._error: Exception | None = None
+        self._closed = False
+        self._sending = False
+        self._unsent = 0
+        self._paused = False
+        self._parts: list[bytes] = []
+        self._waiting = 0
+        self._sink: Sink | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    # What the owner calls.
+
+    def begin(
+        self, request: ClientRequest, timeouts: Timeouts, limits: ResponseLimits, *, began: float | None = None
+    ) -> None:
+        """Send a request. `began`: since when the total counts, if it is not now."""
+        assert self._reader is None, "one exchange at a time"
+        self._timeouts, self._limits = timeouts, limits
+        self._error = None
+        self._reader = ResponseReader(limits, head_only=request.method == b"HEAD")
+        self._watch = Watch(self._expired, total=timeouts.total, began=began)
+        if self._transport is None or self._closed or self._transport.is_closing():
+            self._fail(self._reader.closed())
+            return
+        self._transport.writelines(request.parts())
+        self._unsent = self._transport.get_write_buffer_size()
+        if self._sending:
+            self._watch.enter("send", timeouts.send)
+        else:
+            self._watch.enter("first byte", timeouts.first_byte)
+
+    async def head(self) -> ResponseHead:
+        """The head of the response, as soon as it is whole."""
+        reader = self._exchange()
+        while reader.head is None:
+            await self._news()
+        return reader.head
+
+    async def chunk(self) -> bytes:
+        """What came of the body; b"" at its end."""
+        reader = self._exchange()
+        while not self._parts:
+            if reader.done:
+                return b""
+            await self._news()
+        parts, self._parts, self._waiting = self._parts, [], 0
+        self._read(on=True)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    async def relay(self, sink: Sink) -> None:
+        """Hand the rest of the body to `sink`, piece by piece; returns at its end. What the sink raises ends it too."""
+        reader = self._exchange()
+        self._sink = sink
+        parts, self._parts, self._waiting = self._parts, [], 0
+        self._read(on=True)
+        self._pour(parts)
+        while not reader.done or self._error is not None:
+            await self._news()
+
+    def pause(self) -> None:
+        """Read no further: the sink is full. The gap timer stands still meanwhile."""
+        self._read(on=False)
+
+    def resume(self) -> None:
+        self._read(on=True)
+
+    @property
+    def reusable(self) -> bool:
+        """The last exchange is over, all of it, and the server is willing to hear the next."""
+        reader = self._reader
+        over = reader is None or (reader.done and reader.keep_alive and not self._parts)
+        return over and not self._sending and self._error is None and not self._gone
+
+    @property
+    def fresh(self) -> bool:
+        """Nothing has come since it was laid aside. Asks the kernel: the loop may not have seen the server's FIN yet."""
+        return self.reusable and not self._readable()
+
+    def rest(self) -> None:
+        """Lay it aside for the next request."""
+        assert self.reusable, "only a connection whose exchange is over can rest"
+        self._forget()
+        self._read(on=True)
+
+    def abort(self) -> None:
+        """Close at once; what waits is told so."""
+        self._fail(ConnectionAbortedError("the exchange was given up"))
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=0)  # so that `resume_writing` means: all is sent
+
+    def data_received(self, data: bytes) -> None:
+        reader, watch = self._reader, self._watch
+        if reader is None or watch is None or reader.done:
+            self._drop()  # nobody asked: whatever it is, it is not the answer to the next request
+            return
+        had_head = reader.head is not None
+        if had_head:
+            watch.heard()  # a head that comes in drops must still be whole in its time
+        try:
+            reader.feed(data)
+        except ResponseBroken as error:
+            self._deliver(reader)
+            self._fail(error)
+            return
+        if reader.head is not None and not had_head:
+            watch.enter("gap", self._timeouts.gap)
+        self._deliver(reader)
+
+    def eof_received(self) -> bool:
+        """The server says no more. Returns that the transport may close."""
+        reader = self._reader
+        if reader is not None and not reader.done:
+            try:
+                reader.finish()
+            except ConnectionError as error:
+                self._fail(error)
+        self._closed = True
+        self._settle()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closed = True
+        reader = self._reader
+        if reader is not None and not reader.done and self._error is None:
+            self._error = reader.closed()
+            self._error.__cause__ = exc
+        self._settle()
+
+    def pause_writing(self) -> None:
+        self._sending = True
+
+    def resume_writing(self) -> None:
+        self._sending = False
+        if self._reader is not None and self._reader.head is None and self._watch is not None:
+            self._watch.enter("first byte", self._timeouts.first_byte)
+
+    # How it goes on.
+
+    @property
+    def _gone(self) -> bool:
+        return self._closed or self._transport is None or self._transport.is_closing()
+
+    def _exchange(self) -> ResponseReader:
+        assert self._reader is not None, "begin comes first"
+        return self._reader
+
+    def _deliver(self, reader: ResponseReader) -> None:
+        parts = reader.take()
+        if self._sink is None:
+            self._parts += parts
+            self._waiting += sum(map(len, parts))
+            if self._waiting >= self._limits.buffer_bytes and not reader.done:
+                self._read(on=False)
+        else:
+            self._pour(parts)
+        if reader.done:
+            self._settle()
+        elif self._sink is None:
+            self._wake()
+
+    def _pour(self, parts: list[bytes]) -> None:
+        assert self._sink is not None
+        try:
+            for part in parts:
+                self._sink(part)
+        except Exception as error:
+            self.sink_error = error
+            self._fail(error)
+
+    def _read(self, *, on: bool) -> None:
+        if on is not self._paused or self._transport is None or self._gone:
+            return
+        self._paused = not on
+        (self._transport.resume_reading if on else self._transport.pause_reading)()
+        if self._watch is not None:
+            self._watch.hold(not on)
+
+    async def _news(self) -> None:
+        """Wait until something happened. Raises what ended the exchange."""
+        if self._error is not None:
+            raise self._error
+        assert self._waiter is None, "one waits at a time"
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def _expired(self, error: PhaseTimedOut) -> None:
+        """Time is up; while sending only if not a byte went meanwhile."""
+        unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
+        if error.phase == "send" and unsent < self._unsent and self._watch is not None:
+            self._unsent = unsent
+            self._watch.enter("send", self._timeouts.send)
+        else:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self._error = self._error or error
+        self._drop()
+        self._settle()
+
+    def _drop(self) -> None:
+        self._closed = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _settle(self) -> None:
+        """Nothing more will come: no timer, and whoever waits goes on."""
+        if self._watch is not None:
+            self._watch.stop()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _forget(self) -> None:
+        self._reader = self._watch = self._sink = None
+        self._parts, self._waiting = [], 0
+
+    def _readable(self) -> bool:
+        descriptor = self._transport.get_extra_info("socket").fileno() if self._transport is not None else -1
+        if descriptor < 0:
+            return True
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(0))

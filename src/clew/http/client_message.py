@@ -1,0 +1,130 @@
+"""What the client side says and hears: a request, the head of a response, the bounds, and the three ways in which it fails.
+
+Bytes in, bytes out: header names and values go as they were given and are kept as they came, in order, repeated ones too.
+The client adds nothing but the framing of the body; whoever asks knows which headers a backend should see.
+
+The failures are of the families that sockets raise themselves (`ConnectionError`, `TimeoutError`), so that one border can
+turn them all into ours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "ClientRequest",
+    "Headers",
+    "PeerClosed",
+    "Phase",
+    "PhaseTimedOut",
+    "ResponseBroken",
+    "ResponseHead",
+    "ResponseLimits",
+    "Timeouts",
+]
+
+Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
+
+Phase: TypeAlias = Literal["slot", "connect", "tls", "send", "first byte", "gap", "total"]
+"""Where an exchange can be held up; `slot` is the wait for a free connection of the pool."""
+
+_TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_TARGET = re.compile(rb"[!-~\x80-\xff]+")
+_FORBIDDEN = re.compile(rb"[\r\n\0]")
+_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
+_BODILESS = frozenset({b"GET", b"HEAD", b"DELETE", b"OPTIONS"})
+
+
+class ResponseBroken(ConnectionError):
+    """What came is not HTTP, or more than we take."""
+
+
+class PeerClosed(ConnectionError):
+    """The connection ended before the response did. `began`: had any byte of it come?"""
+
+    def __init__(self, message: str, *, began: bool) -> None:
+        super().__init__(message)
+        self.began = began
+
+
+class PhaseTimedOut(TimeoutError):
+    """A phase lasted longer than it may."""
+
+    def __init__(self, phase: Phase, seconds: float) -> None:
+        super().__init__(f"{phase} took longer than {seconds:g} s")
+        self.phase: Phase = phase
+        self.seconds = seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Seconds that each phase may last; None is for ever. The numbers are those that the promises are made with."""
+
+    slot: float | None = 5.0
+    connect: float | None = 5.0
+    tls: float | None = 5.0
+    send: float | None = 30.0
+    """Without the backend taking a single byte of the request."""
+    first_byte: float | None = 60.0
+    """From the request's last byte to the end of the response's head; interim responses do not count."""
+    gap: float | None = 120.0
+    """Between two pieces of the body, while we read: a reader of ours that is slow is not the backend's fault."""
+    total: float | None = None
+    """From the first step to the last byte."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseLimits:
+    """How much a backend may send."""
+
+    head_bytes: int = 64 * 1024
+    head_count: int = 200
+    body_bytes: int | None = None
+    buffer_bytes: int = 64 * 1024
+    """What may wait here unread; then reading stops until somebody takes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRequest:
+    """One request, complete. Raises ValueError where its bytes could be read as something else."""
+
+    method: bytes
+    target: bytes
+    """As it goes out: `/v1/messages?beta=true`."""
+    headers: Headers = ()
+    """With `host`, without `content-length` and `transfer-encoding`: the framing follows from the body."""
+    body: bytes = b""
+
+    def __post_init__(self) -> None:
+        if not _TOKEN.fullmatch(self.method) or not _TARGET.fullmatch(self.target):
+            raise ValueError("a method and a target are single words")
+        for name, value in self.headers:
+            if not _TOKEN.fullmatch(name) or _FORBIDDEN.search(value):
+                raise ValueError("a header's name is one word, and its value holds no line break")
+            if name.lower() in _FRAMING:
+                raise ValueError("the framing is not the caller's to set")
+
+    def parts(self) -> list[bytes]:
+        """The bytes on the wire; the body is not copied."""
+        lines = [b"%b %b HTTP/1.1\r\n" % (self.method, self.target)]
+        lines += [b"%b: %b\r\n" % header for header in self.headers]
+        if self.body or self.method not in _BODILESS:
+            lines.append(b"content-length: %d\r\n" % len(self.body))
+        lines.append(b"\r\n")
+        head = b"".join(lines)
+        return [head, self.body] if self.body else [head]
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseHead:
+    """The status line and the header fields. Names are lower case, values as they came."""
+
+    status: int
+    headers: Headers
+    version: str = "1.1"
+
+    def header(self, name: bytes) -> bytes | None:
+        """The first value of that name (lower case), or None."""
+        return next((value for given, value in self.headers if given == name), None)

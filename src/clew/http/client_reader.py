@@ -1,0 +1,144 @@
+"""Bytes in, one response out: the client's half of HTTP/1.1, without any I/O.
+
+`feed` takes bytes cut anywhere; then `head`, `take` and `done` say how far it is. Interim responses (1xx) are skipped, but
+count against the bound on the head, so nobody can send them for ever. A body ends by its length, by its last chunk, or, with
+neither, by the end of the connection, which `finish` reports; any other end of the connection breaks it. llhttp, inside
+httptools, is strict about ambiguous framing by itself.
+"""
+
+from __future__ import annotations
+
+import httptools
+
+from clew.http.client_message import PeerClosed, ResponseBroken, ResponseHead, ResponseLimits
+
+__all__ = ["ResponseReader"]
+
+_LINE_OVERHEAD = 4  # ": " and CRLF
+_NO_BODY = frozenset({204, 304})
+
+
+class _StopError(Exception):
+    """Stops the parser from inside a callback; why is in the reader."""
+
+
+class ResponseReader:
+    """Reads the response to one request. `head_only`: the answer to a HEAD, or to a CONNECT."""
+
+    def __init__(self, limits: ResponseLimits, *, head_only: bool = False) -> None:
+        self.head: ResponseHead | None = None
+        self.began = False
+        """Some byte of it came."""
+        self.done = False
+        self.keep_alive = False
+        """May another request follow on this connection? Known when done."""
+        self._limits = limits
+        self._head_only = head_only
+        self._parser = httptools.HttpResponseParser(self)
+        self._why = ""
+        self._unframed = 0
+        self._head_size = 0
+        self._body_size = 0
+        self._to_the_end = False
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._parts: list[bytes] = []
+
+    def feed(self, data: bytes) -> None:
+        """Take what came. Raises ResponseBroken; what was whole before stays to be taken."""
+        self.began = True
+        self._unframed += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as error:
+            raise ResponseBroken("it switches to a protocol that nobody asked for") from error
+        except httptools.HttpParserError as error:
+            self._stopped(error)
+        if self._unframed > self._limits.head_bytes and not self.done:
+            raise ResponseBroken(f"more than {self._limits.head_bytes} bytes of framing")
+
+    def finish(self) -> None:
+        """The connection has ended in good order. Raises PeerClosed unless that is the end of the body too."""
+        if self.done:
+            return
+        if not self._to_the_end:
+            raise self.closed()
+        self.done = True
+
+    def closed(self) -> PeerClosed:
+        """What it means that the connection is gone now."""
+        if not self.began:
+            where = "without an answer"
+        else:
+            where = "inside the head of the answer" if self.head is None else "inside the body of the answer"
+        return PeerClosed(f"the connection was closed {where}", began=self.began)
+
+    def take(self) -> list[bytes]:
+        """The pieces of the body that came since."""
+        parts, self._parts = self._parts, []
+        return parts
+
+    # What llhttp calls.
+
+    def on_message_begin(self) -> None:
+        if self.done:  # more than one answer to one request: what follows cannot be trusted
+            self.keep_alive = False
+            raise _StopError
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._head_size += len(name) + len(value) + _LINE_OVERHEAD
+        if self._head_size > self._limits.head_bytes:
+            self._stop(f"a head of more than {self._limits.head_bytes} bytes")
+        if self.head is None:  # trailers are read, counted, and dropped
+            self._headers.append((name.lower(), value))
+            if len(self._headers) > self._limits.head_count:
+                self._stop(f"more than {self._limits.head_count} header fields")
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status < 200:
+            self._headers.clear()
+            return
+        self._unframed = 0
+        self.head = ResponseHead(status, tuple(self._headers), self._parser.get_http_version())
+        if self._head_only:
+            # llhttp cannot be told that no body follows. So reading stops here, and the connection is not used again.
+            self.done = True
+            raise _StopError
+        self._check_framing(self.head)
+
+    def on_body(self, body: bytes) -> None:
+        self._unframed = 0
+        self._body_size += len(body)
+        most = self._limits.body_bytes
+        if most is not None and self._body_size > most:
+            self._stop(f"a body of more than {most} bytes")
+        self._parts.append(body)
+
+    def on_message_complete(self) -> None:
+        if self.head is None:  # an interim response
+            return
+        self.done = True
+        self.keep_alive = self._parser.should_keep_alive()
+
+    # What we check.
+
+    def _check_framing(self, head: ResponseHead) -> None:
+        coding, length = head.header(b"transfer-encoding"), head.header(b"content-length")
+        if coding is not None and coding.strip().lower() != b"chunked":
+            self._stop("no transfer coding but chunked is understood")
+        most = self._limits.body_bytes
+        if length is not None and most is not None and int(length) > most:
+            self._stop(f"a body of more than {most} bytes")
+        self._to_the_end = coding is None and length is None and head.status not in _NO_BODY
+
+    def _stop(self, why: str) -> None:
+        self._why = why
+        raise _StopError
+
+    def _stopped(self, error: httptools.HttpParserError) -> None:
+        if self._why:
+            raise ResponseBroken(self._why) from None
+        if self.done:
+            self.keep_alive = False
+            return
+        raise ResponseBroken(f"this is no HTTP: {error}") from error
