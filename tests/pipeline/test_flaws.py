@@ -100,8 +100,10 @@ def test_a_refused_request_is_never_sent_again_unchanged(words: str) -> None:
 @pytest.mark.slow
 @accepts("rule:R79")
 def test_nor_does_the_official_sdk_send_it_again(simulator: Simulator) -> None:
-    client = anthropic.Anthropic(base_url=simulator.url, api_key=simulator.key, max_retries=5)
     history: Any = [user("a"), assistant(thinking("t", "forged"), text("x")), user("b")]
-    with pytest.raises(anthropic.BadRequestError, match="Invalid `signature` in `thinking` block"):
+    with (
+        anthropic.Anthropic(base_url=simulator.url, api_key=simulator.key, max_retries=5) as client,
+        pytest.raises(anthropic.BadRequestError, match="Invalid `signature` in `thinking` block"),
+    ):
         client.messages.create(model="claude-opus-4-8", max_tokens=100, messages=history)
     assert len(simulator.journal()) == 1

@@ -1,5 +1,6 @@
 """Rules of the book that refuse nothing: what the vendor does in silence, seen through the official SDK."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import anthropic
@@ -19,8 +20,10 @@ TOOLS: Any = [{"name": "look", "description": "Looks.", "input_schema": {"type":
 SERVED = [row for row in models().values() if row.known and not row.retired]
 
 
-def client_of(simulator: Simulator, key: str = "sim-home-1") -> anthropic.Anthropic:
-    return anthropic.Anthropic(base_url=simulator.url, api_key=key, max_retries=0)
+@pytest.fixture
+def client(simulator: Simulator) -> Iterator[anthropic.Anthropic]:
+    with anthropic.Anthropic(base_url=simulator.url, api_key="sim-home-1", max_retries=0) as client:
+        yield client
 
 
 def say(client: anthropic.Anthropic, *messages: Any, model: str = "claude-opus-5-5", **more: Any) -> Any:
@@ -43,8 +46,7 @@ def result(answer: Any) -> dict[str, Any]:
 
 @accepts("rule:R6")
 @pytest.mark.parametrize("row", SERVED, ids=lambda row: row.id)
-def test_each_model_says_of_itself_what_the_table_says(simulator: Simulator, row: ModelFacts) -> None:
-    client = client_of(simulator)
+def test_each_model_says_of_itself_what_the_table_says(client: anthropic.Anthropic, row: ModelFacts) -> None:
     told = client.models.retrieve(row.id).to_dict()
     types = told["capabilities"]["thinking"]["types"]
     assert {name for name, each in types.items() if each["supported"]} == set(row.thinking)
@@ -54,8 +56,7 @@ def test_each_model_says_of_itself_what_the_table_says(simulator: Simulator, row
 
 
 @accepts("rule:R39")
-def test_earlier_thinking_may_come_back_or_be_left_out_between_turns(simulator: Simulator) -> None:
-    client = client_of(simulator)
+def test_earlier_thinking_may_come_back_or_be_left_out_between_turns(client: anthropic.Anthropic) -> None:
     first = say(client, user("a"))
     without = {"role": "assistant", "content": [block.to_dict() for block in first.content if block.type == "text"]}
     for history in (back(first), without):
@@ -64,16 +65,15 @@ def test_earlier_thinking_may_come_back_or_be_left_out_between_turns(simulator: 
 
 @accepts("rule:R40")
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-opus-4-6", "claude-haiku-4-5"])
-def test_the_interleaved_header_is_taken_by_every_model(simulator: Simulator, model: str) -> None:
-    assert say(client_of(simulator), user("a"), model=model, betas=["interleaved-thinking-2025-05-14"]).content
+def test_the_interleaved_header_is_taken_by_every_model(client: anthropic.Anthropic, model: str) -> None:
+    assert say(client, user("a"), model=model, betas=["interleaved-thinking-2025-05-14"]).content
 
 
 @accepts("rule:R41")
 @pytest.mark.parametrize(("first", "then"), [("summarized", "omitted"), ("omitted", "summarized")])
 def test_display_may_change_between_turns_and_decides_only_what_is_shown(
-    simulator: Simulator, first: str, then: str
+    client: anthropic.Anthropic, first: str, then: str
 ) -> None:
-    client = client_of(simulator)
     before = say(client, user("a"), thinking={"type": "adaptive", "display": first})
     after = say(client, user("a"), back(before), user("b"), thinking={"type": "adaptive", "display": then})
     shown = [bool(answer.content[0].thinking) for answer in (before, after)]
@@ -82,8 +82,7 @@ def test_display_may_change_between_turns_and_decides_only_what_is_shown(
 
 
 @accepts("rule:R42")
-def test_redacted_thinking_goes_back_as_it_came(simulator: Simulator) -> None:
-    client = client_of(simulator)
+def test_redacted_thinking_goes_back_as_it_came(client: anthropic.Anthropic) -> None:
     talk = [user("[[scenario:redacted]] go")]
     first = say(client, *talk, tools=TOOLS)
     assert [block.type for block in first.content].count("redacted_thinking") == 2
@@ -97,24 +96,23 @@ def test_redacted_thinking_goes_back_as_it_came(simulator: Simulator) -> None:
     ("model", "dropped"), [("claude-sonnet-5-5", ["organization_binding_mismatch"]), ("claude-opus-5-5", [])]
 )
 def test_a_block_of_another_account_is_dropped_by_some_models_and_never_refused(
-    simulator: Simulator, model: str, dropped: list[str]
+    client: anthropic.Anthropic, model: str, dropped: list[str]
 ) -> None:
-    first = say(client_of(simulator), user("a"), model=model)
-    other = say(client_of(simulator, "sim-away-1"), user("a"), back(first), user("b"), model=model, betas=[BINDING])
+    first = say(client, user("a"), model=model)
+    away = client.with_options(api_key="sim-away-1")
+    other = say(away, user("a"), back(first), user("b"), model=model, betas=[BINDING])
     assert other.stop_reason == "end_turn"
     assert [each["reason"] for each in other.to_dict()["input_transformations"]] == dropped
 
 
 @accepts("rule:R46")
-def test_transformations_are_reported_only_with_the_beta(simulator: Simulator) -> None:
-    client = client_of(simulator)
+def test_transformations_are_reported_only_with_the_beta(client: anthropic.Anthropic) -> None:
     assert say(client, user("a"), betas=[BINDING]).to_dict()["input_transformations"] == []
     assert "input_transformations" not in say(client, user("a")).to_dict()
 
 
 @accepts("rule:R47")
-def test_a_binding_refusal_has_two_ways_out_and_sending_it_again_is_none(simulator: Simulator) -> None:
-    client = client_of(simulator)
+def test_a_binding_refusal_has_two_ways_out_and_sending_it_again_is_none(client: anthropic.Anthropic) -> None:
     first = say(client, user("a"))
     edited = [user("another a"), back(first), user("b")]
     for _ in range(2):
@@ -127,8 +125,7 @@ def test_a_binding_refusal_has_two_ways_out_and_sending_it_again_is_none(simulat
 
 
 @accepts("rule:R50")
-def test_thinking_switched_off_inside_a_loop_is_no_error_on_newer_models(simulator: Simulator) -> None:
-    client = client_of(simulator)
+def test_thinking_switched_off_inside_a_loop_is_no_error_on_newer_models(client: anthropic.Anthropic) -> None:
     first = say(client, user("a"), model="claude-opus-4-8", tools=TOOLS, thinking={"type": "adaptive"})
     assert first.content[0].type == "thinking"
     off = say(
@@ -138,8 +135,7 @@ def test_thinking_switched_off_inside_a_loop_is_no_error_on_newer_models(simulat
 
 
 @accepts("rule:R53")
-def test_an_edit_that_clears_tool_uses_takes_all_its_fields_and_reports(simulator: Simulator) -> None:
-    client = client_of(simulator)
+def test_an_edit_that_clears_tool_uses_takes_all_its_fields_and_reports(client: anthropic.Anthropic) -> None:
     first = say(client, user("a"), tools=TOOLS)
     edit: Any = {
         "type": "clear_tool_uses_20250919",
