@@ -126,8 +126,7 @@ def output(scene: Scene, *, may_format: bool) -> Json:
 
 
 def size(scene: Scene) -> int:
-    cap = scene.profile.max_tokens
-    return scene.pick(cap, 4096)
+    return scene.pick(scene.profile.max_tokens or 4096, 4096)
 
 
 def rest(scene: Scene) -> Json:

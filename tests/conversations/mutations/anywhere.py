@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from clew.model.facts import UNKNOWN, models
+from clew.model.facts import models
 from tests.build import Json, text, thinking, tool_result, tool_use
 from tests.conversations.asked import NEWER, OLDER
 from tests.conversations.mutations.moves import Catalogue, Move
 
 steps = Catalogue()
 
-OTHERS = tuple(name for name, facts in models().items() if name != UNKNOWN and not facts.retired)
+OTHERS = (*models(), "qwen3-32b", "claude-opus-9", "us.anthropic.claude-sonnet-4-5-20250929-v1:0")
 KINDS: tuple[Any, ...] = (
     None,
     True,

@@ -14,7 +14,7 @@ CONTEXT = "context-management-2025-06-27"
 # ── output size
 
 
-@steps.breaks("R7.over-cap", counting=False)
+@steps.breaks("R7.over-cap", fits=lambda facts: facts.max_tokens, counting=False)
 def ask_for_too_much(move: Move) -> None:
     move.body["max_tokens"] = move.pick(move.profile.max_tokens + 1, 10**30)
 
