@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from clew.thinking.compliance.reading import Check, Piece, Reading, Seen, Spot, at
 
@@ -42,13 +43,12 @@ def _not_alternating(reading: Reading) -> Iterator[Spot]:
 # ── system messages
 
 
-class _Place:
+class _Place(NamedTuple):
     """One system message, and the messages around the group of system messages that it stands in."""
 
-    def __init__(self, message: Seen, before: Seen | None, after: Seen | None) -> None:
-        self.message = message
-        self.before = before
-        self.after = after
+    message: Seen
+    before: Seen | None
+    after: Seen | None
 
     @property
     def leads(self) -> bool:

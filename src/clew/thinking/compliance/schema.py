@@ -64,10 +64,6 @@ def _wrong_kind(path: str, kind: str, rule: str = "R4.wrong-type") -> Finding:
     return _finding(rule, path, kind=KIND_NAMES.get(kind, kind))
 
 
-def _quoted(tags: list[str]) -> str:
-    return ", ".join(f"'{tag}'" for tag in tags)
-
-
 def _either(values: tuple[str, ...]) -> str:
     quoted = [f"'{value}'" for value in values]
     return " or ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
@@ -186,17 +182,18 @@ class Schema:
         if member is None:
             where = path if choice.key == "type" else _join(path, choice.key)
             yield _finding(choice.unknown, where, tag=tag, tags=self._legal(choice))
-        elif member.beta and self.betas.isdisjoint(member.beta):
+        elif self._is_locked(member):
             gate = member.gate if isinstance(member, Shape) else "R23.block-gated"
             yield _finding(gate, path, tag=tag, tags=self._legal(choice))
         else:
             yield from self._object(member, value, _join(path, _path_tag(member, tag)))
 
+    def _is_locked(self, member: _Member) -> bool:
+        return bool(member.beta) and self.betas.isdisjoint(member.beta)
+
     def _legal(self, choice: _Choice) -> str:
-        open_to_us = [
-            tag for tag, member in choice.members.items() if not (member.beta and self.betas.isdisjoint(member.beta))
-        ]
-        return _quoted(open_to_us)
+        """The tags that would be right here, as the vendor lists them."""
+        return ", ".join(f"'{tag}'" for tag, member in choice.members.items() if not self._is_locked(member))
 
 
 def _path_tag(member: _Member, tag: str) -> str:
