@@ -136,7 +136,8 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(high=0)  # so that `resume_writing` means: all is sent
+        # So that `resume_writing` means: all is sent. Not high=0: TLS takes 0 bytes for a full buffer, and never resumes.
+        self._transport.set_write_buffer_limits(high=1, low=0)
 
     def data_received(self, data: bytes) -> None:
         reader, watch = self._reader, self._watch

@@ -1,0 +1,150 @@
+"""A new connection: name to addresses, the first address that answers, the tunnel if there is a proxy, TLS.
+
+A name often has addresses of both families, and one of them may be a black hole. So the families alternate, and each address
+gets a head start of a quarter of a second before the next is tried beside it (RFC 8305); the first to connect wins.
+
+Whatever ends a dial early, cancellation too, leaves no socket behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from itertools import chain, zip_longest
+from typing import TypeAlias
+
+from clew.http.client import ClientConnection
+from clew.http.client_message import Phase, PhaseTimedOut, Timeouts
+from clew.upstream.endpoint import Endpoint
+from clew.upstream.proxy import Proxy, open_tunnel
+
+__all__ = ["dial", "tls_context", "within"]
+
+_HEAD_START = 0.25
+
+_Address: TypeAlias = tuple[int, int, int, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]]
+"""Family, kind, protocol, and what `connect` takes."""
+
+
+def tls_context(ca_file: str | None = None) -> ssl.SSLContext:
+    """Verifies the chain and the name. `ca_file` adds authorities to the system's, it does not replace them."""
+    context = ssl.create_default_context()
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+async def dial(
+    endpoint: Endpoint, *, tls: Callable[[], ssl.SSLContext], proxy: Proxy | None, timeouts: Timeouts, began: float
+) -> ClientConnection:
+    """Connect. `tls` makes the context, if one is needed; `began`: since when the total counts."""
+    async with within("connect", timeouts, began):
+        plug = await _reach(endpoint, proxy)
+    if not endpoint.tls:
+        return await _wrapped(plug, None, None)
+    async with within("tls", timeouts, began):
+        return await _wrapped(plug, tls(), endpoint.host)
+
+
+@asynccontextmanager
+async def within(phase: Phase, timeouts: Timeouts, began: float) -> AsyncGenerator[None]:
+    """Raises PhaseTimedOut if the block lasts longer than its phase may, or than is left of the total."""
+    now = asyncio.get_running_loop().time()
+    limits = {"slot": timeouts.slot, "connect": timeouts.connect, "tls": timeouts.tls}
+    limit, total = limits[phase], timeouts.total
+    left = None if total is None else began + total - now
+    short = left is not None and (limit is None or left < limit)
+    clock = asyncio.timeout(left if short else limit)
+    try:
+        async with clock:
+            yield
+    except TimeoutError as error:
+        if not clock.expired():
+            raise  # the kernel's own, an OSError like any other
+        named: tuple[Phase, float | None] = ("total", total) if short else (phase, limit)
+        raise PhaseTimedOut(named[0], named[1] or 0.0) from error
+
+
+async def _reach(endpoint: Endpoint, proxy: Proxy | None) -> socket.socket:
+    """A connected socket that leads to the endpoint."""
+    if proxy is None:
+        return await _connect(endpoint.host, endpoint.port)
+    plug = await _connect(proxy.host, proxy.port)
+    try:
+        await open_tunnel(plug, proxy, endpoint)
+    except BaseException:
+        plug.close()
+        raise
+    return plug
+
+
+async def _wrapped(plug: socket.socket, context: ssl.SSLContext | None, name: str | None) -> ClientConnection:
+    """The socket as a connection. From here on the loop owns it, and closes it if this fails or is cancelled."""
+    connection = ClientConnection()
+    try:
+        await asyncio.get_running_loop().create_connection(lambda: connection, sock=plug, ssl=context, server_hostname=name)
+    except BaseException:
+        connection.abort()
+        raise
+    return connection
+
+
+async def _connect(host: str, port: int) -> socket.socket:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = _alternate([(family, kind, protocol, where) for family, kind, protocol, _, where in found])
+    if len(addresses) == 1:
+        return await _plug(addresses[0])
+    return await _race(addresses)
+
+
+def _alternate(addresses: list[_Address]) -> list[_Address]:
+    """Family by turns, the resolver's first choice first."""
+    first = [address for address in addresses if address[0] == addresses[0][0]]
+    other = [address for address in addresses if address[0] != addresses[0][0]]
+    return [address for address in chain(*zip_longest(first, other)) if address is not None]
+
+
+async def _race(addresses: list[_Address]) -> socket.socket:
+    """The first that connects. Raises what the first of them raised if none does."""
+    waiting = list(addresses)
+    running: list[asyncio.Task[socket.socket]] = []
+    errors: list[BaseException] = []
+    try:
+        while waiting or running:
+            if waiting:
+                running.append(asyncio.create_task(_plug(waiting.pop(0))))
+            await asyncio.wait(running, timeout=_HEAD_START if waiting else None, return_when=asyncio.FIRST_COMPLETED)
+            for task in [task for task in running if task.done()]:
+                running.remove(task)
+                error = task.exception()
+                if error is None:
+                    return task.result()
+                errors.append(error)
+    finally:
+        for task in running:
+            task.add_done_callback(_discard)
+            task.cancel()
+    raise errors[0]
+
+
+def _discard(task: asyncio.Task[socket.socket]) -> None:
+    """A runner-up: it may have arrived in the very moment in which it was called off."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()
+
+
+async def _plug(address: _Address) -> socket.socket:
+    family, kind, protocol, where = address
+    plug = socket.socket(family, kind, protocol)
+    try:
+        plug.setblocking(False)
+        plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        await asyncio.get_running_loop().sock_connect(plug, where)
+    except BaseException:
+        plug.close()
+        raise
+    return plug

@@ -1,0 +1,76 @@
+"""What a backend says to one request, while it says it.
+
+Lives inside `async with pool.ask(…)`: leaving the block with the body read to its end gives the connection back, leaving it
+in any other way closes it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from clew.errors import BackendBroken
+from clew.http.client import ClientConnection, Sink
+from clew.http.client_message import Headers, ResponseHead
+from clew.upstream.endpoint import Endpoint
+from clew.upstream.foreign import FOREIGN, translated
+
+__all__ = ["Reply"]
+
+
+class Reply:
+    """A response whose head is here. The body is taken once, by `chunk`, `chunks`, `read` or `relay`."""
+
+    def __init__(self, endpoint: Endpoint, connection: ClientConnection, head: ResponseHead) -> None:
+        self.endpoint = endpoint
+        self.head = head
+        self._connection = connection
+
+    @property
+    def status(self) -> int:
+        return self.head.status
+
+    @property
+    def headers(self) -> Headers:
+        return self.head.headers
+
+    async def chunk(self) -> bytes:
+        """What came of the body, as it came; b"" at its end. Raises BackendError if it breaks off or stalls."""
+        try:
+            return await self._connection.chunk()
+        except FOREIGN as error:
+            raise translated(error, self.endpoint) from error
+
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        """The body, piece by piece."""
+        while data := await self.chunk():
+            yield data
+
+    async def read(self, most: int | None = None) -> bytes:
+        """The whole body. Raises BackendBroken when it is longer than `most` bytes."""
+        parts: list[bytes] = []
+        size = 0
+        while data := await self.chunk():
+            parts.append(data)
+            size += len(data)
+            if most is not None and size > most:
+                raise BackendBroken(f"{self.endpoint}: a body of more than {most} bytes")
+        return b"".join(parts)
+
+    async def relay(self, sink: Sink) -> None:
+        """Hand the body to `sink` from inside the read, without a wait between; returns at its end.
+
+        For the fast path. The sink calls `pause` when it is full, and somebody calls `resume` when it is not.
+        """
+        try:
+            await self._connection.relay(sink)
+        except FOREIGN as error:
+            if error is self._connection.sink_error:  # not the backend's fault
+                raise
+            raise translated(error, self.endpoint) from error
+
+    def pause(self) -> None:
+        """Read no further, until `resume`."""
+        self._connection.pause()
+
+    def resume(self) -> None:
+        self._connection.resume()
