@@ -132,7 +132,7 @@ def _read(raw: bytes) -> tuple[str, Request | None]:
 def _judged(raw: bytes, name: str, target: Target, request: Request | None) -> Judged:
     if target.realm != ANTHROPIC and request is not None:
         return Judged(name, (), known=False)
-    found = _oversize(raw) or check(raw, profile=target.profile) or _unreadable(raw, request)
+    found = _oversize(raw) or check(raw, profile=target.profile, thorough=True) or _unreadable(raw, request)
     return Judged(name, (*found, *_sealed(request)))
 
 

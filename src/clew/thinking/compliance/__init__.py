@@ -75,19 +75,27 @@ def check(
     without_grades: Collection[Grade] = (),
     also: Collection[str] = (),
     counting: bool = False,
+    thorough: bool = False,
 ) -> tuple[Violation, ...]:
     """All that the first failing phase finds; nothing if the request breaks no static rule.
 
     `headers`: the request's; None judges the body alone, with every beta. `profile`: the target's facts; by default those of
     the request's model. `stance`: answers to disputed questions, by conflict id, on top of the suggested ones.
     `without_grades`: rules of these grades count for nothing. `also`: rules that hold only if asked for. `counting`: the
-    request goes to count_tokens.
+    request goes to count_tokens. `thorough`: what the later phases find too, for a person who mends all of it at once.
     """
     book = _Book({**default_stances(), **(stance or {})}, without_grades, also)
     said, parsed = read_headers(headers), parse(request)
     reading = _read(parsed, said, book.stance, profile)
     phases = ((*oversize(request), *said.findings), *_of_body(parsed, reading, book, counting))
-    return next(filter(None, (in_order(book.keep(findings)) for findings in phases)), ())
+    found = (in_order(book.keep(findings)) for findings in phases)
+    return _all_of(found) if thorough else next(filter(None, found), ())
+
+
+def _all_of(found: Iterator[tuple[Violation, ...]]) -> tuple[Violation, ...]:
+    """Every phase's findings; those of shape end it, because the later phases read a request that has its shape."""
+    arrival, shape = next(found, ()), next(found, ())
+    return arrival + shape if shape else arrival + tuple(chain.from_iterable(found))
 
 
 def _of_body(parsed: Parsed, reading: Reading, book: _Book, counting: bool) -> Iterator[Iterable[Finding]]:
