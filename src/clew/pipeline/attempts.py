@@ -1,0 +1,272 @@
+"""Retry and failover, in one place: a generator that says what to try, and is told what came of it.
+
+    flow = attempts(targets, policy, cool_downs, jitter=random.random, now=clock())
+    attempt = next(flow)
+    while True:                                   # wait `attempt.wait` seconds, ask `attempt.target`, then
+        attempt = flow.send(Outcome(...))         # StopIteration carries the Verdict
+
+It has no clock, no chance and no I/O: moments come in with each outcome, jitter as a function. So a test drives a whole
+story by hand. What a failure means is read from one table, `class_of_status`:
+
+    never       the request's own fault (400, 404, 413, 422, …)     reported at once
+    key         this key is no good (401, 402, 403)                 the next target, without a wait
+    limited     this key has had enough (429)                       it cools down; the next target, else the wait it asks for
+    transient   the backend's trouble (408, 409, 5xx, no answer)    the same again after a wait, then the next
+
+`x-should-retry` outranks the table for the same target: `true` makes any failure worth another try, `false` none. Once
+content has reached the client nothing is tried again. A target that cools down is skipped, but never the last of the list: a
+guess must not turn into an outage.
+
+The policy's budget bounds the waiting. When it is used up, no target is tried twice, but each that was not tried yet still
+has its one chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from clew.errors import (
+    BackendBroken,
+    BackendError,
+    BackendOverloaded,
+    BackendRejected,
+    CredentialsExhausted,
+)
+
+__all__ = [
+    "Attempt",
+    "Candidate",
+    "CoolDowns",
+    "FailureClass",
+    "Outcome",
+    "Policy",
+    "Verdict",
+    "attempts",
+    "class_of_status",
+]
+
+FailureClass: TypeAlias = Literal["never", "key", "limited", "transient"]
+
+_BY_STATUS: Final[dict[int, FailureClass]] = {
+    401: "key",
+    402: "key",
+    403: "key",
+    408: "transient",
+    409: "transient",
+    429: "limited",
+}
+
+
+def class_of_status(status: int) -> FailureClass | None:
+    """What a status means for trying again; None for success. A redirect is never followed, so it is a failure too."""
+    if 200 <= status < 300:
+        return None
+    return _BY_STATUS.get(status, "transient" if status >= 500 else "never")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Where a request may go: a backend, with one of its keys."""
+
+    backend: str
+    key: str
+    """A name or a fingerprint of the key, never the key."""
+    own: bool = True
+    """The operator's key. The client's own (passthrough) is not: then its 401 is the client's to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoolDowns:
+    """Until when each (backend, key) should be left alone. A value: `a | b` is what both know."""
+
+    until: Mapping[tuple[str, str], float] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __or__(self, other: CoolDowns) -> CoolDowns:
+        merged = dict(self.until)
+        for name, moment in other.until.items():
+            merged[name] = max(moment, merged.get(name, moment))
+        return CoolDowns(MappingProxyType(merged))
+
+    def cools(self, candidate: Candidate, now: float) -> bool:
+        return self.until.get((candidate.backend, candidate.key), now) > now
+
+    def after(self, now: float) -> CoolDowns:
+        """Without what is over."""
+        return CoolDowns(MappingProxyType({name: moment for name, moment in self.until.items() if moment > now}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How patient to be."""
+
+    retries: int = 2
+    """Of one target, beside its first try."""
+    budget: float = 30.0
+    """Seconds from the beginning after which no target is tried twice; a wait that would lead past them is not begun."""
+    first_wait: float = 0.5
+    most_wait: float = 5.0
+    cool_seconds: float = 10.0
+    """For a target that failed as often as it may, or was limited without saying for how long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Try this, after so many seconds."""
+
+    target: Candidate
+    wait: float
+    number: int
+    """Counts from 1."""
+    last: bool
+    """Nothing can follow if it fails: a caller may grant it more time."""
+    cooled: CoolDowns
+    """What was learnt so far, for others to know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of an attempt. An error event before the first content counts as the status that it stands for."""
+
+    now: float
+    status: int | None = None
+    error: BackendError | None = None
+    """What the way out raised, instead of a status."""
+    retry_after: float | None = None
+    should_retry: bool | None = None
+    content_started: bool = False
+    """Content of this attempt has reached the client."""
+    body: bytes = b""
+    """The backend's own words, where it refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How it ended: `failure` is None for success, else what to report."""
+
+    target: Candidate
+    failure: BackendError | None
+    attempts: int
+    cooled: CoolDowns
+
+
+def attempts(
+    targets: Sequence[Candidate], policy: Policy, cool_downs: CoolDowns, *, jitter: Callable[[], float], now: float
+) -> Generator[Attempt, Outcome, Verdict]:
+    """The attempts at one request. `jitter` gives numbers from 0 up to 1; `now` is when it begins."""
+    assert targets, "there is always somewhere to go"
+    flow = _Flow(tuple(_usable(targets, cool_downs, now)), policy, jitter, began=now)
+    while True:
+        outcome = yield flow.attempt()
+        verdict = flow.judge(outcome)
+        if verdict is not None:
+            return verdict
+
+
+def _usable(targets: Sequence[Candidate], cool_downs: CoolDowns, now: float) -> Iterable[Candidate]:
+    final = len(targets) - 1
+    return (target for place, target in enumerate(targets) if place == final or not cool_downs.cools(target, now))
+
+
+class _Flow:
+    """Where one request stands."""
+
+    def __init__(self, targets: tuple[Candidate, ...], policy: Policy, jitter: Callable[[], float], *, began: float) -> None:
+        self._targets = targets
+        self._policy = policy
+        self._jitter = jitter
+        self._began = began
+        self._place = 0
+        self._tries = 0
+        self._number = 0
+        self._wait = 0.0
+        self._waited = 0.0
+        self._cooled = CoolDowns()
+
+    def attempt(self) -> Attempt:
+        self._number += 1
+        self._tries += 1
+        self._waited += self._wait
+        last = self._place == len(self._targets) - 1 and self._tries > self._policy.retries
+        return Attempt(self._targets[self._place], self._wait, self._number, last, self._cooled)
+
+    def judge(self, outcome: Outcome) -> Verdict | None:
+        """The end, or None: there is a next attempt."""
+        kind = _class_of(outcome)
+        if kind is None or outcome.content_started:
+            return self._verdict(outcome.error or _status_failure(outcome, self._target) if kind is not None else None)
+        again = self._again(kind, outcome)
+        if kind == "limited" or (kind == "transient" and again is None):
+            self._cool(outcome)
+        if again is not None:
+            self._wait = again
+            return None
+        if kind != "never" and self._advance(kind):
+            return None
+        return self._verdict(self._failure(kind, outcome))
+
+    @property
+    def _target(self) -> Candidate:
+        return self._targets[self._place]
+
+    def _again(self, kind: FailureClass, outcome: Outcome) -> float | None:
+        """The wait before the same target's next try; None if it gets none."""
+        willing = outcome.should_retry is True or (outcome.should_retry is None and kind in ("transient", "limited"))
+        rotates = kind == "limited" and self._place < len(self._targets) - 1
+        if not willing or rotates or self._tries > self._policy.retries:
+            return None
+        wait = outcome.retry_after if outcome.retry_after is not None else self._backoff()
+        return wait if self._affordable(wait, outcome.now) else None
+
+    def _affordable(self, wait: float, now: float) -> bool:
+        spent = max(self._waited, now - self._began)
+        return spent + wait <= self._policy.budget
+
+    def _backoff(self) -> float:
+        """Full jitter: anything up to a bound that doubles."""
+        return min(self._policy.first_wait * 2 ** (self._tries - 1), self._policy.most_wait) * self._jitter()
+
+    def _advance(self, kind: FailureClass) -> bool:
+        """On to the next target; with a wait only to another key of a backend that limits us."""
+        if self._place == len(self._targets) - 1:
+            return False
+        wait = self._backoff() if kind == "limited" else 0.0
+        same = self._targets[self._place + 1].backend == self._target.backend
+        self._wait = wait if same and self._waited + wait <= self._policy.budget else 0.0
+        self._place += 1
+        self._tries = 0
+        return True
+
+    def _cool(self, outcome: Outcome) -> None:
+        seconds = outcome.retry_after if outcome.retry_after is not None else self._policy.cool_seconds
+        name = (self._target.backend, self._target.key)
+        self._cooled |= CoolDowns(MappingProxyType({name: outcome.now + seconds}))
+
+    def _failure(self, kind: FailureClass, outcome: Outcome) -> BackendError:
+        if kind == "key" and self._target.own:
+            return CredentialsExhausted(
+                f"{self._target.backend} refused every key that clew holds for it ({outcome.status})"
+            )
+        return outcome.error or _status_failure(outcome, self._target)
+
+    def _verdict(self, failure: BackendError | None) -> Verdict:
+        return Verdict(self._target, failure, self._number, self._cooled)
+
+
+def _class_of(outcome: Outcome) -> FailureClass | None:
+    if outcome.error is not None:
+        return "transient"
+    assert outcome.status is not None, "an outcome has a status or an error"
+    return class_of_status(outcome.status)
+
+
+def _status_failure(outcome: Outcome, target: Candidate) -> BackendError:
+    status = outcome.status or 0
+    if status == 429 or status in (503, 529):
+        text = f"{target.backend} has no room now ({status})"
+        return BackendOverloaded(text, status=status, retry_after=outcome.retry_after, body=outcome.body)
+    if 300 <= status < 400:
+        return BackendBroken(f"{target.backend} sent us elsewhere ({status}), and clew does not go there")
+    return BackendRejected(f"{target.backend} refused ({status})", status=status, body=outcome.body)
