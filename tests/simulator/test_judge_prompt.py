@@ -167,6 +167,7 @@ USES = [
     ({"trigger": {"type": "tool_uses", "value": 0}, "keep": {"type": "tool_uses", "value": 0}}, (5, 505)),
     ({"trigger": {"type": "tool_uses", "value": 0}, "exclude_tools": ["keep"]}, (1, 101)),
     ({"trigger": {"type": "tool_uses", "value": 0}, "clear_at_least": {"type": "input_tokens", "value": 203}}, None),
+    ({"trigger": {"type": "tool_uses", "value": 0}, "clear_at_least": {"type": "input_tokens", "value": 202}}, (2, 202)),
 ]
 
 
@@ -229,6 +230,8 @@ def test_tokens_count_system_tools_and_messages_without_marks() -> None:
     assert prompt(body).input_tokens == 10 + tool_tokens + 5
     marked = {**body, "system": [text("x" * 40, cache_control={"type": "ephemeral"})]}
     assert prompt(marked).input_tokens == 10 + tool_tokens + 5
+    cited = text("x" * 20, citations=[{"type": "page_location", "cited_text": "x" * 40}])
+    assert prompt(request(messages=[user(cited)])).input_tokens == tokens.of_json(cited)
 
 
 @accepts("rule:R32.clear-at-gated")
