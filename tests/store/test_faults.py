@@ -80,7 +80,7 @@ def test_a_disk_that_fails_to_sync_makes_the_store_read_only(path: Path, disk: F
         with pytest.raises(StoreError, match="the disk reports an error"):
             store.record(turn(recorded("second"))).result(5)
         disk.failing = False
-        with pytest.raises(StoreError, match="is read-only since a failure: .* the disk reports an error"):
+        with pytest.raises(StoreError, match=r"is read-only since a failure: .* the disk reports an error"):
             store.record(turn(recorded("third"))).result(5)
         assert store.health().state == "read-only"
         assert store.recordings("local").by_id("first") == first
@@ -124,7 +124,7 @@ def test_a_damaged_file_is_refused(path: Path) -> None:
 
 def test_a_directory_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StoreError, match="cannot be used: .*/file: File exists") as caught:
+    with pytest.raises(StoreError, match=r"cannot be used: .*/file: File exists") as caught:
         SqliteStore(tmp_path / "file" / "store.sqlite")
     assert caught.value.file.endswith("store.sqlite")
 

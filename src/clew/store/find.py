@@ -3,6 +3,9 @@
 A request names its answers by block keys, tool ids and places; the answers name others by what they followed and what their
 strand comes after. `gather` does both in one statement: the marks give the first recordings, and a recursion follows the
 links until there are none. Order is that of recording, so that of two with one key the newer is found, as on any shelf.
+
+`CROSS JOIN` is SQLite's way to fix the order of a join: each wanted mark is one descent. Left to itself, the planner walks
+all marks of the principal for each.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ SELECT {COLUMNS} FROM recordings WHERE seq IN (
 _GATHER = f"""
 WITH RECURSIVE linked (seq) AS (
     SELECT marks.recording FROM json_each(:wanted) AS wanted
-    JOIN marks ON marks.principal = :principal AND marks.kind = wanted.value ->> 0 AND marks.hash = unhex(wanted.value ->> 1)
+    CROSS JOIN marks
+        ON marks.principal = :principal AND marks.kind = wanted.value ->> 0 AND marks.hash = unhex(wanted.value ->> 1)
     UNION
     SELECT earlier.seq FROM linked
     JOIN recordings AS later ON later.seq = linked.seq

@@ -1,0 +1,154 @@
+"""`python bench/store.py`: what keeping a turn costs, as a ratio to a bare SQLite commit of the same bytes.
+
+The bare commit writes what cannot be spared, into a file with the same settings (WAL, `synchronous=FULL`): one row with the
+turn's bytes, and the marks by which it is found. The store does that on its own thread and acknowledges through a future,
+and also keeps thread, turn, exchange, changes and usage. Cases run interleaved, medians are compared; the milliseconds are
+one machine's, and depend on its disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from clew.model.change import Change
+from clew.model.origin import Origin
+from clew.model.recording import Recording, Said, Strand
+from clew.store import SqliteStore, outcome
+from clew.store.connection import connect
+from clew.store.rows import marks_of
+from clew.store.values import Exchange, Turn, Usage
+from clew.thinking.keys import block_key
+from core import Cases, measure, show
+
+ORIGIN = Origin(realm="anthropic", backend="claude", model="claude-opus-5-5", account="me")
+HISTORY = 200
+
+
+class Turns:
+    """One conversation that goes on for as long as it is asked: turns of about three kilobytes."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._random = random.Random(7)
+        self._numbers = itertools.count()
+        self.last: Recording | None = None
+
+    def __next__(self) -> Turn:
+        id = f"{self._name}-{next(self._numbers)}"
+        recording = self.last = self._recording(id)
+        exchange = Exchange(
+            id=f"x-{id}",
+            principal="local",
+            thread=self._name,
+            started=1.8e9,
+            ended=1.8e9,
+            asked_model=ORIGIN.model,
+            backend="claude",
+            model=ORIGIN.model,
+            changes=(Change("thinking", "messages.1.content.0", "left out", "made by glm"),),
+            usage=Usage(input=1000, output=200, cache_read=50_000),
+        )
+        return Turn(exchange=exchange, recording=recording, asked=(b'{"role":"user","content":"' + b"x" * 300 + b'"}',))
+
+    def _recording(self, id: str) -> Recording:
+        signature = self._random.randbytes(400).hex()
+        blocks = (
+            {"type": "thinking", "thinking": self._random.randbytes(400).hex(), "signature": signature},
+            {"type": "text", "text": f"Now {id}."},
+            {"type": "tool_use", "id": f"toolu_{id}", "name": "Bash", "input": {"command": "x" * 600}},
+        )
+        return Recording(
+            id=id,
+            principal="local",
+            origin=ORIGIN,
+            blocks=tuple(json.dumps(block).encode() for block in blocks),
+            keys=(block_key("thinking", signature),),
+            said=Said((f"toolu_{id}",), (f"Now {id}.",)),
+            place=sha256(id.encode()).digest(),
+            strand=Strand(after=self.last.id) if self.last else Strand(listed=()),
+            digest=sha256(signature.encode()).digest(),
+            followed=self.last.id if self.last else None,
+            thread=self._name,
+        )
+
+
+def bare(path: Path) -> Callable[[], object]:
+    """The least that a durable turn costs: its bytes in one row, and the marks by which it is found."""
+    path.touch(0o600)
+    connection, turns = connect(path), Turns("bare")
+    connection.execute("CREATE TABLE turns (id INTEGER PRIMARY KEY, bytes BLOB)")
+    connection.execute("CREATE TABLE marks (hash BLOB PRIMARY KEY, turn INTEGER) WITHOUT ROWID")
+
+    def commit() -> None:
+        turn = next(turns)
+        assert turn.recording
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO turns (bytes) VALUES (?)", (msgspec.msgpack.encode(turn),))
+        number = connection.last_insert_rowid()
+        connection.executemany("INSERT INTO marks VALUES (?, ?)", [(hash, number) for _, hash in marks_of(turn.recording)])
+        connection.execute("COMMIT")
+
+    return commit
+
+
+def writing(folder: Path, store: SqliteStore, loop: asyncio.AbstractEventLoop) -> Cases:
+    plain, awaited, bulk = Turns("plain"), Turns("awaited"), Turns("bulk")
+
+    async def one() -> None:
+        assert await outcome(store.record(next(awaited)), 10) is None
+
+    def hundred() -> None:
+        for write in [store.record(next(bulk)) for _ in range(100)]:
+            write.result()
+
+    return {
+        "bare SQLite commit": bare(folder / "bare.sqlite"),
+        "turn, waited for by a thread": lambda: store.record(next(plain)).result(),
+        "turn, waited for by a loop": lambda: loop.run_until_complete(one()),
+        "a hundred turns at once": hundred,
+    }
+
+
+def reading(store: SqliteStore) -> Cases:
+    turns = Turns("read")
+    kept = [
+        turn.recording for turn in itertools.islice(iter(lambda: next(turns), None), HISTORY) if store.record(turn).result()
+    ]
+    recordings = [each for each in kept if each]
+    keys = [key for each in recordings for key in each.keys]
+    tools = [id for each in recordings for id in each.said.ids]
+    found = store.recordings("local")
+    return {
+        "one by its key": lambda: found.by_key(keys[-1]),
+        f"gather {HISTORY} answers": lambda: store.gather("local", keys=keys, tools=tools),
+        f"gather {HISTORY} by the newest alone": lambda: store.gather("local", keys=keys[-1:]),
+        f"touch {HISTORY}, seen a moment ago": lambda: store.touch("local", keys=keys, at=1.8e9).result(),
+    }
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--rounds", type=int, default=200)
+    given = options.parse_args()
+    loop = asyncio.new_event_loop()
+    with tempfile.TemporaryDirectory() as name, SqliteStore(Path(name) / "store.sqlite") as store:
+        show("keeping a turn", measure(writing(Path(name), store, loop), given.rounds))
+        show("finding answers", measure(reading(store), given.rounds))
+    loop.close()
+
+
+if __name__ == "__main__":
+    main()
