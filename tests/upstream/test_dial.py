@@ -132,6 +132,27 @@ def test_a_handshake_that_is_called_off_closes_within_a_second(play: Play[Any]) 
     play(scene())
 
 
+def test_an_exchange_over_tls_that_is_called_off_closes_within_a_second(play: Play[Any], certificate: Certificate) -> None:
+    """3.4: no farewell of TLS is waited for."""
+
+    async def script(call: Call) -> None:
+        await call.request()
+        await call.say(CHUNKED + b"2\r\nhe\r\n")
+        await call.gone()
+
+    async def scene() -> None:
+        async with site(script, context=certificate.context()) as place, pool(ca_file=str(certificate.file)) as way:
+            task = asyncio.create_task(fetch(way, Endpoint("localhost", place.port, True)))
+            await place.until(calls=1)
+            await asyncio.sleep(0.1)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await place.until(ended=1)
+
+    play(scene())
+
+
 def full_listener() -> tuple[socket.socket, list[socket.socket]]:
     """A listener whose queue is full: further SYNs get no answer, as from a black hole."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=0)
@@ -220,12 +241,13 @@ def test_the_next_address_is_tried_beside_a_black_hole(play: Play[Any], monkeypa
         listener, fillers = full_listener()
         try:
             async with site(saying(OK)) as place, pool() as way:
+                await fetch(way, place.endpoint)
                 resolve_to(monkeypatch, listener.getsockname()[1], place.port)
                 before, began = open_files(), asyncio.get_running_loop().time()
                 assert await fetch(way, Endpoint("two.example", 80, False)) == (200, b"hello")
                 lasted = asyncio.get_running_loop().time() - began
                 await asyncio.sleep(0.02)
-                assert open_files() <= before + 4, "the two ends of one connection, and what the loop itself opens"
+                assert open_files() == before + 2, "the two ends of one connection"
                 return lasted
         finally:
             monkeypatch.undo()
@@ -311,6 +333,30 @@ def test_a_proxy_is_used_only_if_asked_for_and_sees_no_request(
             where = f"localhost:{place.port}".encode()
             head = b"CONNECT %b HTTP/1.1\r\nhost: %b\r\nproxy-authorization: Basic bWU6cEBzcw==\r\n\r\n" % (where, where)
             assert asked == [head]
+
+    play(scene())
+
+
+def test_a_dial_that_outlasts_its_pool_sends_nothing(play: Play[Any]) -> None:
+    async def scene() -> None:
+        opening = asyncio.Event()
+        heard: list[bytes] = []
+
+        async def slow_proxy(call: Call) -> None:
+            await call.request()
+            await opening.wait()
+            await call.say(b"HTTP/1.1 200 OK\r\n\r\n")
+            heard.append(await call.reader.read())
+
+        async with site(slow_proxy) as proxy, pool(proxy_environ=through(proxy)) as way:
+            task = asyncio.create_task(fetch(way, Endpoint("backend.example", 80, False)))
+            await proxy.until(calls=1)
+            way.close()
+            opening.set()
+            with pytest.raises(BackendUnreachable, match="shutting down"):
+                await task
+            await proxy.until(ended=1)
+        assert heard == [b""]
 
     play(scene())
 

@@ -100,8 +100,7 @@ class Pool:
         limits: ResponseLimits | None = None,
     ) -> AsyncGenerator[Reply]:
         """Send a request; the block begins when the head of the answer is here. Raises BackendError, whatever happened."""
-        if self._closed:
-            raise BackendUnreachable(f"{endpoint}: we are shutting down")
+        self._check_open(endpoint)
         asking = _Asking(
             endpoint, request, timeouts or self._settings.timeouts, limits or self._settings.limits, self._loop.time()
         )
@@ -133,6 +132,10 @@ class Pool:
         for connection in list(self._busy):
             connection.abort()
 
+    def _check_open(self, endpoint: Endpoint) -> None:
+        if self._closed:
+            raise BackendUnreachable(f"{endpoint}: we are shutting down")
+
     def _shelf(self, endpoint: Endpoint) -> _Shelf:
         shelf = self._shelves.get(endpoint)
         if shelf is None:
@@ -154,6 +157,7 @@ class Pool:
     async def _heard(self, connection: ClientConnection, asking: _Asking) -> ResponseHead:
         self._busy.add(connection)
         try:
+            self._check_open(asking.endpoint)  # a dial may outlast the pool
             connection.begin(asking.request, asking.timeouts, asking.limits, began=asking.began)
             return await connection.head()
         except BaseException:
@@ -173,7 +177,7 @@ class Pool:
 
     def _leave(self, shelf: _Shelf, connection: ClientConnection) -> None:
         self._busy.discard(connection)
-        if self._closed or not connection.reusable:
+        if not connection.reusable:
             connection.abort()
             return
         connection.rest()
