@@ -345,6 +345,28 @@ def test_a_relay_hands_on_each_piece_and_can_be_held(play: Play[Any]) -> None:
     play(scene())
 
 
+def test_a_relay_calls_once_for_a_read_with_many_chunks(play: Play[Any]) -> None:
+    """The fast path: one write for one read."""
+
+    async def script(call: Call) -> None:
+        await call.request()
+        await call.say(CHUNKED)
+        await asyncio.sleep(0.05)
+        await call.say(b"1\r\nx\r\n" * 50 + b"0\r\n\r\n")
+
+    async def scene() -> list[bytes]:
+        async with site(script) as place:
+            connection = await connected(place)
+            connection.begin(post(), Timeouts(), ResponseLimits())
+            await connection.head()
+            got: list[bytes] = []
+            await connection.relay(got.append)
+            connection.abort()
+            return got
+
+    assert play(scene()) == [b"x" * 50]
+
+
 def test_what_a_sink_raises_ends_its_relay_and_closes(play: Play[Any]) -> None:
     def sink(data: bytes) -> None:
         raise LookupError("full")

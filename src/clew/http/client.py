@@ -30,7 +30,7 @@ from clew.http.client_watch import Watch
 __all__ = ["ClientConnection", "Sink"]
 
 Sink: TypeAlias = Callable[[bytes], None]
-"""Takes a piece of a body, at once."""
+"""Takes what one read brought of a body, at once."""
 
 
 class ClientConnection(asyncio.Protocol):
@@ -94,7 +94,7 @@ class ClientConnection(asyncio.Protocol):
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def relay(self, sink: Sink) -> None:
-        """Hand the rest of the body to `sink`, piece by piece; returns at its end. What the sink raises ends it too."""
+        """Hand the rest of the body to `sink`, read by read; returns at its end. What the sink raises ends it too."""
         reader = self._exchange()
         self._sink = sink
         parts, self._parts, self._waiting = self._parts, [], 0
@@ -212,8 +212,8 @@ class ClientConnection(asyncio.Protocol):
     def _pour(self, parts: list[bytes]) -> None:
         assert self._sink is not None
         try:
-            for part in parts:
-                self._sink(part)
+            if parts:  # one call for a read, however many chunks it held: so the sink writes once, too
+                self._sink(parts[0] if len(parts) == 1 else b"".join(parts))
         except Exception as error:
             self.sink_error = error
             self._fail(error)
