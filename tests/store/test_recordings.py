@@ -81,6 +81,15 @@ def test_one_gathering_brings_what_is_named_and_all_that_it_came_after(store: Sq
     assert store.gather("local").by_id("r0") is None
 
 
+def test_a_gathering_follows_both_links_where_they_part(store: SqliteStore) -> None:
+    """After a switch and back, an answer followed another model's, and came after the thinking of its own."""
+    own, foreign = recorded("own"), recorded("foreign", origin=GLM)
+    back = recorded("back", before=(own,), followed="foreign")
+    keep(store, own, foreign, back)
+    shelf = store.gather("local", keys=back.keys)
+    assert [shelf.by_id(each.id) for each in (own, foreign, back)] == [own, foreign, back]
+
+
 def test_a_gathering_ends_where_links_lead_in_a_circle_or_nowhere(store: SqliteStore) -> None:
     circle = [
         recorded("a", strand=Strand(after="b"), followed="b", digest=b""),
