@@ -46,10 +46,10 @@ def test_age_counts_from_the_last_use(store: SqliteStore) -> None:
     store.touch("local", recordings=["second"], keys=[b"u" * 32], at=NOON + 5 * DAY).result(5)
     week = Retention(age=7 * DAY, bytes=None, usage_age=None)
     assert store.retain(week, now=NOON + 6 * DAY).result(5) == 0
-    assert store.retain(week, now=NOON + 8 * DAY).result(5) == 2
+    assert store.retain(week, now=NOON + 8 * DAY).result(5) == 1
     assert [store.recordings("local").by_id(each) for each in ("first", "second")] == [None, second]
     assert [each.id for each in store.threads("local")] == ["u"]
-    assert store.retain(week, now=NOON + 13 * DAY).result(5) == 2
+    assert store.retain(week, now=NOON + 13 * DAY).result(5) == 1
     assert rows(store) == NOTHING | {"usage": 2}
     assert store.verify() == ()
 

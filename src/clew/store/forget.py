@@ -24,6 +24,12 @@ _OLDEST = f"{_ROWS} ORDER BY used, seq LIMIT 1"
 _OF_THREAD = f"{_ROWS} WHERE principal = ? AND thread = ?"
 
 _UNMARK = "DELETE FROM marks WHERE principal = ? AND kind = ? AND hash = ? AND recording = ?"
+_EXCHANGE_OF = """
+DELETE FROM exchanges WHERE principal = :principal AND id IN (
+    SELECT exchange FROM turns WHERE principal = :principal AND thread = :thread AND recording = :id
+)
+"""
+_TURN_OF = "DELETE FROM turns WHERE principal = :principal AND thread = :thread AND recording = :id"
 _EMPTY_THREADS = """
 DELETE FROM threads WHERE used < ?
     AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id)
@@ -38,9 +44,9 @@ SELECT seq, principal, exchange FROM turns WHERE at < ? AND NOT EXISTS (
 def forget(connection: Database, principal: str, thread: str) -> bool:
     """Delete a thread and all that it holds."""
     named = (principal, thread)
-    _delete(connection, connection.execute(_OF_THREAD, named).fetchall())
     connection.execute("DELETE FROM turns WHERE principal = ? AND thread = ?", named)
     connection.execute("DELETE FROM exchanges WHERE principal = ? AND thread = ?", named)
+    _delete(connection, connection.execute(_OF_THREAD, named).fetchall())
     connection.execute("DELETE FROM threads WHERE principal = ? AND id = ?", named)
     return bool(connection.changes())
 
@@ -73,7 +79,7 @@ def _too_much(connection: Database, limit: int) -> int:
     while gone < BATCH and _bytes(connection) > limit:
         rows = connection.execute(_OLDEST).fetchall()
         _delete(connection, rows)
-        turns = _delete_turns(connection, float("inf"), 1)
+        turns = 0 if rows else _delete_turns(connection, float("inf"), 1)
         if not rows and not turns:
             break
         gone += len(rows) + turns
@@ -92,15 +98,19 @@ def _bytes(connection: Database) -> int:
 
 
 def _delete(connection: Database, rows: Iterable[Row]) -> None:
+    """Recordings with their marks, turns and exchanges."""
     for *columns, seq in rows:
         recording = recording_of_row(tuple(columns))
         marks = [(recording.principal, kind, hash, seq) for kind, hash in marks_of(recording)]
         connection.executemany(_UNMARK, marks)
         connection.execute("DELETE FROM recordings WHERE seq = ?", (seq,))
+        turn = {"principal": recording.principal, "thread": recording.thread, "id": recording.id}
+        connection.execute(_EXCHANGE_OF, turn)
+        connection.execute(_TURN_OF, turn)
 
 
 def _delete_turns(connection: Database, before: float, limit: int) -> int:
-    """Turns whose answer is gone or never was, with their exchanges."""
+    """Turns that never had an answer, with their exchanges."""
     rows = connection.execute(_WITHOUT_RECORDING, (before, limit)).fetchall()
     for seq, principal, exchange in rows:
         connection.execute("DELETE FROM turns WHERE seq = ?", (seq,))
