@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from clew.model.facts import rules
 from clew.simulator.judge import static_violations
 from clew.simulator.stances import stance
 from tests.manifest import accepts, proves, refuses
@@ -405,6 +406,8 @@ def test_rules_of_unknown_age_hold_only_for_those_who_ask(rule: str, body: dict[
     """R30, R31: reported, but not enforced by default."""
     assert ask_static(body, "") == []
     assert ask_static(body, rule) == [rule]
+    assert ask_static(request(**say(HI, assistant(call(), "Wait."), user(result()), OK, HI)), rule) == []
+    assert ask_static(request(), rule) == []
 
 
 @accepts("rule:R32.between-tool-use-and-result", "rule:R32.follows-wrong-turn", "rule:R32.precedes-wrong-turn")
@@ -412,6 +415,66 @@ def test_a_directive_may_stand_anywhere() -> None:
     """R19, R32: content [] with output_config is legal at any position."""
     messages = [DIRECTIVE, HI, assistant(call()), DIRECTIVE, user(result()), DIRECTIVE, user("And?"), OK, DIRECTIVE, HI]
     assert ask(request(**say(*messages)), betas=[TURNS]).violation is None
+
+
+WRONG_TURNS = [
+    ([system("Be brief.", output_config={"effort": "low"}), HI], "R19.leading-system"),
+    ([system(), HI], "R19.leading-system"),
+    ([HI, OK, system("Wait."), user(result())], "R32.follows-wrong-turn"),
+    ([HI, assistant(call()), system("Wait."), user("Hm.")], "R32.follows-wrong-turn"),
+]
+
+
+@pytest.mark.parametrize(("messages", "rule"), WRONG_TURNS)
+@refuses("rule:R19.leading-system", "rule:R32.follows-wrong-turn")
+def test_only_a_call_and_its_result_are_split_and_only_an_empty_message_is_a_directive(
+    messages: list[Any], rule: str
+) -> None:
+    """R19, R32: which of the placement rules names a message."""
+    violation = ask(request(**say(*messages)), betas=[TURNS]).violation
+    assert violation is not None
+    assert violation.rule == rule
+
+
+FOUR = [text(f"Part {n}.", cache_control=CACHED) for n in range(4)]
+MARKS = [
+    (
+        "marks inside a tool result count",
+        say(HI, assistant(call()), user(result(content=FOUR, cache_control=CACHED))),
+        ["R58.too-many-marks"],
+    ),
+    (
+        "the automatic mark falls on the result, not inside it",
+        say(HI, assistant(call()), user(result(content=FOUR)), cache_control=CACHED),
+        ["R58.automatic-fifth"],
+    ),
+    ("the automatic mark walks back over thinking", say(user(*FOUR), assistant(thought()), cache_control=CACHED), []),
+    ("the automatic mark walks back over an empty text", say(user(*FOUR, ""), cache_control=CACHED), ["R22.empty-text"]),
+    (
+        "a mark inside a result comes after the result's own",
+        say(HI, assistant(call()), user(result(content=[text("a", cache_control=HOUR)], cache_control=CACHED))),
+        ["R58.ttl-order"],
+    ),
+    ("a null is no mark", say(user(*FOUR, text("Last.", cache_control=None))), []),
+]
+
+
+@pytest.mark.parametrize(("changes", "found"), [case[1:] for case in MARKS], ids=[case[0] for case in MARKS])
+@accepts("rule:R58.automatic-fifth")
+@refuses("rule:R58.too-many-marks", "rule:R58.automatic-fifth", "rule:R58.ttl-order")
+def test_marks_are_counted_and_the_automatic_one_placed(changes: dict[str, Any], found: list[str]) -> None:
+    """R58: in the structure, before the layout looks at how the request ends."""
+    every = static_violations(json.dumps(request(**changes)).encode(), headers())
+    assert [one.rule for one in every if rules()[one.rule].phase == "structure"] == found
+
+
+@accepts("rule:R64.image-too-large")
+def test_an_image_of_exactly_five_megabytes_passes() -> None:
+    """R64: 5242880 characters of base64."""
+    data = base64.b64decode(png(5, 5))
+    whole = base64.b64encode(data + bytes(5_242_880 // 4 * 3 - len(data))).decode()
+    assert len(whole) == 5_242_880
+    assert ask(request(messages=[user(picture(whole))])).violation is None
 
 
 @refuses("rule:R64.image-too-large")
