@@ -277,6 +277,21 @@ def test_after_the_last_answer_goes_what_the_client_sends() -> None:
     assert talk.project(OPUS) == (talk.history, ())
 
 
+def test_a_readers_own_blocks_go_though_their_recording_is_lost_and_another_models_is_there() -> None:
+    """Opus reads Sonnet, so Sonnet's answer could be L; but what nobody recorded may be Opus's own."""
+    talk = Talk()
+    talk.answer(assistant(thinking("o1", "s1"), "one"), OPUS)
+    talk.scribe = Scribe()
+    talk.ask("switch")
+    full = list(talk.history)
+    talk.history = without_thinking(full, 1)
+    talk.answer(assistant(thinking("m1", "s2"), "two"), SONNET)
+    talk.ask("back")
+    hidden = [*full, *without_thinking(talk.history, 3)[3:]]
+
+    assert talk.project(OPUS, hidden) == (hidden, ())
+
+
 def test_others_after_last_leave_leaves_out_what_is_recorded_as_another_models() -> None:
     talk = Talk()
     talk.answer(assistant(thinking("o1", "s1"), "one"), OPUS)

@@ -1,6 +1,7 @@
 """A reader that may check what came before a block.
 
-Let L be the newest answer in this history that this very reader made; if there is none, the newest whose blocks it reads.
+Let L be the newest answer in this history that this very reader made; if there is none, the newest whose blocks it reads,
+unless the client holds signed blocks up to there that nobody recorded.
 Up to L goes the strand of L and nothing else; a block that is not in it stays out, also if the client sends it, because
 what followed was made without it. After L goes what the client sends. No L: the client's copy goes as it came.
 """
@@ -48,7 +49,12 @@ def last_answer(found: Sequence[Found], target: Target) -> int | None:
             return index
         if recording and read_by is None and _reads(recording.origin, target):
             read_by = index
-    return read_by
+    return None if read_by is None or _holds_unknown(found[: read_by + 1]) else read_by
+
+
+def _holds_unknown(found: Sequence[Found]) -> bool:
+    """Signed blocks that nobody recorded: they may be this reader's own, and another model's strand has no say in them."""
+    return bool(native_proofs([each for each in found if each.recording is None]))
 
 
 def _reads(origin: Origin, target: Target) -> bool:
