@@ -440,7 +440,9 @@ def test_on_a_terminal_there_are_colours_and_elsewhere_none(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_ctrl_c_ends_quietly_with_130() -> None:
-    code = "import sys; from clew.cli import main; import clew.cli.check; print('ready', flush=True); main(['check', '-'])"
+    # A suite that runs in the background of a shell ignores SIGINT, and so would its children.
+    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{listen}; from clew.cli import main; import clew.cli.check; print('ready', flush=True); main(['check', '-'])"
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
