@@ -127,7 +127,7 @@ ALWAYS = ("R5.model-unknown", "R5.model-retired", "R8.prompt-too-long")
             (*ALWAYS[:2], "R33.invalid-signature", "R33.invalid-data", "R44.conversation", ALWAYS[2]),
         ),
         (ask(user(IMAGE)), (*ALWAYS[:2], "R64.image-dimensions", "R64.image-unreadable", ALWAYS[2])),
-        (ask(user(PDF)), (*ALWAYS[:2], "R64.pdf-pages", ALWAYS[2])),
+        (ask(user(text("a"), PDF)), (*ALWAYS[:2], "R64.pdf-pages", ALWAYS[2])),
         (ask(model="claude-opus-4-1"), (*ALWAYS, "R8.prompt-and-output-too-long")),
         (bare(b"[]"), ()),
         (bare(b"{"), ()),

@@ -24,10 +24,6 @@ def found(request: Any, **options: Any) -> tuple[Violation, ...]:
     return check(request, headers=headers(), **options)
 
 
-def rules_of(request: Any) -> list[str]:
-    return [violation.rule for violation in found(request)]
-
-
 @refuses("rule:R17.too-many-messages", "rule:R4.body-not-json", "rule:R63.lone-surrogate")
 @pytest.mark.parametrize(
     ("make", "rule"),
@@ -74,20 +70,26 @@ def nested(levels: int) -> dict[str, Any]:
     return value
 
 
+NO_JSON = "The request body is not valid JSON: {}: line 1 column 1 (char 0)"
+NO_NUMBER = NO_JSON.format("NaN is not a JSON value")
+TOO_DEEP = NO_JSON.format("nested more than 128 levels deep")
+HALF = "The request body contains invalid Unicode: unpaired surrogate"
+
+
 @pytest.mark.parametrize(
-    ("value", "rule"),
+    ("value", "rule", "words"),
     [
-        ({"model": float("nan")}, "R4.body-not-json"),
-        ({"model": [{"in": float("-inf")}]}, "R4.body-not-json"),
-        ({"model": "a\udfff"}, "R63.lone-surrogate"),
-        ({"\ud800": 1}, "R63.lone-surrogate"),
-        (nested(10_000), "R4.body-not-json"),
+        ({"model": float("nan")}, "R4.body-not-json", NO_NUMBER),
+        ({"model": [{"in": float("-inf")}]}, "R4.body-not-json", NO_NUMBER),
+        ({"model": "a\udfff"}, "R63.lone-surrogate", HALF),
+        ({"\ud800": 1}, "R63.lone-surrogate", HALF),
+        (nested(10_000), "R4.body-not-json", TOO_DEEP),
     ],
     ids=["nan", "infinity", "value", "key", "deep"],
 )
-def test_an_object_that_no_json_text_says_is_refused_too(value: Any, rule: str) -> None:
+def test_an_object_that_no_json_text_says_is_refused_too(value: Any, rule: str, words: str) -> None:
     """A caller in Python can build what no client can send."""
-    assert rules_of(value) == [rule]
+    assert [(each.rule, each.words) for each in found(value)] == [(rule, words)]
 
 
 def test_big_integers_pass_as_they_came() -> None:

@@ -166,6 +166,14 @@ SEARCHED = assistant(SEARCH, FOUND)
         ([user("a"), assistant("b"), system(), user("c")], ["R32.follows-wrong-turn", "R32.precedes-wrong-turn"]),
         ([user("a"), SEARCHED, system(), user("c")], ["R32.precedes-wrong-turn"]),
         ([user("a"), CALL, system(), RESULT], ["R32.between-tool-use-and-result"]),
+        (
+            [user("a"), CALL, system(), user("b")],
+            ["R32.follows-wrong-turn", "R32.precedes-wrong-turn", "R26.unanswered"],
+        ),
+        (
+            [user("a"), assistant("b"), system(), RESULT],
+            ["R32.follows-wrong-turn", "R32.precedes-wrong-turn", "R27.unexpected-result"],
+        ),
         ([user("a"), CALL, DIRECTIVE, RESULT], []),
         ([user("a"), assistant("b"), DIRECTIVE, user("c")], []),
         ([DIRECTIVE, user("a")], []),
@@ -203,6 +211,7 @@ MANUAL = {"model": OLD, "max_tokens": 3000, "thinking": {"type": "enabled", "bud
         ([assistant(HM, T1), RESULT, user("c")], {"model": OLD}, []),
         ([assistant(HM, T1), RESULT], {"model": OPUS_5, "thinking": {"type": "disabled"}}, []),
         ([assistant(HM, text("b")), user("c"), CALL, RESULT], {"model": OLD}, []),
+        ([assistant("b ")], {"model": OPUS}, ["R20.prefill"]),
         ([assistant(HM)], MANUAL, ["R37.last-message", "R20.prefill-with-thinking"]),
         ([assistant(HM), assistant("b")], {"model": OLD}, ["R38.thinking-while-off"]),
         ([assistant(HM), user("c"), assistant(HM), user("d")], {"model": OPUS}, []),

@@ -1,11 +1,14 @@
 """Cache marks (R58)."""
 
 from tests.build import assistant, text, thinking, tool_result, tool_use, user
-from tests.conversations.asked import ask
+from tests.conversations.asked import OLD, ask
 from tests.conversations.rulebook.case import case
+from tests.conversations.rulebook.roles import IMAGE
 from tests.conversations.rulebook.shapes import MARK, tool
 
 HOUR = {"type": "ephemeral", "ttl": "1h"}
+LISTING = {"type": "mcp_tool_listing", "mcp_server_name": "s", "tools": []}
+MCP = ("mcp-client-2026-09-15",)
 MINUTES = {"type": "ephemeral", "ttl": "5m"}
 
 
@@ -33,6 +36,24 @@ CASES = (
         "cache_control",
         good=ask(user(*marked(4)), cache_control=MINUTES),
         bad=ask(user(*marked(4), text("last")), cache_control=MARK),
+    ),
+    case(
+        "R58.automatic-fifth",
+        "cache_control",
+        good=ask(user(*marked(4)), {"role": "assistant", "content": ""}, model=OLD, cache_control=MARK),
+        bad=ask(user(*marked(4), IMAGE), cache_control=MARK),
+    ),
+    case(
+        "R58.automatic-fifth",
+        "cache_control",
+        good=ask(user(*marked(3)), assistant(*marked(1), LISTING), model=OLD, betas=MCP, cache_control=MARK),
+        bad=ask(user("a"), tools=[tool(cache_control=MARK)], system=marked(3), cache_control=MARK),
+    ),
+    case(
+        "R58.automatic-ttl",
+        "cache_control.ttl",
+        good=ask(user(text("a", cache_control=HOUR)), cache_control=HOUR),
+        bad=ask(user(text("a", cache_control=MARK)), cache_control=HOUR),
     ),
     case(
         "R58.automatic-ttl",

@@ -7,7 +7,7 @@ from tests.conversations.asked import OLD, Asked, ask
 from tests.conversations.rulebook.case import case
 from tests.conversations.rulebook.pairing import WEB
 from tests.conversations.rulebook.parameters import MANUAL
-from tests.conversations.rulebook.roles import RESULT, SEARCH
+from tests.conversations.rulebook.roles import FOUND, RESULT, SEARCH
 from tests.conversations.rulebook.schema import thought
 
 HM = thinking("hm", "s1g")
@@ -33,6 +33,12 @@ LAST = (
         bad=ask(user("a"), assistant("b")),
     ),
     case(
+        "R20.prefill",
+        "messages.2",
+        good=ask(user("a"), assistant("b"), assistant("c"), user("d")),
+        bad=ask(user("a"), assistant("b"), assistant("c ")),
+    ),
+    case(
         "R20.prefill-with-thinking",
         "messages.1",
         good=manual(user("a"), assistant(HM, SEARCH), tools=[WEB]),
@@ -41,7 +47,7 @@ LAST = (
     case(
         "R20.trailing-whitespace",
         "messages.1",
-        good=ask(user("a"), assistant("b"), model=OLD),
+        good=ask(user("a"), assistant("b ", "c"), model=OLD),
         bad=ask(user("a"), assistant("b\n"), model=OLD),
     ),
 )
@@ -62,6 +68,13 @@ FIRST = (
         found="tool_use",
     ),
     case(
+        "R35.tool-loop",
+        "messages.0.content.0.type",
+        good=manual(assistant(HM, USE), RESULT),
+        bad=manual(assistant(USE), RESULT),
+        found="tool_use",
+    ),
+    case(
         "R35.final-message",
         "messages.1.content.0.type",
         good=manual(user("a"), assistant(redacted("d"), SEARCH), tools=[WEB]),
@@ -75,6 +88,14 @@ FIRST = (
         bad=manual(user("a"), assistant(text("b"), HM, text("c")), user("d")),
         stance={"C-15": "legacy"},
         found="text",
+    ),
+    case(
+        "R36.thinking-not-first",
+        "messages.1.content.0",
+        good=ask(user("a"), assistant(text("b"), HM, text("c")), user("d"), model=OLD),
+        bad=manual(user("a"), assistant(SEARCH, FOUND, HM), user("d")),
+        stance={"C-15": "legacy"},
+        found="server_tool_use",
     ),
 )
 

@@ -72,6 +72,13 @@ CASES = (
     ),
     case(
         "R31.text-after-tool-use",
+        "messages.3.content.1",
+        good=ask(user("a"), assistant(tool_use("t1"), text("b")), RESULT, user("c")),
+        bad=ask(user("a"), CALL, RESULT, assistant(tool_use("t2"), text("b")), user(tool_result("t2"))),
+        also=True,
+    ),
+    case(
+        "R31.text-after-tool-use",
         "messages.1.content.2",
         good=ask(user("a"), assistant(text("b"), tool_use("t1")), RESULT, model=OLD),
         bad=ask(user("a"), assistant(text("b"), tool_use("t1"), text("c")), RESULT, model=OLD),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.build import Json, assistant, text, user
+from tests.build import Json, assistant, text, tool_result, tool_use, user
 from tests.conversations.asked import OLD, OPUS_5, SONNET_5_5, ask
 from tests.conversations.rulebook.case import Case, case
 from tests.conversations.rulebook.schema import CONTEXT, edits, thought
@@ -14,6 +14,8 @@ CITED = {
     "source": {"type": "text", "media_type": "text/plain", "data": "d"},
     "citations": {"enabled": True},
 }
+UNCITED = CITED | {"citations": {"enabled": False}}
+CALL = assistant(tool_use("t1"))
 MANUAL = {"type": "enabled", "budget_tokens": 2000}
 CLEAR_THINKING = {"type": "clear_thinking_20251015"}
 CLEAR_TOOL_USES = {"type": "clear_tool_uses_20250919"}
@@ -163,6 +165,12 @@ FORMATS = (
         "output_config.format",
         good=ask(user(CITED), output_config=effort("low")),
         bad=ask(user(CITED), output_config=FORMAT),
+    ),
+    case(
+        "R12.format-with-citations",
+        "output_config.format",
+        good=ask(user("a"), CALL, user(tool_result("t1", [UNCITED])), output_config=FORMAT),
+        bad=ask(user("a"), CALL, user(tool_result("t1", [UNCITED, CITED])), output_config=FORMAT),
     ),
     case(
         "R12.format-with-prefill",

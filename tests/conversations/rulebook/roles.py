@@ -29,6 +29,13 @@ FIRST = (
     ),
     case("R19.leading-system", "messages.0", good=ask(DIRECTIVE, user("a"), betas=SET_OUTPUT), bad=ask(system(), user("a"))),
     case(
+        "R19.leading-system",
+        "messages.0",
+        good=ask(DIRECTIVE, user("a"), betas=SET_OUTPUT),
+        bad=ask(system(output_config={"effort": "low"}), user("a"), betas=SET_OUTPUT),
+    ),
+    case("R19.leading-system", "messages.0", good=ask(user("a")), bad=ask(system(content=[]), user("a"))),
+    case(
         "R21.not-alternating",
         "messages.3",
         good=ask(user("a"), system(), assistant("b"), user("c")),
