@@ -62,14 +62,18 @@ def _arguments(paths: list[str]) -> list[str]:
 
 def _run(group: str, arguments: list[str], file: Path) -> Ran:
     sys.stdout.write(f"── {group}\n")
-    sys.stdout.flush()
     env = os.environ | {"CLEW_SOAK": "1", "CLEW_NUMBERS": str(file)}
-    command = [sys.executable, "-m", "pytest", "-q", "-n", os.environ.get("JOBS", "2"), "--timeout", "3600", *arguments]
+    options = ["-q", "-n", os.environ.get("JOBS", "2"), "--timeout", "3600", "--durations", "5"]
     began = time.monotonic()
-    done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
-    sys.stdout.write(done.stdout)
-    summary = done.stdout.strip().rpartition("\n")[2].strip("= ")
-    return Ran(group, done.returncode, time.monotonic() - began, summary)
+    last = ""
+    with subprocess.Popen(
+        [sys.executable, "-m", "pytest", *options, *arguments], cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True
+    ) as pytest:
+        for line in pytest.stdout or ():  # as it comes: a group can take a quarter of an hour
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            last = line.strip("= \n") or last
+    return Ran(group, pytest.returncode, time.monotonic() - began, last)
 
 
 def _lines(file: Path) -> list[str]:
