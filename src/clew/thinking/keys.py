@@ -7,7 +7,8 @@ trimmed texts. No tool input, no tool output, no system text and no tools list i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from msgspec import Struct
@@ -44,9 +45,15 @@ def key_of(block: Block) -> bytes | None:
     return block_key(block.type, proof) if proof else None
 
 
-def digest_of(proofs: Iterable[str]) -> bytes:
-    """One hash over a whole row of proofs: equal digests mean that a client's copy is whole, without a look-up for each."""
-    return sha256("\0".join(proofs).encode("utf-8", "surrogatepass")).digest()
+def digest_of(proofs: Sequence[str]) -> bytes:
+    """One hash over a whole row of proofs: equal digests mean that a client's copy is whole, without a look-up for each.
+
+    It covers the length and the end of each, which is where a proof has its MAC, and not the kilobytes before, because every
+    request of a conversation pays for it. It guards against a block that is missing, new or out of place; one that was
+    tampered with in its middle is the vendor's to refuse, as it would be anyway.
+    """
+    ends = "\0".join([proof[-48:] for proof in proofs])
+    return sha256(array("Q", map(len, proofs)).tobytes() + ends.encode("utf-8", "surrogatepass")).digest()
 
 
 def said_of(blocks: Iterable[Block]) -> Said:

@@ -50,7 +50,7 @@ def recording_of(
         said=said,
         place=place_after(context.principal, asked.messages, said),
         strand=strand_for(keys, shelf.by_key(keys[-1]) if keys else None, shelf),
-        digest=digest_of(proof_of(block) for block in (*row, *shown) if proof_of(block)),
+        digest=digest_of([proof for block in (*row, *shown) if (proof := proof_of(block))]),
         followed=found[-1].recording.id if found and found[-1].recording else None,
         session=context.session,
         agent=context.agent,

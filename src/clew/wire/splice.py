@@ -57,13 +57,14 @@ class Edit(NamedTuple):
 
 def apply(raw: bytes, edits: Iterable[Edit]) -> bytes:
     """All edits at once; their positions are those of `raw`. Edits may touch, in the order given, but not overlap."""
-    pieces: list[bytes] = []
+    view = memoryview(raw)  # the document is copied once, into the result
+    pieces: list[bytes | memoryview] = []
     done = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         assert edit.start >= done, f"edits overlap at byte {edit.start}"
-        pieces += (raw[done : edit.start], edit.new)
+        pieces += (view[done : edit.start], edit.new)
         done = edit.end
-    return b"".join((*pieces, raw[done:])) if pieces else raw
+    return b"".join((*pieces, view[done:])) if pieces else raw
 
 
 def shift(edits: Iterable[Edit], by: int) -> list[Edit]:

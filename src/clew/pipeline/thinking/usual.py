@@ -21,7 +21,7 @@ from clew.thinking.history import Piece
 from clew.thinking.keys import block_key, digest_of, proof_of
 from clew.thinking.profiles import canonical_model
 from clew.thinking.recognise import Found
-from clew.thinking.seal import is_seal
+from clew.thinking.seal import PREFIX, is_seal
 
 __all__ = ["Whole", "made_here", "usual_case", "whole_copy"]
 
@@ -54,7 +54,7 @@ def whole_copy(messages: Sequence[Message], target: Target, facts: Facts) -> Who
     if recording is None or not _is_ours(recording, target, facts):
         return None
     proofs = _proofs_in(answers)
-    natives = [proof for proof in proofs if proof and not is_seal(proof)]
+    natives = [proof for proof in proofs if proof and not proof.startswith(PREFIX)]
     if digest_of(natives) != recording.digest:
         return None
     return Whole(recording, () if len(natives) == len(proofs) else _strays(messages))
