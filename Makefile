@@ -45,8 +45,8 @@ soak: .venv/.ready ## the long counts, and a table of their numbers
 
 lock: | .venv/bin/python ## compile requirements/*.txt from pyproject.toml
 	$(PY) -m pip install --quiet uv
-	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
-	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml -o requirements/run.txt
+	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
+	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements/run.txt
 
 clean: ## remove what the targets made
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis bench/out
