@@ -26,7 +26,7 @@ _content = st.one_of(st.sampled_from(["", " ", "words"]), st.lists(_block, max_s
 _message = st.builds(
     lambda role, content: {"role": role, "content": content}, st.sampled_from(["user", "assistant", "system"]), _content
 )
-many = settings(max_examples=examples(300, soak=20000), deadline=None)
+many = settings(max_examples=examples(300, soak=5000), deadline=None)
 
 
 @many
