@@ -190,6 +190,52 @@ def test_the_first_assistant_message_may_end_in_thinking_under_either_stance() -
         assert history.judged(stance=stance({"C-7": value})).violation is None
 
 
+@accepts("rule:R35.tool-loop")
+def test_earlier_turns_may_have_opened_without_thinking() -> None:
+    """R35: only the loop that is open counts."""
+    settings = {"tools": [TOOL]}
+    talk = Talk(model="claude-sonnet-4-5", more=settings).ask("Hi.").reply("Hm.", call()).ask(result()).reply("Done.")
+    talk.ask("Again.").more = {**settings, "thinking": MANUAL}
+    assert talk.reply(Think("Hm."), call("toolu_2")).ask(result("toolu_2")).judged().violation is None
+
+
+FIRST_BLOCK = [
+    ("claude-sonnet-4-5", MANUAL, ("Hm.", Think("Wait."), "Hello."), "R36.thinking-not-first"),
+    ("claude-sonnet-4-5", MANUAL, ("Hello.",), None),
+    ("claude-sonnet-4-5", OFF, ("Hm.", Think("Wait."), "Hello."), None),
+    ("claude-opus-4-6", MANUAL, ("Hm.", Think("Wait."), "Hello."), None),
+]
+
+
+@pytest.mark.parametrize(("model", "thinking", "blocks", "rule"), FIRST_BLOCK)
+@proves("conflict:C-15")
+@accepts("rule:R36.thinking-not-first")
+@refuses("rule:R36.thinking-not-first")
+def test_the_first_block_rule_holds_for_manual_thinking_on_older_models(
+    model: str, thinking: Any, blocks: tuple[Any, ...], rule: str | None
+) -> None:
+    """C-15: where the profile lists it, and only for messages that think."""
+    history = talk(model, *blocks, thinking=MANUAL)
+    verdict = ask(ended(history, HI, thinking=thinking), stance=stance({"C-15": "legacy"}))
+    assert (verdict.violation and verdict.violation.rule) == rule
+
+
+REJECT = stance({"C-7": "reject"})
+
+
+@proves("conflict:C-7")
+@accepts("rule:R37.mid-history")
+@refuses("rule:R37.mid-history")
+def test_trailing_thinking_is_looked_for_between_the_first_answer_and_the_end() -> None:
+    """C-7: messages that end in text pass; a prefill at the end does not hide one before it."""
+    plain = Talk(model="claude-opus-4-8").ask("Hi.").reply("A.").ask("B?").reply("B.").ask("C?")
+    assert plain.judged(stance=REJECT).violation is None
+    older = talk("claude-sonnet-4-5", "A.", thinking=MANUAL).ask("B?").reply("B.", Think("Hm.")).ask("C?")
+    violation = ask(ended(older, assistant("C"), thinking=OFF), stance=REJECT).violation
+    assert violation is not None
+    assert (violation.rule, violation.path) == ("R37.mid-history", "messages.3")
+
+
 C_8 = [
     ("profile", OLDER, "R38.thinking-while-off"),
     ("profile", NEWER, None),

@@ -473,6 +473,30 @@ def test_paths_hold_the_tags_of_the_unions_on_the_way(changes: dict[str, Any], r
     assert (violation.rule, violation.path) == (rule, path)
 
 
+@refuses("rule:R4.value-unknown")
+def test_a_value_with_one_choice_is_named_alone() -> None:
+    """R4: pydantic's list of choices has no "or" for one."""
+    violation = ask(request(cache_control={"type": "forever"})).violation
+    path = "cache_control.type"
+    assert named(violation) == ("R4.value-unknown", path, f"{path}: Input should be 'ephemeral'")
+
+
+@accepts("rule:R59.name-over-64")
+def test_only_custom_tools_have_short_names() -> None:
+    """C-17: a typed tool's name is the vendor's own."""
+    tools = [{"type": "web_search_20250305", "name": "w" * 65}, TOOL]
+    assert ask(request(tools=tools), stance=stance({"C-17": 64})).violation is None
+
+
+@pytest.mark.slow
+@accepts("rule:R17.too-many-messages")
+def test_a_hundred_thousand_messages_are_looked_at() -> None:
+    """R17: the limit itself is legal."""
+    violation = ask(request(messages=[{}] * 100_000)).violation
+    assert violation is not None
+    assert (violation.rule, violation.path) == ("R4.field-required", "messages.0.role")
+
+
 @refuses("rule:R23.block-unknown")
 def test_inside_a_tool_result_only_nested_types_are_listed() -> None:
     """R23: the tags that the words name are those that would be legal there."""

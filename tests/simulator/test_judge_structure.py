@@ -301,7 +301,7 @@ ROWS = [
     row(
         "R64.image-dimensions",
         say(user(*[picture()] * 20, picture(png(2001, 5)))),
-        say(user(*[picture()] * 19, picture(png(2001, 5)))),
+        say(user(*[picture()] * 20, picture(png(5, 2000)))),
         "messages.0.content.20.image.source.base64.data",
         "{path}: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels",
     ),
