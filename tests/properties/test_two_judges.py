@@ -35,6 +35,8 @@ WORDS_DIFFER = "R4.body-not-json"
 HELD = [rule.id for rule in rules().values() if rule.static and rule.enforced and rule.in_force(default_stances())]
 ON_REQUEST = [rule.id for rule in rules().values() if not rule.enforced]
 
+pytestmark = pytest.mark.timeout(1200)  # the soak draws thousands
+
 generating = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
@@ -104,7 +106,7 @@ def altered(draw: Any, mutation: Mutation) -> Asked | None:
 def test_both_judges_see_each_mutation_alike(mutation: Mutation) -> None:
     """One step from legal: both accept, or both name the same rule first."""
 
-    @settings(max_examples=examples(6, soak=400), **generating)
+    @settings(max_examples=examples(6, soak=200), **generating)
     @given(altered(mutation))
     def alike(asked: Asked | None) -> None:
         if asked is not None:
@@ -136,11 +138,15 @@ def test_the_mutations_aim_at_every_rule_that_is_in_force() -> None:
 # ── whatever the stance
 
 
+HEAVY = ("send_too_much", "talk_for_ever", "show_too_large_a_picture")
+"""Megabytes each, and no stance has a say in them."""
+
+
 @st.composite
 def disputes(draw: Any) -> tuple[Asked | None, dict[str, str], frozenset[Grade], frozenset[str]]:
-    mutation = draw(st.sampled_from(MUTATIONS))
+    mutation = draw(st.sampled_from([mutation for mutation in MUTATIONS if mutation.name not in HEAVY]))
     stance = {name: draw(st.sampled_from(sorted(conflict.values))) for name, conflict in stances().items()}
-    without = draw(st.frozensets(st.sampled_from(["A", "B", "C", "D"])))
+    without = draw(st.frozensets(st.sampled_from(["C", "D"])))  # what is documented or measured cannot be switched off
     return draw(altered(mutation)), stance, without, draw(st.frozensets(st.sampled_from(ON_REQUEST)))
 
 
@@ -151,7 +157,7 @@ def disputes(draw: Any) -> tuple[Asked | None, dict[str, str], frozenset[Grade],
 def test_both_judges_agree_whatever_the_stance_and_the_grades(
     dispute: tuple[Asked | None, dict[str, str], frozenset[Grade], frozenset[str]],
 ) -> None:
-    """Disputed rules either way, rules of some grades switched off, rules that hold only if asked for."""
+    """Disputed rules either way, rules of grades C and D switched off, rules that hold only if asked for."""
     asked, stance, without, also = dispute
     if asked is not None:
         judged(asked, stance, without, also)

@@ -82,6 +82,13 @@ FIRST = (
         found="text",
     ),
     case(
+        "R35.final-message",
+        "messages.1.content.0.type",
+        good=manual(user("a"), {"role": "assistant", "content": "b"}, user("c")),
+        bad=manual(user("a"), {"role": "assistant", "content": "b"}),
+        found="text",
+    ),
+    case(
         "R36.thinking-not-first",
         "messages.1.content.0",
         good=manual(user("a"), assistant(HM, text("b")), assistant(HM, text("b")), user("c")),

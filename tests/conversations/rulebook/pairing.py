@@ -56,6 +56,14 @@ CASES = (
         id="srvtoolu_1",
     ),
     case(
+        "R29.call-unfinished",
+        "messages.1.content.0",
+        good=ask(user("a"), assistant(SEARCH, tool_use("t1")), RESULT, tools=[WEB]),
+        bad=ask(user("a"), assistant(SEARCH, tool_use("t1")), user(tool_result("t1"), text("b")), tools=[WEB]),
+        name="web_search",
+        id="srvtoolu_1",
+    ),
+    case(
         "R29.tool-not-provided",
         "messages.1.content.0",
         good=ask(user("a"), assistant(SEARCH), tools=[WEB]),
