@@ -445,3 +445,28 @@ def test_a_forced_tool_that_is_there_passes_with_a_whole_tool_loop() -> None:
     messages = [user("Hi."), assistant(call()), user(result())]
     choice = {"type": "tool", "name": "look", "disable_parallel_tool_use": True}
     assert ask(request(**on("claude-opus-5", messages=messages, tools=[TOOL], tool_choice=choice))).violation is None
+
+
+@accepts("rule:R12.format-with-prefill")
+def test_a_format_is_legal_on_a_model_with_prefill_that_is_not_prefilled() -> None:
+    """R12: only both together are refused."""
+    assert ask(request(model="claude-sonnet-4-5", output_config=FORMAT)).violation is None
+
+
+@refuses("rule:R12.format-with-citations")
+def test_citations_inside_a_tool_result_count_too() -> None:
+    """R12: anywhere in messages."""
+    cites = {"type": "search_result", "content": [], "source": "s", "title": "t", "citations": {"enabled": True}}
+    messages = [user("Hi."), assistant(call()), user(result(content=[cites]))]
+    violation = ask(request(messages=messages, tools=[TOOL], output_config=FORMAT)).violation
+    assert violation is not None
+    assert violation.rule == "R12.format-with-citations"
+
+
+@refuses("rule:R12.effort-level")
+def test_the_level_of_a_system_message_is_checked_at_its_own_path() -> None:
+    """R12: before the model's refusal of the role itself."""
+    messages = [user("Hi."), system("Think.", output_config={"effort": "xhigh"})]
+    violation = ask(request(model="claude-sonnet-4-6", messages=messages), betas=[TURNS]).violation
+    words = "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium."
+    assert named(violation) == ("R12.effort-level", "messages.1.output_config.effort", words)

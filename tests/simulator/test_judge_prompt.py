@@ -213,6 +213,8 @@ def test_models_before_4_5_refuse_prompt_and_answer_over_the_window() -> None:
     )
     violation = ask(body, stance=stance({"without_grades": ["A"]})).violation
     assert named(violation) == ("R8.prompt-and-output-too-long", "", words)
+    fits = {**body, "messages": [user("x" * 544_000)]}
+    assert ask(fits, stance=stance({"without_grades": ["A"]})).violation is None
 
 
 @proves("conflict:C-10")

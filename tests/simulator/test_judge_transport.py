@@ -73,6 +73,12 @@ def test_its_nearest_legal_neighbour_passes(case: Row) -> None:
     assert case.accepted().violation is None
 
 
+@accepts("rule:R62.too-large")
+def test_a_body_of_exactly_32_mb_passes() -> None:
+    """R62: blanks count as bytes, and are JSON."""
+    assert ask(GOOD + b" " * (32 * 1024 * 1024 - len(GOOD))).violation is None
+
+
 @refuses("rule:R62.too-large")
 def test_a_violation_carries_grade_status_and_type() -> None:
     """R62: 413 has a type of its own."""
