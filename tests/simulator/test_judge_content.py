@@ -1,4 +1,4 @@
-"""The structure of messages, rule by rule: roles, pairing, empties, marks, media."""
+"""Empty content, cache marks, images and PDFs, rule by rule (R16, R22, R58, R64)."""
 
 import base64
 import json
@@ -10,9 +10,8 @@ import pytest
 from clew.model.facts import rules
 from clew.simulator.judge import static_violations
 from clew.simulator.stances import stance
-from tests.manifest import accepts, proves, refuses
+from tests.manifest import accepts, refuses
 from tests.simulator.judging import (
-    ABSENT,
     CACHED,
     HOUR,
     TOOL,
@@ -28,19 +27,12 @@ from tests.simulator.judging import (
     request,
     result,
     row,
-    search,
-    searched,
-    system,
     text,
     thought,
     user,
 )
 
-TURNS = "per-turn-control-2026-07-01"
-COMPACT = "compact-2026-01-12"
-DIRECTIVE = system(output_config={"effort": "low"})
 HI, OK = user("Hi."), assistant("Hello.")
-SEARCH = {"type": "web_search_20250305", "name": "web_search"}
 
 
 def say(*messages: Any, **more: Any) -> dict[str, Any]:
@@ -63,162 +55,7 @@ def marked(*marks: Any) -> list[dict[str, Any]]:
 
 EMPTY = "messages: text content blocks must be non-empty"
 BLANK = "messages: text content blocks must contain non-whitespace text"
-UNANSWERED = (
-    "{path}: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "
-    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-)
-UNEXPECTED = (
-    "{path}: unexpected `tool_use_id` found in `tool_result` blocks: %s. "
-    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
-)
-
 ROWS = [
-    row("R18.no-messages", say(), say(HI), "messages", "messages: at least one message is required"),
-    row(
-        "R19.first-not-user",
-        say(OK, HI),
-        say(OK, HI),
-        "messages.0",
-        'messages: first message must use the "user" role',
-        stance=stance({"C-16": "reject"}),
-        good_stance=stance(),
-        conflict="C-16",
-    ),
-    row(
-        "R19.leading-system",
-        say(system("Be brief."), OK, HI),
-        say(DIRECTIVE, HI),
-        "messages.0",
-        "{path}: use the top-level 'system' parameter for the initial system prompt; the directive-only form "
-        "(content: [] with output_config) is accepted at any position",
-        betas=(TURNS,),
-    ),
-    row(
-        "R21.not-alternating",
-        say(HI, OK, OK, HI),
-        say(HI, OK, OK, HI, HI),
-        "messages.2",
-        'messages: roles must alternate between "user" and "assistant", but found multiple "assistant" roles in a row',
-        stance=stance({"C-2": "reject"}),
-        good_stance=stance(),
-        conflict="C-2",
-    ),
-    row(
-        "R32.no-content",
-        say(HI, system()),
-        say(HI, system("Be brief.")),
-        "messages.1",
-        "{path}: system messages must have content or output_config",
-    ),
-    row(
-        "R32.between-tool-use-and-result",
-        say(HI, assistant(call()), system("Wait."), user(result())),
-        say(HI, assistant(call()), user(result()), system("Wait.")),
-        "messages.2",
-        "{path}: system messages cannot be placed between `tool_use` and `tool_result` blocks",
-    ),
-    row(
-        "R32.follows-wrong-turn",
-        say(HI, OK, system("Be brief.")),
-        say(HI, assistant("Hm.", search(), searched()), system("Be brief.")),
-        "messages.2",
-        "{path}: system messages must directly follow a user turn",
-    ),
-    row(
-        "R32.precedes-wrong-turn",
-        say(HI, system("Be brief."), HI),
-        say(HI, system("Be brief."), OK, HI),
-        "messages.1",
-        "{path}: system messages must be last or be followed by an assistant turn",
-    ),
-    row(
-        "R23.tool-result-in-assistant",
-        say(HI, assistant(result()), HI),
-        say(HI, assistant(call()), user(result())),
-        "messages.1",
-        "{path}: `tool_result` blocks can only be in `user` messages",
-    ),
-    row(
-        "R23.thinking-in-user",
-        say(user(thought(), "Hi.")),
-        say(HI),
-        "messages.0",
-        "{path}: `thinking` blocks can only be in `assistant` messages",
-    ),
-    row(
-        "R32.content-not-text",
-        say(HI, system(picture())),
-        say(HI, system(text("Look."))),
-        "messages.1.content.0",
-        "{path}: `image` blocks are not supported in `system` messages",
-    ),
-    row(
-        "R23.block-role",
-        say(HI, assistant(picture()), HI),
-        say(user(picture())),
-        "messages.1.content.0",
-        "{path}: `image` blocks can only be in `user` messages",
-    ),
-    row(
-        "R54.compaction-empty",
-        say(HI, assistant({"type": "compaction", "content": ""}), HI),
-        say(HI, assistant({"type": "compaction", "content": None}), HI),
-        "messages.1.content.0.compaction.content",
-        "{path}: compaction content must be non-empty",
-        betas=(COMPACT,),
-    ),
-    row(
-        "R25.ids-not-unique",
-        say(HI, assistant(call()), user(result()), assistant("Again.", call()), user(result())),
-        say(HI, assistant(call()), user(result()), assistant("Again.", call("toolu_2")), user(result("toolu_2"))),
-        "messages.3.content.1",
-        "{path}: `tool_use` ids must be unique",
-    ),
-    row(
-        "R26.unanswered",
-        say(HI, assistant(call("A"), call("B"), call("C")), user(result("C"), "So?")),
-        say(HI, assistant(call("A"), call("B")), user(result("B")), user(result("A"), "So?")),
-        "messages.1",
-        UNANSWERED % "A, B",
-    ),
-    row(
-        "R27.unexpected-result",
-        say(HI, OK, user(result("toolu_X"))),
-        say(HI, assistant(call("toolu_X")), user(result("toolu_X"))),
-        "messages.2.content.0",
-        UNEXPECTED % "toolu_X",
-    ),
-    row(
-        "R28.result-repeated",
-        say(HI, assistant(call()), user(result(), result())),
-        say(HI, assistant(call(), call("toolu_2")), user(result(), result("toolu_2"))),
-        "messages.2.content.1",
-        "{path}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: toolu_1",
-    ),
-    row(
-        "R29.result-without-call",
-        say(HI, assistant({"type": "advisor_tool_result", "tool_use_id": "srvtoolu_9", "content": {}}, "Hm."), HI),
-        say(HI, assistant(search("srvtoolu_9"), searched("srvtoolu_9"), "Hm."), HI),
-        "messages.1.content.0",
-        "{path}: unexpected `tool_use_id` found in `advisor_tool_result` blocks: srvtoolu_9. "
-        "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it.",
-        betas=("advisor-tool-2026-03-01",),
-    ),
-    row(
-        "R29.call-unfinished",
-        say(HI, assistant(search()), user("And?")),
-        say(HI, assistant(search()), tools=[SEARCH]),
-        "messages.1.content.0",
-        "`web_search` tool use with id `srvtoolu_1` was found without a corresponding `web_search_tool_result` block",
-    ),
-    row(
-        "R29.tool-not-provided",
-        say(HI, assistant(search())),
-        say(HI, assistant(search()), tools=[SEARCH]),
-        "messages.1.content.0",
-        "`web_search` tool use with id `srvtoolu_1` was found without a corresponding `web_search_tool_result` block, "
-        "but no `web_search` tool was provided",
-    ),
     row(
         "R22.empty-text-cached",
         say(user("Hi.", text("", cache_control=CACHED))),
@@ -334,28 +171,6 @@ def test_its_nearest_legal_neighbour_passes(case: Row) -> None:
     assert case.accepted().violation is None
 
 
-A, B = call("A"), call("B")
-RA, RB = result("A"), result("B")
-SHAPES = [
-    ("a result after text", [assistant(A), user("Hm.", RA)], "R26.unanswered"),
-    ("text ends the leading results", [assistant(A, B), user(RA, "Hm."), user(RB)], "R26.unanswered"),
-    ("results cross messages in any order", [assistant(A, B), user(RB), user(RA, "Hm.")], None),
-    ("text in the next message", [assistant(A), user(RA), user("Hm.")], None),
-    ("two assistant messages are one", [assistant(A), assistant(B), user(RA, RB)], None),
-    ("nothing follows", [assistant(A)], "R26.unanswered"),
-    ("results for two turns ago", [assistant(A), user(RA), OK, user(RA)], "R27.unexpected-result"),
-]
-
-
-@pytest.mark.parametrize(("messages", "rule"), [shape[1:] for shape in SHAPES], ids=[shape[0] for shape in SHAPES])
-@accepts("rule:R26.unanswered")
-@refuses("rule:R26.unanswered", "rule:R27.unexpected-result")
-def test_the_measured_shapes_of_tool_pairing(messages: list[Any], rule: str | None) -> None:
-    """R26: probe table M1, 2026-07-25."""
-    violation = ask(request(**say(HI, *messages))).violation
-    assert (violation and violation.rule) == rule
-
-
 EMPTINESS = [
     ("assistant [] in the middle", [HI, assistant(), HI], None),
     ("assistant empty string in the middle", [HI, {"role": "assistant", "content": ""}, HI], None),
@@ -380,60 +195,6 @@ def test_the_measured_matrix_of_empty_content(messages: list[Any], rule: str | N
     """R22: matrix M2, September 2026."""
     violation = ask(request(**say(*messages))).violation
     assert (violation and violation.rule) == rule
-
-
-@accepts("rule:R21.not-alternating")
-@pytest.mark.parametrize("messages", [[HI, HI], [HI, HI, HI], [HI, OK, OK, HI]])
-def test_runs_of_one_role_are_legal(messages: list[Any]) -> None:
-    """R21: u|u, u|u|u, u|a|a|u are served (M1, M3)."""
-    assert ask(request(messages=messages)).violation is None
-
-
-def ask_static(body: dict[str, Any], rule: str) -> list[str]:
-    found = static_violations(json.dumps(body).encode(), headers(), asked=frozenset({rule}))
-    return [violation.rule for violation in found]
-
-
-@proves("rule:R30.tools-undefined", "rule:R31.text-after-tool-use")
-@pytest.mark.parametrize(
-    ("rule", "body"),
-    [
-        ("R30.tools-undefined", request(**say(HI, assistant(call()), user(result()), tools=ABSENT))),
-        ("R31.text-after-tool-use", request(**say(HI, assistant(call(), "Wait."), user(result())))),
-    ],
-)
-def test_rules_of_unknown_age_hold_only_for_those_who_ask(rule: str, body: dict[str, Any]) -> None:
-    """R30, R31: reported, but not enforced by default."""
-    assert ask_static(body, "") == []
-    assert ask_static(body, rule) == [rule]
-    assert ask_static(request(**say(HI, assistant(call(), "Wait."), user(result()), OK, HI)), rule) == []
-    assert ask_static(request(), rule) == []
-
-
-@accepts("rule:R32.between-tool-use-and-result", "rule:R32.follows-wrong-turn", "rule:R32.precedes-wrong-turn")
-def test_a_directive_may_stand_anywhere() -> None:
-    """R19, R32: content [] with output_config is legal at any position."""
-    messages = [DIRECTIVE, HI, assistant(call()), DIRECTIVE, user(result()), DIRECTIVE, user("And?"), OK, DIRECTIVE, HI]
-    assert ask(request(**say(*messages)), betas=[TURNS]).violation is None
-
-
-WRONG_TURNS = [
-    ([system("Be brief.", output_config={"effort": "low"}), HI], "R19.leading-system"),
-    ([system(), HI], "R19.leading-system"),
-    ([HI, OK, system("Wait."), user(result())], "R32.follows-wrong-turn"),
-    ([HI, assistant(call()), system("Wait."), user("Hm.")], "R32.follows-wrong-turn"),
-]
-
-
-@pytest.mark.parametrize(("messages", "rule"), WRONG_TURNS)
-@refuses("rule:R19.leading-system", "rule:R32.follows-wrong-turn")
-def test_only_a_call_and_its_result_are_split_and_only_an_empty_message_is_a_directive(
-    messages: list[Any], rule: str
-) -> None:
-    """R19, R32: which of the placement rules names a message."""
-    violation = ask(request(**say(*messages)), betas=[TURNS]).violation
-    assert violation is not None
-    assert violation.rule == rule
 
 
 FOUR = [text(f"Part {n}.", cache_control=CACHED) for n in range(4)]
@@ -490,6 +251,29 @@ GIF = b"GIF89a" + struct.pack("<HH", 3000, 10)
 WEBP = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + (2999).to_bytes(3, "little") + (9).to_bytes(3, "little")
 LOSSLESS = b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f" + (2999 | 9 << 14).to_bytes(4, "little") + b"\0" * 8
 LOSSY = b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\0\0\0\x9d\x01\x2a" + struct.pack("<HH", 3000, 10)
+
+
+NO_IMAGES = [
+    (base64.b64decode(png(9, 9))[:23], "png"),
+    (b"x" * 40, "png"),
+    (GIF[:9], "gif"),
+    (b"x" * 40, "gif"),
+    (JPEG[:12], "jpeg"),
+    (b"x" * 40, "jpeg"),
+    (WEBP[:29], "webp"),
+    (WEBP.replace(b"RIFF", b"RAFF"), "webp"),
+    (WEBP.replace(b"WEBP", b"WAVE"), "webp"),
+    (GIF + b"x" * 40, "png"),
+]
+
+
+@pytest.mark.parametrize(("data", "kind"), NO_IMAGES)
+@refuses("rule:R64.image-unreadable")
+def test_what_is_cut_short_or_of_another_type_is_no_image(data: bytes, kind: str) -> None:
+    """R64: the first bytes must say what the media type says."""
+    violation = ask(request(messages=[user(picture(base64.b64encode(data).decode(), f"image/{kind}"))])).violation
+    assert violation is not None
+    assert violation.rule == "R64.image-unreadable"
 
 
 @pytest.mark.parametrize(
