@@ -71,6 +71,22 @@ def test_what_cannot_be_read_is_refused_with_its_place() -> None:
         project(b'{"messages":[{"role":5}]}', target())
 
 
+@pytest.mark.parametrize(
+    "content", ["\ud800", float("nan"), float("inf"), object()], ids=["surrogate", "nan", "inf", "object"]
+)
+def test_an_object_that_json_cannot_say_is_refused_and_never_altered(content: object) -> None:
+    """NaN used to become null without a word."""
+    with pytest.raises(RequestInvalid, match="cannot be written as JSON"):
+        project({"messages": [{"role": "user", "content": content}]}, target())
+
+
+@pytest.mark.parametrize("words", ["\\ud800", "abc \\udfff d"])
+def test_a_lone_surrogate_in_the_bytes_is_refused(words: str) -> None:
+    body = f'{{"messages":[{{"role":"user","content":[{{"type":"text","text":"{words}"}}]}}]}}'.encode()
+    with pytest.raises(RequestInvalid, match="lone surrogate"):
+        project(body, target())
+
+
 def test_every_step_is_named_and_none_stands_twice() -> None:
     names = [step.__name__ for step in default_steps()]
 

@@ -7,10 +7,12 @@ Claude almost nothing changes, and then nothing is written again.
 
 from __future__ import annotations
 
-import msgspec
+import json
+
 from msgspec import Struct
 
 from clew.dialects.anthropic.requests import encode, parse
+from clew.errors import RequestInvalid
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.request import Request
@@ -89,4 +91,12 @@ def project(
 def _parsed(request: Request | bytes | JsonObject) -> Request:
     if isinstance(request, Request):
         return request
-    return parse(request if isinstance(request, bytes) else msgspec.json.encode(request))
+    return parse(request if isinstance(request, bytes) else _written(request))
+
+
+def _written(request: JsonObject) -> bytes:
+    """A plain object as bytes. The standard writer, because it refuses what JSON cannot say instead of writing null."""
+    try:
+        return json.dumps(request, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RequestInvalid(f"the request cannot be written as JSON: {error}") from None
