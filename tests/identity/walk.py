@@ -230,7 +230,7 @@ class Walk:
             thought = self._word("thought")
             match kind:
                 case "h":
-                    blocks.append(thinking(thought, signer.sign(thought, shown=thought, answer=blocks)))
+                    blocks.append(thinking(thought, signer.sign(thought, answer=blocks)))
                 case "r":
                     blocks.append(redacted(signer.redact(thought, answer=blocks)))
                 case "t":

@@ -16,7 +16,7 @@ from clew.simulator.interfaces import Account, BlockFate, Kind, Prompt, Stance, 
 class Hashing:
     """Signs with a hash of the text and of what came before it."""
 
-    def sign(self, text: str, *, shown: str, answer: Sequence[Any]) -> str:
+    def sign(self, text: str, *, answer: Sequence[Any]) -> str:
         return "sig-" + hashlib.sha256(msgspec.json.encode([text, list(answer)])).hexdigest()[:12]
 
     def redact(self, text: str, *, answer: Sequence[Any]) -> str:
@@ -24,7 +24,7 @@ class Hashing:
 
 
 def judge(
-    body: bytes, headers: Mapping[str, str], *, kind: Kind, account: Account, stance: Stance, path: str, seed: int
+    body: bytes, headers: Mapping[str, str], *, kind: Kind, account: Account, stance: Stance, path: str, **_: Any
 ) -> Verdict:
     """Legal is whatever is a JSON object; `illegal: true` in it is not."""
     try:

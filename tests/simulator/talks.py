@@ -10,10 +10,10 @@ from tests.simulator.judging import HOME, OLD, ask, text, user
 
 @dataclass(frozen=True)
 class Think:
-    """A thinking block of an answer; `shown` is what the client gets of it, all of it unless said."""
+    """A thinking block of an answer, given with its text or without it."""
 
     words: str
-    shown: str | None = None
+    omitted: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,9 @@ class Talk:
 
 def _spoken(block: Any, signer: Any, answer: list[dict[str, Any]]) -> dict[str, Any]:
     match block:
-        case Think(words, shown):
-            seen = words if shown is None else shown
-            signature = signer.sign(words, shown=seen, answer=answer)
-            return {"type": "thinking", "thinking": seen, "signature": signature}
+        case Think(words, omitted):
+            signature = signer.sign(words, answer=answer)
+            return {"type": "thinking", "thinking": "" if omitted else words, "signature": signature}
         case Redact(words):
             return {"type": "redacted_thinking", "data": signer.redact(words, answer=answer)}
         case str():

@@ -43,7 +43,7 @@ def test_a_block_without_text_and_signature_must_contain_thinking() -> None:
 @accepts("rule:R33.empty-block", "rule:R33.empty-signature")
 def test_a_block_without_text_is_legal_if_it_is_signed() -> None:
     """R33: the normal shape with display omitted."""
-    assert simple("claude-opus-5", Think("Hm.", shown=""), "Hello.").judged().violation is None
+    assert simple("claude-opus-5", Think("Hm.", omitted=True), "Hello.").judged().violation is None
 
 
 @refuses("rule:R33.empty-signature")
@@ -79,7 +79,7 @@ def test_a_cut_altered_or_foreign_signature_is_refused_in_any_turn(spoil: Any) -
 @accepts("rule:R33.invalid-signature", "rule:R33.invalid-data")
 def test_untouched_blocks_of_every_kind_are_taken_back() -> None:
     """R33, R42: thinking, redacted and omitted."""
-    verdict = simple("claude-opus-5", Think("Hm."), Redact("Secret."), Think("So.", shown=""), "Hello.").judged()
+    verdict = simple("claude-opus-5", Think("Hm."), Redact("Secret."), Think("So.", omitted=True), "Hello.").judged()
     assert verdict.violation is None
     assert [fate.fate for fate in verdict.prompt.blocks] == ["kept", "kept", "kept"]
 
@@ -234,14 +234,23 @@ def test_an_edited_text_in_the_latest_message_is_refused() -> None:
     assert talk.judged(stance=stance({"C-6": "accept"})).violation is None
 
 
+@accepts("rule:R34.text-edited", "rule:R41")
+def test_the_signature_is_the_same_with_and_without_the_text_and_the_text_may_be_left_out() -> None:
+    """R41: display decides what a client sees, and nothing else."""
+    omitted = simple("claude-opus-5", Think("Hm.", omitted=True), "Hello.")
+    shown = simple("claude-opus-5", Think("Hm."), "Hello.")
+    assert with_block(shown, 1, 0, thinking="").messages == omitted.messages
+    assert omitted.judged().violation is None
+
+
 @accepts("rule:R34.text-edited")
-def test_text_put_into_an_omitted_block_is_ignored_and_a_shown_text_may_be_left_out() -> None:
-    """R34, R41: the signature is the same for every display."""
-    omitted = simple("claude-opus-5", Think("Hm.", shown=""), "Hello.")
-    assert with_block(omitted, 1, 0, thinking="Anything.").judged().violation is None
-    summarised = simple("claude-opus-5", Think("A long thought.", shown="A thought."), "Hello.")
-    assert summarised.judged().violation is None
-    assert with_block(summarised, 1, 0, thinking="").judged().violation is None
+@refuses("rule:R34.text-edited")
+def test_text_put_into_a_block_that_was_given_without_is_ignored() -> None:
+    """R34: the block alone does not say so (R41), the vendor's books do."""
+    filled = with_block(simple("claude-opus-5", Think("Hm.", omitted=True), "Hello."), 1, 0, thinking="Anything.")
+    path = "messages.1.content.0"
+    assert filled.judged(omitted={filled.block(1, 0)["signature"]}).violation is None
+    assert named(filled.judged().violation) == ("R34.text-edited", path, MODIFIED % path)
 
 
 @refuses("rule:R33.invalid-signature")

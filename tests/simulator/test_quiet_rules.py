@@ -81,6 +81,31 @@ def test_display_may_change_between_turns_and_decides_only_what_is_shown(
     assert all(answer.content[0].signature for answer in (before, after))
 
 
+@accepts("rule:R41")
+@pytest.mark.parametrize("prompt", ["Hello", "[[scenario:omitted]] go", "[[scenario:interleaved]] go"])
+def test_the_signature_is_the_same_for_every_display(client: anthropic.Anthropic, prompt: str) -> None:
+    def proofs(display: str) -> list[str]:
+        answer = say(client, user(prompt), tools=TOOLS, thinking={"type": "adaptive", "display": display})
+        return [block.signature for block in answer.content if block.type == "thinking"]
+
+    summarized = proofs("summarized")
+    assert summarized
+    assert proofs("omitted") == summarized
+
+
+@accepts("rule:R34.text-edited")
+def test_text_in_an_omitted_block_is_ignored_until_the_text_was_shown_too(client: anthropic.Anthropic) -> None:
+    def ask(display: str) -> Any:
+        return say(client, user("a"), thinking={"type": "adaptive", "display": display})
+
+    filled = back(ask("omitted"))
+    filled["content"][0]["thinking"] = "Anything."
+    assert say(client, user("a"), filled, user("b")).stop_reason == "end_turn"
+    assert ask("summarized").content[0].signature == filled["content"][0]["signature"]
+    with pytest.raises(anthropic.BadRequestError, match="cannot be modified"):
+        say(client, user("a"), filled, user("b"))
+
+
 @accepts("rule:R42")
 def test_redacted_thinking_goes_back_as_it_came(client: anthropic.Anthropic) -> None:
     talk = [user("[[scenario:redacted]] go")]

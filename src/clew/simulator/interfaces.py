@@ -12,7 +12,7 @@ order of R63. Both count tokens with `clew.simulator.tokens`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -132,14 +132,15 @@ class Signer(Protocol):
     """Signs what the model says in answer to one judged request.
 
     A signature is bound to the full text, the model, the account, the prefix (the judged request, then what the answer
-    said so far) and the thinking block before it (`Stance.predecessor` says which). Same input, same signature.
+    said so far) and the thinking block before it (`Stance.predecessor` says which), and not to how much of it is shown
+    (R41). Same input, same signature.
     """
 
-    def sign(self, text: str, *, shown: str, answer: Sequence[JsonObject]) -> str:
+    def sign(self, text: str, *, answer: Sequence[JsonObject]) -> str:
         """The `signature` of a thinking block.
 
-        `text` is what the model thought; `shown` what the client gets in `thinking` (less, or nothing, by `display`);
-        `answer` the blocks of this answer before this one, as the client gets them, their signatures included.
+        `text` is what the model thought; `answer` the blocks of this answer before this one, as the client gets them,
+        their signatures included.
         """
         ...
 
@@ -177,10 +178,12 @@ class Judge(Protocol):
         stance: Stance,
         path: Literal["/v1/messages", "/v1/messages/count_tokens"],
         seed: int,
+        omitted: Container[object],
     ) -> Verdict:
         """Judge one request.
 
         `headers` have lower-case names; repeated ones are joined with a comma, in order. `seed` makes the signing key:
-        simulators of one kind and seed know each other's signatures.
+        simulators of one kind and seed know each other's signatures. `omitted` holds the signatures of blocks that were
+        given without their text, and never with it: what a client puts there is ignored (R34).
         """
         ...

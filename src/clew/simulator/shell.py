@@ -19,6 +19,7 @@ from clew.simulator import catalogue, control, faults
 from clew.simulator.accounts import account_of, organization_of, refusal
 from clew.simulator.encoding import decoded
 from clew.simulator.envelope import error_body, type_of_status
+from clew.simulator.given import Given
 from clew.simulator.ids import Ids, Mint
 from clew.simulator.interfaces import Account, Judge, Kind, Stance, Verdict, Violation
 from clew.simulator.journal import Entry, Journal
@@ -77,10 +78,11 @@ class Shell:
         self._model = Model(scenario=settings.scenario, stance=settings.stance, seed=settings.seed, clock=clock)
         self._mint = Mint(settings.seed)
         self._quota = Quota(now)
+        self._given = Given()
 
     def reset(self) -> None:
         """Forget all that requests left behind."""
-        for memory in (self.journal, self.faults, self._model, self._mint, self._quota):
+        for memory in (self.journal, self.faults, self._model, self._mint, self._quota, self._given):
             memory.reset()
 
     async def handle(self, request: HttpRequest, respond: Responder) -> None:
@@ -134,6 +136,7 @@ class Shell:
             stance=settings.stance,
             path=path,
             seed=settings.seed,
+            omitted=self._given.omitted,
         )
         visit.entry.judged(verdict)
         if verdict.violation is not None:
@@ -150,6 +153,7 @@ class Shell:
         answer = performed.message.answer
         stream = verdict.request.get("stream") is True
         visit.entry.performed(performed, stream=stream)
+        self._given.note(answer.content)
         headers = self._headers(visit, verdict.prompt.input_tokens, answer.output_tokens)
         steps = (streamed if stream else unary)(performed.message, headers)
         return spoil(answer.faults, steps, visit.ids.request)

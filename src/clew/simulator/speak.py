@@ -123,7 +123,7 @@ class _Speaker:
             self._end(Stop("max_tokens"))
             self._add(self._thinking(text, shown, ""), self._left, thinking=True)
             return
-        signature = self._occasion.signer.sign(text, shown=shown, answer=self._content)
+        signature = self._occasion.signer.sign(text, answer=self._content)
         self._add(self._thinking(text, shown, signature), cost, thinking=True)
 
     def _thinking(self, text: str, shown: str, signature: str) -> Piece:

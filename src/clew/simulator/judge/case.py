@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,6 +30,8 @@ class Case:
     kind: Kind
     account: Account
     stance: Stance
+    omitted: Container[object] = ()
+    """Signatures of blocks that were given without their text, and never with it."""
 
     @cached_property
     def model(self) -> ModelFacts:

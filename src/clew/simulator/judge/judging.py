@@ -7,7 +7,7 @@ vendor's secret and its books, so they share what was read of the thinking.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Final, Literal, TypeAlias
@@ -62,9 +62,10 @@ def judge(
     stance: Stance,
     path: Path,
     seed: int = 0,
+    omitted: Container[object] = (),
 ) -> Verdict:
     """Judge one request. `seed` makes the secret: simulators of one kind and seed know each other's signatures."""
-    opened = _open(body, headers, _blank(headers, kind, account, stance, path))
+    opened = _open(body, headers, replace(_blank(headers, kind, account, stance, path), omitted=omitted))
     if isinstance(opened, list):
         return Verdict(violation=opened[0])
     for phase in PHASES:

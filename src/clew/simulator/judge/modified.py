@@ -2,8 +2,9 @@
 
 Thinking blocks that stand in a row must be a whole row of one response, in its order: nothing left out at the front or in
 between, nothing of another response joined. A row that was left out altogether is no matter of this rule, and what was cut
-off at the end cannot be known, since a signature is made before what follows it. The text is compared only here, and only
-with what was shown (C-6).
+off at the end cannot be known, since a signature is made before what follows it. The text is compared only here (C-6): it
+is what the signature was made for, or none. Whatever a client puts into a block that it got without text is ignored; since
+the signature is the same for every `display` (R41), that a block was given so is in the vendor's books, not in the block.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def check_modified(case: Case, thread: Thread) -> Iterator[Finding]:
     for thought in _latest(case, thread):
         if thought.imprint and _is_out_of_place(thought, thought.imprint, before):
             yield Finding("R34.modified", thought.block.path)
-        if thought.imprint and _is_edited(thought, thought.imprint):
+        if thought.imprint and _is_edited(case, thought, thought.imprint):
             yield Finding("R34.text-edited", thought.block.path)
         before = thought
 
@@ -43,7 +44,7 @@ def _is_out_of_place(thought: Thought, own: Imprint, before: Thought | None) -> 
     return own.rank != 0 or (other is not None and other.answer == own.answer and other.place >= own.place)
 
 
-def _is_edited(thought: Thought, own: Imprint) -> bool:
-    """Any text in a block that showed none is ignored, and a text may be left out: the signature is the same."""
+def _is_edited(case: Case, thought: Thought, own: Imprint) -> bool:
+    """A text may be left out: without it the block is as `omitted` would have given it."""
     text = string(thought.block.value.get("thinking"))
-    return own.shown != b"" and text != "" and hash_text(text) != own.shown
+    return text != "" and hash_text(text) != own.text and thought.block.value.get("signature") not in case.omitted

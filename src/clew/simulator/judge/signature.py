@@ -1,8 +1,9 @@
 """The simulator's signatures: `base64(header ‖ imprint ‖ MAC)`.
 
 The *imprint* is all that the vendor must remember of a thinking block to judge it when it comes back: who made it, for
-whom, after what, and what was shown. The text is there only as a hash, so a block whose text was never shown proves itself
-just as well (R33). The secret comes from the simulator's seed and kind: two simulators of one seed know each other's
+whom, after what, and what was thought. The text is there only as a hash, so a block whose text was never shown proves
+itself just as well (R33); how much of it was shown is not there at all, so the signature is the same for every `display`
+(R41). The secret comes from the simulator's seed and kind: two simulators of one seed know each other's
 blocks, a `compat` one nobody else's. A signature with one changed byte is nobody's.
 """
 
@@ -43,8 +44,6 @@ class Imprint(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """Other accounts that may read it (C-4: aws)."""
     tokens: int
     """Of the whole text: what it costs when it is read again."""
-    shown: bytes = b""
-    """A hash of the text that the client got; empty if it got none."""
     prefix: bytes
     base: bytes
     head: bytes

@@ -10,8 +10,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import msgspec
-
 from clew.model.json import JsonObject
 from clew.simulator import tokens
 from clew.simulator.judge.bindings import Bound, follow
@@ -46,9 +44,8 @@ class RequestSigner:
     def after(cls, key: bytes, case: Case, end: Prefix, bound: Bound) -> RequestSigner:
         return cls(key, case, Point(end, bound.sent, bound.read))
 
-    def sign(self, text: str, *, shown: str, answer: Sequence[JsonObject]) -> str:
-        imprint = self._imprint(text, answer, redacted=False)
-        return mint(self.key, _showing(imprint, shown))
+    def sign(self, text: str, *, answer: Sequence[JsonObject]) -> str:
+        return mint(self.key, self._imprint(text, answer, redacted=False))
 
     def redact(self, text: str, *, answer: Sequence[JsonObject]) -> str:
         return mint(self.key, self._imprint(text, answer, redacted=True))
@@ -111,7 +108,3 @@ class RequestSigner:
 
     def _binding(self) -> JsonObject:
         return inner(self.case.thinking.get("block_binding"))
-
-
-def _showing(imprint: Imprint, shown: str) -> Imprint:
-    return msgspec.structs.replace(imprint, shown=hash_text(shown)) if shown else imprint
