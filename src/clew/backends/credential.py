@@ -1,0 +1,64 @@
+"""Credentials: keys that do not show themselves, and how each backend wants to be told who asks.
+
+A key leaves a `Secret` in one place, `reveal`, and in one form, the header of the request that needs it. Everything else
+(logs, cool-downs, the account of an origin) knows it by a fingerprint.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Final, Literal, TypeAlias
+
+__all__ = ["Auth", "Credential", "Secret", "auth_headers", "credential_account"]
+
+Auth: TypeAlias = Literal["passthrough", "key", "bearer", "none"]
+"""Who asks: the client with its own credential, we with `x-api-key` or `Authorization: Bearer`, or nobody in particular."""
+
+Credential: TypeAlias = Sequence[tuple[str, str]]
+"""The client's own `x-api-key` and `authorization` headers, as they came."""
+
+_FINGERPRINT: Final = 8
+
+
+class Secret:
+    """A key. `str`, `repr` and formatting do not show it; two are equal if their keys are."""
+
+    __slots__ = ("_value", "fingerprint")
+
+    def __init__(self, value: str) -> None:
+        self._value: Final = value
+        self.fingerprint: Final = _fingerprint(value)
+
+    def reveal(self) -> str:
+        """The key itself, for the header of a request and for nothing else."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "<secret>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and hmac.compare_digest(self._value.encode(), other._value.encode())
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+
+def auth_headers(auth: Auth, key: Secret | None, credential: Credential) -> tuple[tuple[bytes, bytes], ...]:
+    """The headers that say who asks. With a key of ours nothing of the client's own credential goes along."""
+    if auth == "passthrough":
+        return tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in credential)
+    if auth == "none" or key is None:
+        return ()
+    value = key.reveal().encode("latin-1")
+    return ((b"x-api-key", value),) if auth == "key" else ((b"authorization", b"Bearer " + value),)
+
+
+def credential_account(credential: Credential) -> str:
+    """A name for the account behind a client's own credential; "" without one."""
+    return _fingerprint("\n".join(value for _, value in sorted(credential))) if credential else ""
+
+
+def _fingerprint(value: str) -> str:
+    return sha256(value.encode("utf-8", "surrogateescape")).hexdigest()[:_FINGERPRINT]

@@ -1,0 +1,48 @@
+"""Model names: which of a backend's models a client means, and what the client calls it.
+
+A client says `claude-opus-5-5-20260801[1m]`; a backend that is not Anthropic has another name for what it would give
+instead. The mapping goes by the exact name, then by the name without date and suffix, then by the family, then by the
+backend's one model. A name that is the backend's own is left alone, so that a client may also ask for it directly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from clew.model.facts import canonical_model
+
+__all__ = ["FAMILIES", "Family", "asked_for", "family_of", "model_in"]
+
+Family: TypeAlias = Literal["opus", "sonnet", "haiku", "fable", "mythos", ""]
+
+FAMILIES: Final[tuple[Family, ...]] = ("opus", "sonnet", "haiku", "fable", "mythos")
+
+_WORD: Final = re.compile(r"[a-z]+")
+
+
+def family_of(asked: str) -> Family:
+    """The family that a Claude model belongs to by its name; "" for any other name."""
+    words = _WORD.findall(canonical_model(asked).lower())
+    if "claude" not in words and len(words) > 1:
+        return ""
+    found: list[Family] = [family for family in FAMILIES if family in words]
+    return found[0] if found else ""
+
+
+def model_in(models: Mapping[str, str], model: str, asked: str) -> str:
+    """What `asked` is called by a backend with these names."""
+    if asked in models:
+        return models[asked]
+    if asked == model or asked in models.values():
+        return asked
+    for name in (canonical_model(asked), family_of(asked)):
+        if name in models:
+            return models[name]
+    return model or asked
+
+
+def asked_for(models: Mapping[str, str], model: str) -> tuple[str, ...]:
+    """The other way: the names and families that lead to this model of the backend's."""
+    return tuple(asked for asked, own in models.items() if own == model)

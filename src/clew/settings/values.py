@@ -1,0 +1,220 @@
+"""The settings as one value. Whoever needs a part gets it handed in; nobody reads a file or a variable again.
+
+Most of these structs are also what the file says, table by table: a key of the file is a field here, its default is the
+field's, and its meaning is the text below it, which the reference and the JSON Schema repeat. Backends alone are made: a
+table of the file (`clew.settings.document`) becomes a row with its preset filled in and its keys looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+from clew.backends.names import Family
+from clew.backends.row import Backend
+from clew.http.client_message import Timeouts
+from clew.model.facts import ModelFacts
+from clew.model.target import Foreign
+from clew.pipeline.attempts import Policy as Retry
+from clew.pipeline.options import CacheRules, Display, Options
+from clew.thinking.budgets import BudgetRules
+
+__all__ = [
+    "BuildSettings",
+    "GatewaySettings",
+    "LogSettings",
+    "RequestClass",
+    "Retry",
+    "Rule",
+    "Settings",
+    "StoreSettings",
+    "ThinkingSettings",
+    "Timeouts",
+    "options_of",
+    "timeouts_for",
+]
+
+Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+Some: TypeAlias = Annotated[int, Meta(ge=1)]
+Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
+RequestClass: TypeAlias = Literal["", "title", "probe", "search", "count_tokens"]
+"""What a request is for, beside the conversation itself."""
+Bodies: TypeAlias = Annotated[str, Meta(pattern=r"^(off|all|last:[0-9]{1,6})$")]
+
+_DAY = 86_400
+_MEGABYTE = 1_000_000
+
+
+class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where some requests go, whatever is active. Exactly one of `family`, `agent` and `request_class` says which."""
+
+    backend: str
+    """The backend that takes them."""
+    family: Family = ""
+    """Requests for a model of this family."""
+    agent: str = ""
+    """Requests of a sub-agent: its id, or `*` for each that is not the main one."""
+    request_class: RequestClass = ""
+    """Requests of this kind: a client's title call, its probe of a model, its nested search, or counting tokens."""
+    model: str = ""
+    """The backend's own name of the model to use; by the backend's mapping if left out."""
+
+
+class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What becomes of thinking."""
+
+    foreign: Foreign = "drop"
+    """Reasoning that a backend cannot read: left out, said as text, or put into the backend's own reasoning field."""
+    restore: bool = True
+    """Put back what a client dropped, for the models that read it."""
+    policy: Literal["origin", "session", "strip"] = "origin"
+    """Decide by who made a block; by a counter of backend switches, as documented elsewhere; or send no thinking at all."""
+    seal: Literal["inline", "reference"] = "inline"
+    """What a maker wants back travels in the seal, or stays in the store alone."""
+    show_reasoning: Literal["seal", "hide"] = "seal"
+    """Whether reasoning from outside Anthropic reaches the client's history."""
+    stream_start: Literal["faithful", "eager"] = "faithful"
+    """`eager` opens a block before the backend does."""
+    thinking_first: Literal["keep", "reorder"] = "keep"
+    """`reorder` moves thinking to the front of a message."""
+    signature: Literal["seal", "empty"] = "seal"
+    """What reasoning without a signature of its own gets."""
+    orphan_seconds: Seconds = 300
+    """With policy `session`: how long a block that never came back is waited for."""
+
+
+class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is remembered, and for how long."""
+
+    url: Annotated[str, Meta(pattern=r"^(sqlite|sqlite:.+|off)$")] = "sqlite"
+    """`sqlite` keeps a file in the home directory, `sqlite:PATH` another one, `off` nothing."""
+    content: bool = True
+    """Keep what was said, readable; without it only what must go back to its maker."""
+    bodies: Bodies = "last:50"
+    """Whole requests and answers: `off`, `last:N`, `all`."""
+    days: Count = 90
+    """Recordings that nobody used for so long are forgotten; 0: never."""
+    megabytes: Count = 4096
+    """Above this the oldest are forgotten; 0: no limit."""
+
+    @property
+    def kept_bodies(self) -> int | None:
+        """How many whole bodies are kept; None is all of them."""
+        if self.bodies == "all":
+            return None
+        return int(self.bodies.removeprefix("last:")) if self.bodies != "off" else 0
+
+    @property
+    def age(self) -> float | None:
+        """Seconds; None is for ever."""
+        return self.days * _DAY or None
+
+    @property
+    def bytes(self) -> int | None:
+        """None is without a limit."""
+        return self.megabytes * _MEGABYTE or None
+
+
+class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The listener for clients, and its bounds."""
+
+    host: str = "127.0.0.1"
+    """The address to listen on. Others than this machine's own need `hosts`, and a key on every request."""
+    port: Port = 2539
+    """For clients; 0: a free one."""
+    admin_port: Port = 2540
+    """For the page and the API of the operator; 0: a free one."""
+    hosts: tuple[str, ...] = ()
+    """Names, with or without a port, by which clients may call the gateway, beside this machine's own."""
+    origins: tuple[str, ...] = ()
+    """Web origins that may call it from a browser."""
+    workers: Some = 1
+    """Processes that share the port."""
+    drain_seconds: Seconds = 30
+    """How long streams may go on after the first signal to end."""
+    ping_seconds: Seconds = 15
+    """Silence towards the client after which a ping goes out."""
+    max_streams: Some = 500
+    """Requests at the same time, in each process; more wait for nothing and get a 529."""
+    max_body_megabytes: Some = 32
+    """The largest request."""
+
+
+class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is written about each request. Keys never are."""
+
+    level: Literal["error", "warning", "info", "debug", "trace"] = "info"
+    """How much."""
+    debug: bool = False
+    """The debug section: what was registered, kept and left out."""
+    full_body: bool = False
+    """With `debug`: whole requests and answers."""
+    pretty_print: bool = False
+    """With `full_body`: indented."""
+    thinking_text: bool = False
+    """Show the text of thinking where bodies are shown; hidden otherwise."""
+
+
+class BuildSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is put into requests of clients that leave it open. All off: a request is the client's own."""
+
+    budget: BudgetRules | None = None
+    """Thinking by keyword and variable, where the client does not set `thinking`."""
+    cache: CacheRules | None = None
+    """Cache marks, where the client sets none."""
+    preserve_thinking: bool = False
+    """A context edit that asks the vendor to keep all old thinking."""
+    display: Display = "as sent"
+    """What to ask for where thinking is on and the client left `display` open."""
+    forced_tools: Literal["keep", "auto"] = "keep"
+    """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose."""
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Everything that the operator decides. Complete without any file."""
+
+    active: str
+    """The backend that takes what no rule and no pin sends elsewhere."""
+    backends: Mapping[str, Backend]
+    rules: tuple[Rule, ...] = ()
+    """The first that fits decides."""
+    failover: tuple[str, ...] = ()
+    """Backends to try, in order, when the one that was chosen cannot answer."""
+    thinking: ThinkingSettings = ThinkingSettings()
+    store: StoreSettings = StoreSettings()
+    gateway: GatewaySettings = GatewaySettings()
+    retry: Retry = Retry()
+    timeouts: Timeouts = Timeouts()
+    first_content_seconds: float = 300
+    """How long a backend may take until the first content of an answer."""
+    proxy: bool = False
+    """Go through HTTPS_PROXY and HTTP_PROXY; they are ignored otherwise."""
+    ca_file: str = ""
+    """Authorities to trust beside the system's."""
+    log: LogSettings = LogSettings()
+    models: Mapping[str, ModelFacts]
+    """Our rows about models, with the operator's on top."""
+    build: BuildSettings = BuildSettings()
+
+
+def options_of(settings: Settings) -> Options:
+    """What a projection is told. The policy `session` is the engine's: for a projection it is `origin`."""
+    build = settings.build
+    return Options(
+        policy="strip" if settings.thinking.policy == "strip" else "origin",
+        budget=build.budget,
+        display=build.display,
+        cache=build.cache,
+        preserve_thinking=build.preserve_thinking,
+        forced_tools=build.forced_tools,
+    )
+
+
+def timeouts_for(settings: Settings, backend: Backend) -> Timeouts:
+    """The general ones, with the backend's own on top."""
+    given = backend.timeouts.given()
+    return replace(settings.timeouts, **given) if given else settings.timeouts
