@@ -1,8 +1,9 @@
 """One client's connection: its requests are answered in order, one at a time, by one task.
 
 The reader turns bytes into requests; while there are any, `_serve` runs the handler on each. A client that goes away
-cancels the handler at the point where it waits. Going away is not the same as a half-close: after the client's FIN a few
-probes go out (see `Responder.probe`); a closed socket answers with a reset, a half-closed one just reads on and is served.
+cancels the handler at the point where it waits, unless its answer is whole: what it does then is its own. Going away is not
+the same as a half-close: after the client's FIN a few probes go out (see `Responder.probe`); a closed socket answers with a
+reset, a half-closed one just reads on and is served.
 
 Time is kept from outside: `tick` is called about once a second and closes what has waited too long, so no request pays for
 a timer of its own.
@@ -85,7 +86,7 @@ class Connection(asyncio.Protocol):
         self._lost = True
         self._server.left(self)
         self.resume_writing()
-        if self._task is not None:
+        if self._task is not None and not self._wound_up:
             self._task.cancel()
 
     def pause_writing(self) -> None:
@@ -101,6 +102,12 @@ class Connection(asyncio.Protocol):
     def write(self, parts: list[bytes]) -> None:
         if not self._lost:
             self._transport.writelines(parts)
+
+    def push(self, parts: list[bytes]) -> bool:
+        if self._lost:
+            return False
+        self._transport.writelines(parts)
+        return self._waiter is None
 
     async def drained(self) -> None:
         if self._waiter is not None:
@@ -127,22 +134,34 @@ class Connection(asyncio.Protocol):
 
     # What the server calls.
 
+    @property
+    def busy(self) -> bool:
+        """Is a request being answered, or coming in?"""
+        return self._task is not None or self._reader.in_head or self._reader.in_body
+
     def retire(self) -> None:
-        """Finish what is being answered, take nothing new."""
+        """Finish what is being answered, take nothing behind it. One that is idle may ask once more, for the last time."""
+        if self._task is None:
+            return
         self._reader.finished = True
         self._reader.ready.clear()
-        if self._task is None:
-            self.close()
-        elif self._responder is not None:
+        if self._responder is not None:
             self._responder.keep_alive = False
 
-    def kill(self) -> asyncio.Task[None] | None:
-        """End it now. Returns the task that is still to wind up, if there is one."""
-        task = self._task
-        if task is not None:
-            task.cancel()
+    def interrupt(self) -> asyncio.Task[None] | None:
+        """Cancel what is being answered, and let it say so. Returns its task; None if there is none, and all is closed."""
+        if self._task is None:
+            self.close()
+        elif self._responder is not None and not self._wound_up:
+            self._responder.draining = True
+            self._task.cancel()
+        return self._task
+
+    def kill(self) -> None:
+        """End it now, whatever it does."""
+        if self._task is not None:
+            self._task.cancel()
         self._transport.abort()
-        return task
 
     def tick(self, now: float) -> None:
         """Close what has waited too long."""
@@ -175,6 +194,7 @@ class Connection(asyncio.Protocol):
         finally:
             self._task = self._responder = None
             self._since = self._server.now()
+            self._server.rested()
         if self._probes is not None:
             self.close()
         elif not self._closing:
@@ -196,6 +216,11 @@ class Connection(asyncio.Protocol):
         if not responder.ended:
             _log.error("%s %s was left without an end", item.method, item.path)
             self._server_failed(responder)
+
+    @property
+    def _wound_up(self) -> bool:
+        """Is the answer whole, or was its handler told to end it?"""
+        return self._responder is not None and (self._responder.ended or self._responder.draining)
 
     def _server_failed(self, responder: Responder) -> None:
         if responder.started:

@@ -2,8 +2,9 @@
 
 The responder owns the framing: it picks Content-Length, chunks, or the end of the connection, leaves out the body where a
 response has none, and knows whether the connection may live on. `write` waits while the client does not read, so memory
-stays bounded. `hang_up` and `abort` break off on purpose: the first like a process that died between two writes (FIN), the
-second like one whose machine did (RST).
+stays bounded. `push` does not wait: it is for whoever is called from inside a read and can stop its source, which it must
+when `push` says that the client is behind, until `drained`. `hang_up` and `abort` break off on purpose: the first like a
+process that died between two writes (FIN), the second like one whose machine did (RST).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Wire(Protocol):
     """What a responder needs of its connection."""
 
     def write(self, parts: list[bytes]) -> None: ...
+    def push(self, parts: list[bytes]) -> bool: ...
     async def drained(self) -> None: ...
     def close(self) -> None: ...
     def reset(self) -> None: ...
@@ -42,6 +44,8 @@ class Responder:
         self.started = False
         self.ended = False
         self.chunked = False
+        self.draining = False
+        """The server ends and cannot wait any longer: the handler is cancelled, and may still say so and `end`."""
         self._wire = wire
         self._old = request.version == "1.0"
         self._head_only = request.method == "HEAD"
@@ -69,6 +73,18 @@ class Responder:
         assert not self.ended, "nothing comes after the end"
         if data and not self._silent:
             self._wire.write([b"%x\r\n" % len(data), data, b"\r\n"] if self.chunked else [data])
+        await self._wire.drained()
+
+    def push(self, data: bytes) -> bool:
+        """A part of the body, at once. False if the client is behind or gone: await `drained` before the next."""
+        assert self.started, "start comes before push"
+        assert not self.ended, "nothing comes after the end"
+        if not data or self._silent:
+            return True
+        return self._wire.push([b"%x\r\n" % len(data), data, b"\r\n"] if self.chunked else [data])
+
+    async def drained(self) -> None:
+        """Wait until the client took what was written. Raises ConnectionError if it is gone."""
         await self._wire.drained()
 
     def end(self) -> None:

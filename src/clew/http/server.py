@@ -1,21 +1,27 @@
 """The listener: accepts connections, keeps their set, and ends them in good order.
 
-`listen` starts one; `Server.close` stops accepting, closes idle connections at once, lets the running answers finish within
-a grace period, and cancels the rest. Nothing here knows what is served: a `Handle` answers requests, a `Refuse` says the
-few things that the protocol layer turns away by itself (bad framing, bounds).
+`listen` starts one. `Server.close` stops accepting at once, so that a successor can take the port; lets the running answers
+finish within a grace period; then tells those that are left (`Responder.draining`), which gives their handlers a moment for
+a last word; and ends the rest. A connection that is idle when it begins may ask once more, and is closed after the answer:
+no request fails because it was on its way. Nothing here knows what is served: a `Handle` answers requests, a `Refuse` says
+the few things that the protocol layer turns away by itself (bad framing, bounds).
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
+from collections.abc import Callable
 
 from clew.http.connection import Connection, Handle, Refuse
+from clew.http.local_socket import LocalSocket
 from clew.http.message import Limits, Refusal
 from clew.http.responder import Responder
 
-__all__ = ["Server", "listen"]
+__all__ = ["Server", "bound", "listen"]
 
-_WIND_UP_SECONDS = 1.0
+_WIND_UP_SECONDS = 0.4
+_BACKLOG = 1024
 
 
 def refuse_plainly(refusal: Refusal, respond: Responder) -> None:
@@ -35,38 +41,53 @@ class Server:
         self.port = 0
         self._loop = asyncio.get_running_loop()
         self._listener: asyncio.Server | None = None
+        self._local: LocalSocket | None = None
         self._connections: set[Connection] = set()
-        self._emptied = asyncio.Event()
+        self._changed = asyncio.Event()
         self._ticker: asyncio.TimerHandle | None = None
 
     @property
     def url(self) -> str:
-        return f"http://{self.host}:{self.port}"
+        if self._local is not None:
+            return f"unix:{self._local.path}"
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
     @property
     def open_connections(self) -> int:
         return len(self._connections)
 
-    async def open(self, host: str, port: int) -> None:
-        """Begin to accept. Called by `listen`."""
-        self._listener = await self._loop.create_server(lambda: Connection(self), host, port, backlog=1024)
-        self.host, self.port = self._listener.sockets[0].getsockname()[:2]
+    async def open(self, plug: socket.socket, local: LocalSocket | None = None) -> None:
+        """Begin to accept on a bound socket. Called by `listen`."""
+        self._local = local
+        if local is None:
+            self._listener = await self._loop.create_server(lambda: Connection(self), sock=plug, backlog=_BACKLOG)
+            self.host, self.port = plug.getsockname()[:2]
+        else:
+            self._listener = await self._loop.create_unix_server(lambda: Connection(self), sock=plug, backlog=_BACKLOG)
         self._tick()
 
     async def close(self, grace: float = 5.0) -> None:
-        """Finish what runs within `grace` seconds; then end it."""
-        self.closing = True
-        if self._listener is not None:
-            self._listener.close()
+        """Finish what runs within `grace` seconds; then end it. May be cancelled, and called again with less grace."""
+        self._stop_accepting()
         for connection in list(self._connections):
             connection.retire()
-        await self._settle(grace)
-        tasks = [task for connection in list(self._connections) if (task := connection.kill())]
+        await self._until(lambda: not any(connection.busy for connection in self._connections), grace)
+        tasks = [task for connection in list(self._connections) if (task := connection.interrupt())]
         if tasks:
             await asyncio.wait(tasks, timeout=_WIND_UP_SECONDS)
-        await self._settle(_WIND_UP_SECONDS)
+        await self._until(lambda: not self._connections, _WIND_UP_SECONDS)
+        for connection in list(self._connections):
+            connection.kill()
         if self._ticker is not None:
             self._ticker.cancel()
+
+    def _stop_accepting(self) -> None:
+        self.closing = True
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.close()
+        if self._local is not None:
+            self._local.remove()
 
     # What connections call.
 
@@ -75,18 +96,22 @@ class Server:
 
     def joined(self, connection: Connection) -> None:
         self._connections.add(connection)
-        self._emptied.clear()
 
     def left(self, connection: Connection) -> None:
         self._connections.discard(connection)
-        if not self._connections:
-            self._emptied.set()
+        self._changed.set()
 
-    async def _settle(self, seconds: float) -> None:
-        if not self._connections:
-            return
+    def rested(self) -> None:
+        """A connection has nothing more to answer for now."""
+        self._changed.set()
+
+    async def _until(self, done: Callable[[], bool], seconds: float) -> None:
+        """Wait until it is so, or the time is over."""
         try:
-            await asyncio.wait_for(self._emptied.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                while not done():
+                    self._changed.clear()
+                    await self._changed.wait()
         except TimeoutError:
             return
 
@@ -102,10 +127,35 @@ async def listen(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
+    path: str | None = None,
+    sock: socket.socket | None = None,
+    reuse_port: bool = False,
     refuse: Refuse = refuse_plainly,
     limits: Limits | None = None,
 ) -> Server:
-    """Start to serve; port 0 takes a free one. Raises OSError where it cannot listen."""
+    """Start to serve on a host's port (0 takes a free one), on a unix socket that only its owner can open, or on a socket
+    that is bound already. `reuse_port`: other processes may listen there too. Raises OSError where it cannot listen."""
     server = Server(handle, refuse, limits or Limits())
-    await server.open(host, port)
+    if path is not None:
+        local = LocalSocket(path)
+        await server.open(local.bind(), local)
+    else:
+        await server.open(sock or bound(host, port, reuse_port=reuse_port))
     return server
+
+
+def bound(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
+    """A TCP socket at this address, not yet listening. Raises OSError where there is none to have."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    plug = socket.socket(family, kind, protocol)
+    try:
+        plug.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse_port:
+            plug.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        if family == socket.AF_INET6:
+            plug.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        plug.bind(address)
+    except OSError:
+        plug.close()
+        raise
+    return plug
