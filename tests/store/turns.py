@@ -11,7 +11,7 @@ import msgspec
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Said, Strand
-from clew.store.values import Exchange, Turn, Usage
+from clew.store.values import Bodies, Exchange, Turn, Usage
 from clew.thinking.keys import block_key, digest_of
 from tests.build import GLM, OPUS, text, thinking, tool_use
 
@@ -53,7 +53,9 @@ def recorded(
     return Recording(id=id, **(fields | more))
 
 
-def turn(recording: Recording | None = None, *, at: float = NOON, exchange: str = "", **more: Any) -> Turn:
+def turn(
+    recording: Recording | None = None, *, at: float = NOON, exchange: str = "", bodies: Bodies | None = None, **more: Any
+) -> Turn:
     """The turn that made this recording; without one, a turn that was refused."""
     fields: dict[str, Any] = {
         "id": exchange or f"x-{recording.id if recording else at}",
@@ -73,7 +75,7 @@ def turn(recording: Recording | None = None, *, at: float = NOON, exchange: str 
         "usage": Usage(input=10, output=20, cache_read=30, cache_written=40) if recording else None,
     }
     asked = (b'{"role":"user","content":"secret question"}',)
-    return Turn(exchange=Exchange(**(fields | more)), recording=recording, asked=asked, title="A title")
+    return Turn(exchange=Exchange(**(fields | more)), recording=recording, asked=asked, title="A title", bodies=bodies)
 
 
 def conversation(length: int, prefix: str = "r", **more: Any) -> list[Recording]:

@@ -22,9 +22,7 @@ __all__ = ["pin", "record", "set_setting", "touch"]
 SEEN_STEP = 60.0
 USED_STEP = 3600.0
 
-_EXCHANGE = (
-    "INSERT INTO exchanges VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (principal, id) DO NOTHING"
-)
+_EXCHANGE = f"INSERT INTO exchanges VALUES (NULL{', ?' * 21}) ON CONFLICT (principal, id) DO NOTHING"  # noqa: S608  (marks alone)
 _THREAD = """
 INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (principal, id) DO UPDATE SET
@@ -60,13 +58,19 @@ def record(connection: Database, turn: Turn) -> bool:
     connection.execute(_EXCHANGE, _exchange_row(exchange))
     if not connection.changes():
         return False
+    if exchange.kind == "messages":
+        _add_turn(connection, turn)
+    _add_usage(connection, exchange)
+    if recording:
+        _add_recording(connection, recording, exchange.ended)
+    return True
+
+
+def _add_turn(connection: Database, turn: Turn) -> None:
+    exchange, recording = turn.exchange, turn.recording
     at, named = exchange.ended, (exchange.principal, exchange.thread)
     connection.execute(_THREAD, (*named, exchange.session, exchange.agent, turn.title, at, at))
     connection.execute(_TURN, (*named, exchange.id, recording.id if recording else None, at, pack(turn.asked)))
-    _add_usage(connection, exchange)
-    if recording:
-        _add_recording(connection, recording, at)
-    return True
 
 
 def _exchange_row(exchange: Exchange) -> tuple[Value, ...]:
@@ -74,7 +78,8 @@ def _exchange_row(exchange: Exchange) -> tuple[Value, ...]:
         *(exchange.principal, exchange.id, exchange.thread, exchange.started, exchange.ended),
         *(exchange.asked_model, exchange.backend, exchange.model, exchange.session, exchange.agent),
         *(exchange.outcome, exchange.status, exchange.first_byte, exchange.attempts),
-        msgspec.json.encode(exchange.changes),
+        *(msgspec.json.encode(exchange.changes), exchange.kind, int(exchange.streamed), exchange.stop_reason),
+        *(exchange.request_id, exchange.heals, msgspec.json.encode(exchange.tries)),
     )
 
 

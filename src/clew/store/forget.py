@@ -2,7 +2,8 @@
 
 Losing a recording is no error anywhere in clew: the client's own copy then goes as it came. So there is no order to keep and
 nothing to repair; only that nothing half of it stays: the marks go with their recording, the exchange with its turn. Age
-counts from the last use. Usage stays longer, since what was spent remains spent, and it holds no words.
+counts from the last use. Usage stays longer, since what was spent remains spent, and it holds no words. Bodies go first:
+nothing needs them, and they take the most room.
 """
 
 from __future__ import annotations
@@ -39,6 +40,11 @@ SELECT seq, principal, exchange FROM turns WHERE at < ? AND NOT EXISTS (
     SELECT 1 FROM recordings WHERE recordings.principal = turns.principal AND recordings.id = turns.recording
 ) ORDER BY seq LIMIT ?
 """
+_OLD_BODIES = f"DELETE FROM bodies WHERE seq IN (SELECT seq FROM bodies WHERE at < ? ORDER BY seq LIMIT {BATCH})"  # noqa: S608
+_OLDEST_BODIES = "DELETE FROM bodies WHERE seq = (SELECT min(seq) FROM bodies)"
+_COUNTS = """
+DELETE FROM exchanges WHERE seq IN (SELECT seq FROM exchanges WHERE kind <> 'messages' AND ended < ? ORDER BY ended LIMIT ?)
+"""
 
 
 def forget(connection: Database, principal: str, thread: str) -> bool:
@@ -68,23 +74,35 @@ def _too_old(connection: Database, limit: float) -> int:
     rows = connection.execute(_TOO_OLD, (limit,)).fetchall()
     _delete(connection, rows)
     turns = _delete_turns(connection, limit, BATCH)
+    looked_at = _changes(connection, _OLD_BODIES, limit) + _changes(connection, _COUNTS, limit, BATCH)
     connection.execute("DELETE FROM strangers WHERE seen < ?", (limit,))
     connection.execute(_EMPTY_THREADS, (limit,))
-    return len(rows) + turns
+    return len(rows) + turns + looked_at
 
 
 def _too_much(connection: Database, limit: int) -> int:
-    """One by one, the longest unused first; then turns that never had an answer."""
+    """One by one: bodies, then recordings, the longest unused first, then what never had an answer."""
     gone = 0
     while gone < BATCH and _bytes(connection) > limit:
-        rows = connection.execute(_OLDEST).fetchall()
-        _delete(connection, rows)
-        turns = 0 if rows else _delete_turns(connection, float("inf"), 1)
-        if not rows and not turns:
+        if not (step := _oldest(connection)):
             break
-        gone += len(rows) + turns
+        gone += step
     connection.execute(_EMPTY_THREADS, (float("inf"),))
     return gone
+
+
+def _oldest(connection: Database) -> int:
+    """Delete what can be spared most. How many records that were."""
+    if bodies := _changes(connection, _OLDEST_BODIES):
+        return bodies
+    rows = connection.execute(_OLDEST).fetchall()
+    _delete(connection, rows)
+    return len(rows) or _delete_turns(connection, float("inf"), 1) or _changes(connection, _COUNTS, float("inf"), 1)
+
+
+def _changes(connection: Database, statement: str, *bindings: float) -> int:
+    connection.execute(statement, bindings)
+    return connection.changes()
 
 
 def _bytes(connection: Database) -> int:

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from clew.model.recording import Recordings, Shelf
-from clew.store.values import Exchange, Fault, Health, Passage, Retention, Spent, Statistics, Thread, Turn
+from clew.store.values import Bodies, Exchange, Fault, Health, Passage, Retention, Spent, Statistics, Thread, Turn
 
 __all__ = ["IDLE", "Store"]
 
@@ -74,8 +74,23 @@ class Store(Protocol):
         """A thread as it was said, oldest first."""
         ...
 
-    def exchanges(self, principal: str, *, thread: str | None = None, limit: int = 100) -> list[Exchange]:
-        """What befell the last requests, newest first."""
+    def exchanges(
+        self, principal: str, *, thread: str | None = None, limit: int = 100, after: str | None = None
+    ) -> list[Exchange]:
+        """What befell the last requests, newest first. To follow: what came `after` an exchange, oldest first.
+
+        After one that is gone comes nothing: begin anew with the last.
+        """
+        ...
+
+    def exchange(self, principal: str, id: str) -> Exchange | None: ...
+
+    def bodies(self, principal: str, exchange: str) -> Bodies | None:
+        """An exchange's whole request and answer, if they are (still) kept."""
+        ...
+
+    def changed(self) -> int:
+        """A number that is another one once anything was committed, by any process. Cheap enough to ask twice a second."""
         ...
 
     def spent(self, principal: str, *, since: float = 0.0) -> list[Spent]:

@@ -12,7 +12,7 @@ from clew.store.database import Database, Row, Rows
 from clew.store.rows import COLUMNS, recording_of_row, unpack
 from clew.store.values import Exchange, Passage, Spent, Statistics, Thread
 
-__all__ = ["exchanges", "passages", "settings", "spent", "statistics", "thread_of", "threads"]
+__all__ = ["exchange", "exchanges", "passages", "settings", "spent", "statistics", "thread_of", "threads"]
 
 T = TypeVar("T")
 
@@ -32,9 +32,15 @@ WHERE turns.principal = ? AND turns.thread = ? ORDER BY turns.seq
 _EXCHANGES = """
 SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, ended, asked_model,
     exchanges.backend AS backend, exchanges.model AS model, session, agent,
-    outcome, status, first_byte, attempts, changes, input, output, cache_read, cache_written, estimated
+    outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, tries,
+    input, output, cache_read, cache_written, estimated
 FROM exchanges LEFT JOIN usage ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id
-WHERE exchanges.principal = :principal AND (:thread IS NULL OR thread = :thread) ORDER BY seq DESC LIMIT :limit
+WHERE exchanges.principal = :principal
+"""
+_ONE = f"{_EXCHANGES} AND exchanges.id = :id"
+_LAST = " ORDER BY seq DESC LIMIT :limit"
+_NEXT = """
+AND seq > (SELECT seq FROM exchanges WHERE principal = :principal AND id = :after) ORDER BY seq LIMIT :limit
 """
 _SPENT = """
 SELECT backend, model, count(*) AS calls, sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
@@ -79,17 +85,28 @@ def _passage(row: Row) -> Passage:
     )
 
 
-def exchanges(connection: Database, principal: str, thread: str | None, limit: int) -> list[Exchange]:
-    rows = connection.execute(_EXCHANGES, {"principal": principal, "thread": thread, "limit": limit})
-    return [_exchange(row) for row in _named(rows)]
+def exchanges(
+    connection: Database, principal: str, thread: str | None, limit: int, after: str | None = None
+) -> list[Exchange]:
+    wanted = _EXCHANGES + ("" if thread is None else " AND thread = :thread") + (_LAST if after is None else _NEXT)
+    bindings = {"principal": principal, "thread": thread, "limit": limit, "after": after}
+    return [_exchange(row) for row in _named(connection.execute(wanted, bindings))]
+
+
+def exchange(connection: Database, principal: str, id: str) -> Exchange | None:
+    rows = connection.execute(_ONE, {"principal": principal, "id": id})
+    return next((_exchange(row) for row in _named(rows)), None)
 
 
 def _exchange(row: dict[str, object]) -> Exchange:
     counts = {name: row.pop(name) for name in _USAGE}
-    changes = row.pop("changes")
-    assert isinstance(changes, bytes)
-    more = {"changes": msgspec.json.decode(changes), "usage": counts if counts["input"] is not None else None}
-    return _typed(Exchange, row | more)
+    lists = {name: _list(row.pop(name)) for name in ("changes", "tries")}
+    return _typed(Exchange, row | lists | {"usage": counts if counts["input"] is not None else None})
+
+
+def _list(raw: object) -> object:
+    assert isinstance(raw, bytes)
+    return msgspec.json.decode(raw)
 
 
 def spent(connection: Database, principal: str, since: float) -> list[Spent]:

@@ -146,7 +146,44 @@ CREATE TABLE settings (
 ) STRICT, WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (m001_recordings_and_what_befell,)
+
+def m002_tries_and_bodies(connection: Database) -> None:
+    """What the first gateway wants to show of an exchange, and the bytes of the last ones.
+
+    An exchange knew how often a backend was called, but not which, and how each call ended: *tries* says it, as JSON, since
+    nobody searches in it. The other columns are what a log line shows.
+
+    *bodies* are whole requests and answers, compressed, each with its exchange and gone with it (the trigger: there are five
+    ways for an exchange to go). They are apart from the exchanges because they are a thousand times larger, come later than
+    these, and go earlier. Counts of tokens are exchanges without a turn; the partial index lets retention find the old ones
+    without reading through all exchanges."""
+    connection.execute(_M002)
+
+
+_M002 = """
+ALTER TABLE exchanges ADD COLUMN kind TEXT NOT NULL DEFAULT 'messages';
+ALTER TABLE exchanges ADD COLUMN streamed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE exchanges ADD COLUMN stop_reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE exchanges ADD COLUMN request_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE exchanges ADD COLUMN heals INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE exchanges ADD COLUMN tries BLOB NOT NULL DEFAULT (CAST('[]' AS BLOB));
+CREATE INDEX exchanges_of_counts ON exchanges (ended) WHERE kind <> 'messages';
+
+CREATE TABLE bodies (
+    seq INTEGER PRIMARY KEY,
+    principal TEXT NOT NULL,
+    exchange TEXT NOT NULL,
+    at REAL NOT NULL,
+    kept BLOB NOT NULL,
+    UNIQUE (principal, exchange)
+) STRICT;
+CREATE INDEX bodies_by_principal ON bodies (principal);
+CREATE TRIGGER bodies_go_with_their_exchange AFTER DELETE ON exchanges BEGIN
+    DELETE FROM bodies WHERE principal = OLD.principal AND exchange = OLD.id;
+END;
+"""
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (m001_recordings_and_what_befell, m002_tries_and_bodies)
 
 
 def migrate(connection: Database, path: Path) -> None:

@@ -15,7 +15,7 @@ from clew.errors import StoreError
 from clew.store.database import Database
 from clew.store.foreign import mapped
 
-__all__ = ["Readers"]
+__all__ = ["Readers", "Watch"]
 
 
 class Readers:
@@ -59,3 +59,31 @@ class Readers:
                 self._idle.append(connection)
                 return
         connection.close()
+
+
+class Watch:
+    """Whether anything was committed since the last look, by anybody.
+
+    SQLite's `data_version` says it of commits by other connections than the one that is asked. So it is always the same one,
+    and nobody writes by it.
+    """
+
+    def __init__(self, path: Path, connect: Callable[[], Database]) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        with mapped(path):
+            self._connection: Database | None = connect()
+
+    def changed(self) -> int:
+        with self._lock, mapped(self._path):
+            if self._connection is None:
+                raise StoreError(f"{self._path} is closed", file=str(self._path))
+            version = self._connection.pragma("data_version")
+            assert isinstance(version, int)
+            return version
+
+    def close(self) -> None:
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection:
+            connection.close()

@@ -12,14 +12,14 @@ from typing import Self
 import msgspec
 
 from clew.model.recording import Recording, Recordings, Shelf
-from clew.store import commands, find, forget, look
+from clew.store import bodies, commands, find, forget, look
 from clew.store.connection import BUSY, connect, locked, prepare_file
 from clew.store.foreign import mapped
 from clew.store.interface import IDLE
 from clew.store.migrations import migrate
-from clew.store.readers import Readers
+from clew.store.readers import Readers, Watch
 from clew.store.rows import without_inputs
-from clew.store.values import Exchange, Fault, Health, Passage, Retention, Spent, Statistics, Thread, Turn
+from clew.store.values import Bodies, Exchange, Fault, Health, Passage, Retention, Spent, Statistics, Thread, Turn
 from clew.store.verify import verify
 from clew.store.writer import Limits, Writer
 
@@ -29,14 +29,23 @@ __all__ = ["SqliteStore"]
 class SqliteStore:
     """A `Store`. Opening it makes the file, or brings it to the present schema; raises StoreError where that fails.
 
-    With `content=False` nothing is kept for people to read: no questions, no titles, no tool inputs. What recognition and
-    restoring need is kept as it is, and that includes an answer's thinking and texts.
+    With `content=False` nothing is kept for people to read: no questions, no titles, no tool inputs, no bodies. What
+    recognition and restoring need is kept as it is, and that includes an answer's thinking and texts. `keep` says of which
+    exchanges the bodies are kept: "off", "last:N" or "all".
     """
 
     def __init__(
-        self, path: Path, *, content: bool = True, busy: float = BUSY, limits: Limits | None = None, vfs: str | None = None
+        self,
+        path: Path,
+        *,
+        content: bool = True,
+        keep: str = "last:50",
+        busy: float = BUSY,
+        limits: Limits | None = None,
+        vfs: str | None = None,
     ) -> None:
         self._content = content
+        most = bodies.limit_of(keep)
         prepare_file(path)
         with locked(path), mapped(path):
             connection = connect(path, busy=busy, vfs=vfs)
@@ -46,7 +55,10 @@ class SqliteStore:
                 connection.close()
                 raise
         self._writer = Writer(connection, path, limits or Limits())
-        self._readers = Readers(path, partial(connect, path, read_only=True, busy=busy, vfs=vfs))
+        self._keeper = bodies.Keeper(self._writer, most)
+        reading = partial(connect, path, read_only=True, busy=busy, vfs=vfs)
+        self._readers = Readers(path, reading)
+        self._watch = Watch(path, reading)
 
     def __enter__(self) -> Self:
         return self
@@ -56,6 +68,8 @@ class SqliteStore:
 
     def close(self) -> None:
         self._readers.close()
+        self._watch.close()
+        self._keeper.close()
         self._writer.close()
 
     # Writing
@@ -63,7 +77,9 @@ class SqliteStore:
     def record(self, turn: Turn) -> Future[bool]:
         _check(turn)
         kept = turn if self._content else _without_content(turn)
-        return self._writer.submit(lambda connection: commands.record(connection, kept), weight=_weight(kept))
+        recorded = self._writer.submit(lambda connection: commands.record(connection, kept), weight=_weight(kept))
+        self._keeper.follow(recorded, kept)
+        return recorded
 
     def touch(
         self, principal: str, *, keys: Iterable[bytes] = (), recordings: Iterable[str] = (), at: float
@@ -110,9 +126,22 @@ class SqliteStore:
         with self._readers.use() as connection:
             return look.passages(connection, principal, thread)
 
-    def exchanges(self, principal: str, *, thread: str | None = None, limit: int = 100) -> list[Exchange]:
+    def exchanges(
+        self, principal: str, *, thread: str | None = None, limit: int = 100, after: str | None = None
+    ) -> list[Exchange]:
         with self._readers.use() as connection:
-            return look.exchanges(connection, principal, thread, limit)
+            return look.exchanges(connection, principal, thread, limit, after)
+
+    def exchange(self, principal: str, id: str) -> Exchange | None:
+        with self._readers.use() as connection:
+            return look.exchange(connection, principal, id)
+
+    def bodies(self, principal: str, exchange: str) -> Bodies | None:
+        with self._readers.use() as connection:
+            return bodies.read(connection, principal, exchange)
+
+    def changed(self) -> int:
+        return self._watch.changed()
 
     def spent(self, principal: str, *, since: float = 0.0) -> list[Spent]:
         with self._readers.use() as connection:
@@ -127,7 +156,7 @@ class SqliteStore:
             return look.settings(connection, scope)
 
     def health(self) -> Health:
-        return self._writer.health()
+        return msgspec.structs.replace(self._writer.health(), skipped=self._keeper.skipped)
 
     def verify(self) -> tuple[Fault, ...]:
         with self._readers.use() as connection:
@@ -143,7 +172,7 @@ def _without_content(turn: Turn) -> Turn:
     recording: Recording | None = turn.recording
     if recording:
         recording = msgspec.structs.replace(recording, blocks=without_inputs(recording.blocks))
-    return msgspec.structs.replace(turn, recording=recording, asked=(), title="")
+    return msgspec.structs.replace(turn, recording=recording, asked=(), title="", bodies=None)
 
 
 def _weight(turn: Turn) -> int:

@@ -14,21 +14,27 @@ from clew.model.change import Change
 from clew.model.recording import Recording
 
 __all__ = [
+    "Bodies",
     "Exchange",
     "Fault",
     "Health",
+    "Kind",
     "Outcome",
     "Passage",
     "Retention",
     "Spent",
     "Statistics",
     "Thread",
+    "Try",
     "Turn",
     "Usage",
 ]
 
 Outcome: TypeAlias = Literal["whole", "cut", "refused", "failed"]
 """How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered."""
+
+Kind: TypeAlias = Literal["messages", "count_tokens"]
+"""What was asked for: an answer, or only its count. A count is an exchange like any other, but no turn of a thread."""
 
 DAY = 86_400.0
 
@@ -41,6 +47,16 @@ class Usage(Struct, frozen=True, kw_only=True):
     cache_read: int = 0
     cache_written: int = 0
     estimated: bool = False
+
+
+class Try(Struct, frozen=True, kw_only=True):
+    """One call to a backend for an exchange: how it answered, after how long, and why it was not the last ("" if it was)."""
+
+    backend: str
+    status: int = 0
+    """What the backend answered; 0 if it did not."""
+    seconds: float = 0.0
+    why: str = ""
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
@@ -63,19 +79,35 @@ class Exchange(Struct, frozen=True, kw_only=True):
     attempts: int = 1
     changes: tuple[Change, ...] = ()
     usage: Usage | None = None
+    kind: Kind = "messages"
+    streamed: bool = False
+    stop_reason: str = ""
+    request_id: str = ""
+    """The backend's own name for the call, by which its makers can be asked about it."""
+    heals: int = 0
+    tries: tuple[Try, ...] = ()
+
+
+class Bodies(Struct, frozen=True, kw_only=True):
+    """The whole of an exchange as bytes, for people to look at: what the client asked, what went out, what came back."""
+
+    asked: bytes = b""
+    sent: bytes = b""
+    answered: bytes = b""
 
 
 class Turn(Struct, frozen=True, kw_only=True):
     """One model call, committed as one: the exchange, its answer if there was one, and what was asked.
 
-    `asked` are the new messages of the client since the answer before, as JSON bytes; `title` names a new thread. Both are
-    for people to read, and are not kept where `content` is false.
+    `asked` are the new messages of the client since the answer before, as JSON bytes; `title` names a new thread; `bodies`
+    are kept after the commit and not for long. All three are for people to read, and are not kept where `content` is false.
     """
 
     exchange: Exchange
     recording: Recording | None = None
     asked: tuple[bytes, ...] = ()
     title: str = ""
+    bodies: Bodies | None = None
 
 
 class Passage(Struct, frozen=True, kw_only=True):
@@ -142,6 +174,8 @@ class Health(Struct, frozen=True, kw_only=True):
     why: str = ""
     waiting: int = 0
     wal_bytes: int = 0
+    skipped: int = 0
+    """Bodies that were not kept, because too many waited."""
 
 
 class Fault(Struct, frozen=True):

@@ -56,6 +56,7 @@ class Writer:
         self._path = path
         self._limits = limits
         self._waiting: deque[_Command] = deque()
+        self._later: deque[_Command] = deque()
         self._bytes = 0
         self._changed = threading.Condition()
         self._closing = False
@@ -66,17 +67,20 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name=f"clew store {path.name}", daemon=True)
         self._thread.start()
 
-    def submit(self, run: Callable[[Database], T], *, weight: int = 0, erases: bool = False) -> Future[T]:
+    def submit(
+        self, run: Callable[[Database], T], *, weight: int = 0, erases: bool = False, later: bool = False
+    ) -> Future[T]:
         """Have a command done in a transaction. The future ends with its result once that is committed.
 
-        After one that erases, the log is emptied too: what was deleted would still be in it.
+        After one that erases, the log is emptied too: what was deleted would still be in it. One for `later` is done when
+        nothing else waits, in a transaction of its own, and whoever submits such bounds how many there are.
         """
         future: Future[T] = Future()
         with self._changed:
-            if why := self._refusal(weight):
+            if why := self._refusal(weight, later):
                 future.set_exception(StoreError(f"{self._path} {why}", file=str(self._path)))
                 return future
-            self._waiting.append(_Command(run, future, weight, erases))
+            (self._later if later else self._waiting).append(_Command(run, future, weight, erases))
             self._bytes += weight
             self._changed.notify()
         return future
@@ -93,12 +97,13 @@ class Writer:
         self._thread.join()
         self._connection.close()
 
-    def _refusal(self, weight: int) -> str:
+    def _refusal(self, weight: int, later: bool) -> str:
         if self._closing:
             return "is closed"
         if self._state == "read-only":
             return f"is read-only since a failure: {self._why}"
-        if len(self._waiting) >= self._limits.waiting or self._bytes + weight > self._limits.waiting_bytes:
+        full = len(self._waiting) >= self._limits.waiting or self._bytes + weight > self._limits.waiting_bytes
+        if full and not later:
             return f"is too slow: {len(self._waiting)} writes of {self._bytes} bytes wait already"
         return ""
 
@@ -113,9 +118,10 @@ class Writer:
     def _next_batch(self) -> list[_Command]:
         """What waits, up to the bound; nothing once the writer closes and all is done."""
         with self._changed:
-            while not self._waiting and not self._closing:
+            while not self._waiting and not self._later and not self._closing:
                 self._changed.wait()
-            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._limits.batch))]
+            source, most = (self._waiting, self._limits.batch) if self._waiting else (self._later, 1)
+            batch = [source.popleft() for _ in range(min(len(source), most))]
             self._bytes -= sum(command.weight for command in batch)
             return batch
 

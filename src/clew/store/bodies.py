@@ -1,0 +1,128 @@
+"""Bodies: whole requests and answers, kept for the page that shows an exchange, and never in anybody's way.
+
+They are up to a thousand times larger than the turn that they belong to. So they are taken only after the turn's commit,
+compressed by a thread of their own (zlib lets go of the interpreter meanwhile), and written when no turn waits, each in a
+transaction by itself. What waits for that is bounded: a body too many is not kept, and counted. A client's request that went
+out as it came, which is what most of them do, is kept once.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
+
+import msgspec
+
+from clew.errors import RecordCorrupt
+from clew.store.database import Database
+from clew.store.values import Bodies, Turn
+from clew.store.writer import Writer
+
+__all__ = ["Keeper", "limit_of", "press", "read", "unpress"]
+
+WAITING_BYTES: Final = 64 << 20
+
+_FASTEST: Final = 1
+_ADD = """
+INSERT INTO bodies (principal, exchange, at, kept)
+SELECT :principal, :exchange, :at, :kept
+WHERE EXISTS (SELECT 1 FROM exchanges WHERE principal = :principal AND id = :exchange)
+ON CONFLICT (principal, exchange) DO NOTHING
+"""
+_PRUNE = """
+DELETE FROM bodies WHERE principal = :principal AND seq <= (
+    SELECT seq FROM bodies WHERE principal = :principal ORDER BY seq DESC LIMIT 1 OFFSET :limit
+)
+"""
+_READ = "SELECT kept FROM bodies WHERE principal = ? AND exchange = ?"
+
+_parts = msgspec.msgpack.Decoder(tuple[bytes, bytes | None, bytes])
+
+
+def limit_of(setting: str) -> int | None:
+    """How many bodies `off`, `last:N` or `all` keeps of each principal; None is no limit. Raises ValueError."""
+    if setting in {"off", "all"}:
+        return 0 if setting == "off" else None
+    word, _, number = setting.partition(":")
+    if word != "last" or not number.isascii() or not number.isdecimal():
+        raise ValueError(f'"{setting}" is none of "off", "last:N" and "all"')
+    return int(number)
+
+
+def press(bodies: Bodies) -> bytes:
+    sent = None if bodies.sent == bodies.asked else bodies.sent
+    return zlib.compress(msgspec.msgpack.encode((bodies.asked, sent, bodies.answered)), _FASTEST)
+
+
+def unpress(kept: bytes) -> Bodies:
+    try:
+        asked, sent, answered = _parts.decode(zlib.decompress(kept))
+    except (zlib.error, msgspec.MsgspecError) as error:
+        raise RecordCorrupt(f"the bodies of an exchange cannot be read: {error}") from error
+    return Bodies(asked=asked, sent=asked if sent is None else sent, answered=answered)
+
+
+def read(connection: Database, principal: str, exchange: str) -> Bodies | None:
+    kept = connection.execute(_READ, (principal, exchange)).get
+    assert kept is None or isinstance(kept, bytes)
+    return None if kept is None else unpress(kept)
+
+
+class Keeper:
+    """Keeps the bodies of turns that are committed, the last `limit` of each principal."""
+
+    def __init__(self, writer: Writer, limit: int | None, most: int = WAITING_BYTES) -> None:
+        self._writer = writer
+        self._limit = limit
+        self._most = most
+        self._waiting = 0
+        self._lock = threading.Lock()
+        self._press = ThreadPoolExecutor(1, "clew store bodies")
+        self.skipped = 0
+
+    def follow(self, recorded: Future[bool], turn: Turn) -> None:
+        """Keep what this turn brings, once it is recorded."""
+        bodies = turn.bodies
+        if bodies is None or self._limit == 0 or not self._reserve(weight := _weight(bodies)):
+            return
+
+        def go_on(done: Future[bool]) -> None:
+            if done.cancelled() or done.exception() or not done.result():
+                self._release(weight)
+            else:
+                self._press.submit(self._keep, turn, bodies, weight)
+
+        recorded.add_done_callback(go_on)
+
+    def close(self) -> None:
+        """Compress what waits. The writer, which must be closed after this, then writes it."""
+        self._press.shutdown()
+
+    def _keep(self, turn: Turn, bodies: Bodies, weight: int) -> None:
+        exchange, kept = turn.exchange, press(bodies)
+        row = {"principal": exchange.principal, "exchange": exchange.id, "at": exchange.ended, "kept": kept}
+        written = self._writer.submit(lambda connection: _add(connection, row, self._limit), later=True)
+        written.add_done_callback(lambda _: self._release(weight))
+
+    def _reserve(self, weight: int) -> bool:
+        with self._lock:
+            fits = self._waiting + weight <= self._most
+            self._waiting += weight if fits else 0
+            self.skipped += not fits
+            return fits
+
+    def _release(self, weight: int) -> None:
+        with self._lock:
+            self._waiting -= weight
+
+
+def _weight(bodies: Bodies) -> int:
+    return len(bodies.asked) + len(bodies.sent) + len(bodies.answered)
+
+
+def _add(connection: Database, row: dict[str, str | float | bytes], limit: int | None) -> None:
+    connection.execute(_ADD, row)
+    if limit is not None:
+        connection.execute(_PRUNE, {"principal": row["principal"], "limit": limit})

@@ -1,0 +1,153 @@
+"""Bodies: whole requests and answers, kept after the turn, bounded, and gone with their exchange."""
+
+import threading
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from clew.errors import RecordCorrupt
+from clew.store import SqliteStore
+from clew.store.bodies import limit_of, press, unpress
+from clew.store.values import DAY, Bodies, Retention
+from tests.store.turns import NOON, recorded, turn
+
+WHOLE = Bodies(asked=b'{"messages":[]}' * 100, sent=b'{"messages":[],"x":1}' * 100, answered=b"event: ping\n\n" * 100)
+
+
+def keep(path: Path, keep: str, count: int = 3, *, principal: str = "local", **more) -> list[Bodies | None]:
+    """The bodies of so many exchanges after they were recorded with this setting."""
+    with SqliteStore(path, keep=keep, **more) as store:
+        for number in range(count):
+            store.record(
+                turn(recorded(f"{principal}{number}", principal=principal), exchange=f"x{number}", bodies=WHOLE)
+            ).result(5)
+    with SqliteStore(path) as store:
+        return [store.bodies(principal, f"x{number}") for number in range(count)]
+
+
+def test_what_is_kept_comes_back_as_it_was() -> None:
+    """A request that went out as it came is kept once."""
+    same = Bodies(asked=b"a" * 4000, sent=b"a" * 4000, answered=b"\x00\xff")
+    assert [unpress(press(each)) for each in (WHOLE, same, Bodies())] == [WHOLE, same, Bodies()]
+    random = bytes(range(256)) * 40
+    assert len(press(Bodies(asked=random, sent=random))) < len(press(Bodies(asked=random, sent=random[1:])))
+
+
+@pytest.mark.parametrize(
+    ("setting", "kept"), [("off", []), ("last:0", []), ("last:1", [2]), ("last:2", [1, 2]), ("all", [0, 1, 2])]
+)
+def test_as_many_are_kept_as_the_setting_says(setting: str, kept: list[int], path: Path) -> None:
+    assert keep(path, setting) == [WHOLE if number in kept else None for number in range(3)]
+
+
+def test_each_principal_has_a_count_of_its_own(path: Path) -> None:
+    assert keep(path, "last:2") == [None, WHOLE, WHOLE]
+    assert keep(path, "last:2", principal="other") == [None, WHOLE, WHOLE]
+    with SqliteStore(path) as store:
+        assert [store.bodies("local", f"x{number}") for number in range(3)] == [None, WHOLE, WHOLE]
+
+
+def test_without_content_no_bodies_are_kept(path: Path) -> None:
+    assert keep(path, "all", content=False) == [None] * 3
+
+
+@pytest.mark.parametrize("setting", ["", "on", "last", "last:", "last:-1", "last:many", "LAST:3", "last:²"])
+def test_a_setting_that_is_none_is_refused(setting: str) -> None:
+    with pytest.raises(ValueError, match=f'"{setting}" is none of "off", "last:N" and "all"'):
+        limit_of(setting)
+
+
+def test_bodies_that_are_damaged_are_said_to_be() -> None:
+    with pytest.raises(RecordCorrupt, match="the bodies of an exchange cannot be read"):
+        unpress(press(WHOLE)[:-9])
+
+
+def test_bodies_go_with_their_exchange_and_by_age(path: Path) -> None:
+    """Whichever way the exchange goes."""
+    with SqliteStore(path, keep="all") as store:
+        for name, at in (("forgotten", 0), ("old", 0), ("new", 9)):
+            store.record(turn(recorded(name, thread=name), at=NOON + at * DAY, bodies=WHOLE)).result(5)
+    with SqliteStore(path, keep="all") as store:
+        assert [store.bodies("local", f"x-{name}") for name in ("forgotten", "old", "new")] == [WHOLE] * 3
+        store.forget("local", "forgotten").result(5)
+        assert store.bodies("local", "x-forgotten") is None
+        assert store.bodies("local", "x-old") == WHOLE
+        store.retain(Retention(age=7 * DAY, bytes=None), now=NOON + 10 * DAY).result(5)
+        assert [store.bodies("local", f"x-{name}") for name in ("old", "new")] == [None, WHOLE]
+
+
+def test_bodies_that_are_old_go_though_their_exchange_is_still_used(path: Path) -> None:
+    """They are for looking at, and nothing needs them; a recording's age counts from its last use, theirs does not."""
+    with SqliteStore(path, keep="all") as store:
+        store.record(turn(recorded("r"), bodies=WHOLE)).result(5)
+    with SqliteStore(path, keep="all") as store:
+        store.touch("local", recordings=["r"], at=NOON + 9 * DAY).result(5)
+        assert store.retain(Retention(age=7 * DAY, bytes=None), now=NOON + 10 * DAY).result(5) == 1
+        assert (store.bodies("local", "x-r"), store.exchange("local", "x-r") is not None) == (None, True)
+
+
+def test_when_room_is_short_bodies_go_before_any_recording(path: Path) -> None:
+    noise = [Random(number).randbytes(60_000) for number in range(6)]
+    with SqliteStore(path, keep="all") as store:
+        for number, each in enumerate(noise):
+            store.record(turn(recorded(f"r{number}"), at=NOON + number, bodies=Bodies(asked=each))).result(5)
+    with SqliteStore(path, keep="all") as store:
+        size = path.stat().st_size
+        assert store.retain(Retention(age=None, bytes=size - 1), now=NOON).result(5) == 1
+        assert [number for number in range(6) if store.bodies("local", f"x-r{number}")] == [1, 2, 3, 4, 5]
+        assert [store.recordings("local").by_id(f"r{number}") is not None for number in range(6)] == [True] * 6
+
+
+def test_a_turn_does_not_wait_for_the_bodies_of_the_one_before(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law 8's commit waits for nothing that is only for looking at; and closing still keeps what waits."""
+    pressing, go_on = threading.Event(), threading.Event()
+
+    def slow(bodies: Bodies) -> bytes:
+        pressing.set()
+        go_on.wait(10)
+        return press(bodies)
+
+    monkeypatch.setattr("clew.store.bodies.press", slow)
+    with SqliteStore(path) as store:
+        assert store.record(turn(recorded("first"), bodies=WHOLE)).result(5) is True
+        assert pressing.wait(5)
+        assert store.record(turn(recorded("second"))).result(5) is True
+        assert store.bodies("local", "x-first") is None
+        go_on.set()
+    with SqliteStore(path) as store:
+        assert store.bodies("local", "x-first") == WHOLE
+
+
+def test_bodies_too_many_to_wait_are_not_kept_and_counted(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store._keeper, "_most", 5000)
+    large = Bodies(asked=b"a" * 5001)
+    assert store.record(turn(recorded("r"), bodies=large)).result(5) is True
+    assert (store.health().skipped, store.bodies("local", "x-r")) == (1, None)
+    assert store.record(turn(recorded("s"), bodies=Bodies(asked=b"a" * 5000))).result(5) is True
+    assert store.health().skipped == 1
+
+
+def test_what_waited_gives_its_room_back(store: SqliteStore) -> None:
+    for _ in range(2):  # the second is not new, and brings nothing
+        store.record(turn(recorded("r"), bodies=WHOLE)).result(5)
+    store._keeper.close()
+    store._writer.close()
+    assert store._keeper._waiting == 0
+
+
+def test_the_bodies_of_an_exchange_that_is_gone_are_not_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deleting a thread deletes it, also what was still to be written."""
+    forgotten = threading.Event()
+
+    def slow(bodies: Bodies) -> bytes:
+        forgotten.wait(10)
+        return press(bodies)
+
+    monkeypatch.setattr("clew.store.bodies.press", slow)
+    with SqliteStore(path) as store:
+        store.record(turn(recorded("r"), bodies=WHOLE)).result(5)
+        store.forget("local", "t").result(5)
+        forgotten.set()
+    with SqliteStore(path) as store, store._readers.use() as connection:
+        assert connection.execute("SELECT count(*) FROM bodies").get == 0
