@@ -1,0 +1,202 @@
+"""The log of requests, switches and recordings, with the events and fields that people grep for.
+
+| level | event | says |
+|---|---|---|
+| INFO | `backend switch` | old and new backend, and the epochs that end and begin |
+| INFO | `request` | what became of one request, with the counts of thinking blocks |
+| DEBUG | `recorded` | one block of an answer: its hash, its epoch, its length (its beginning only if asked for) |
+| DEBUG | `body` | a request or an answer, by its length, or whole |
+| TRACE | `block` | one thinking block of a request: kept or removed, and why |
+
+The *session* in these lines is the backend epoch of this process: how often the active backend has changed. It is for
+people who follow a log. No decision depends on it (law 7), so under the origin policy the three cleanup counts are zero;
+under the session policy `filtered` gives them, and the decisions, as its table made them.
+
+`debug = false` writes no DEBUG and no TRACE line, whatever the level says. Nothing is built that nobody reads.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import IO, Final, NamedTuple, Protocol
+
+from clew.engine.log_lines import TRACE, Sink, as_json, as_pairs, line_of
+from clew.engine.redact import Redactor
+from clew.model.blocks import is_thinking, made, string_of
+from clew.model.change import Change
+from clew.model.json import JsonObject
+from clew.model.recording import Recording
+from clew.store.values import Exchange, Usage
+from clew.thinking.registry.values import Filtered
+
+__all__ = ["LogWanted", "RequestLog", "open_log"]
+
+PREVIEW: Final = 50
+"""Characters of a thought, where thinking text is asked for."""
+
+OPEN: Final = 10_000
+"""Requests whose decisions wait for their end. More were never finished: the oldest are forgotten."""
+
+AS_IT_CAME: Final = "its reader takes it, as it came"
+
+_LEVELS: Final = {
+    "error": logging.ERROR,
+    "warning": logging.WARNING,
+    "info": logging.INFO,
+    "debug": logging.DEBUG,
+    "trace": TRACE,
+}
+_THINKING_STEPS: Final = frozenset({"thinking", "thinking_parameter", "heal"})
+"""Steps that take thinking blocks out. Others leave out other things."""
+
+_GONE: Final = frozenset({"left out", "handed over", "healed"})
+
+
+class LogWanted(Protocol):
+    """What the settings say about the log (`[log]`)."""
+
+    @property
+    def level(self) -> str: ...
+    @property
+    def debug(self) -> bool: ...
+    @property
+    def full_body(self) -> bool: ...
+    @property
+    def pretty_print(self) -> bool: ...
+    @property
+    def thinking_text(self) -> bool: ...
+
+
+class _Counts(NamedTuple):
+    """The document's counts for one request, in its words."""
+
+    session: int
+    confirmed: int = 0
+    cleanup_old_session: int = 0
+    cleanup_confirmed_unused: int = 0
+    cleanup_orphaned: int = 0
+    filtered_from_request: int = 0
+
+
+def open_log(wanted: LogWanted, redact: Redactor, *, out: IO[str] | None = None) -> Sink:
+    """Send what clew and its libraries log to `out` (standard error), until the sink is closed. Once per process."""
+    stream = out or sys.stderr
+    form = as_pairs if stream.isatty() else as_json
+    sink = Sink(stream, partial(line_of, redact=redact, form=form, pretty=wanted.pretty_print))
+    logging.addLevelName(TRACE, "TRACE")
+    logging.basicConfig(handlers=[sink], level=logging.WARNING, force=True)
+    return sink
+
+
+class RequestLog:
+    """What the engine calls. `known` is how many thinking blocks the store held at the start."""
+
+    def __init__(self, wanted: LogWanted, *, logger: logging.Logger | None = None, known: int = 0) -> None:
+        self._logger = logger or logging.getLogger("clew")
+        self._open: dict[str, _Counts] = {}
+        self._known = known
+        self.epoch = 0
+        self.wanted = wanted
+        self.follow(wanted)
+
+    def follow(self, wanted: LogWanted) -> None:
+        """New settings, from the next line on."""
+        self.wanted = wanted
+        chosen = _LEVELS.get(wanted.level.lower(), logging.INFO)
+        self._logger.setLevel(min(chosen, logging.DEBUG) if wanted.debug else max(chosen, logging.INFO))
+
+    def switched(self, old: str, new: str) -> None:
+        """The active backend is another one. No line if it is the same."""
+        if old == new:
+            return
+        self.epoch += 1
+        fields: JsonObject = {"old_backend": old, "new_backend": new}
+        self._say(logging.INFO, "backend switch", fields | {"old_session": self.epoch - 1, "new_session": self.epoch})
+
+    def decided(self, exchange: str, changes: Sequence[Change], kept: Sequence[str] | int) -> None:
+        """What the projection did. `kept` are the paths of the blocks that went as they came, or just their number."""
+        gone = [change for change in changes if change.step in _THINKING_STEPS and change.what in _GONE]
+        count = kept if isinstance(kept, int) else len(kept)
+        self._remember(exchange, _Counts(self.epoch, confirmed=count, filtered_from_request=len(gone)))
+        if self._logger.isEnabledFor(TRACE):
+            self._trace(exchange, [change for change in changes if change.step in _THINKING_STEPS], kept)
+
+    def filtered(self, exchange: str, filtered: Filtered) -> None:
+        """The same under the session policy: its own counts, and its own decisions."""
+        counts = _Counts(
+            session=filtered.session,
+            confirmed=filtered.confirmed,
+            cleanup_old_session=filtered.cleanup_old_session,
+            cleanup_confirmed_unused=filtered.cleanup_confirmed_unused,
+            cleanup_orphaned=filtered.cleanup_orphaned,
+            filtered_from_request=filtered.removed,
+        )
+        self._known = filtered.cache_size_after
+        self._remember(exchange, counts)
+        for each in filtered.decisions if self._logger.isEnabledFor(TRACE) else ():
+            self._block(exchange, each.path, "kept" if each.kept else "removed", each.why)
+
+    def body(self, exchange: str, which: str, raw: bytes) -> None:
+        """A body as it came or went: its length, or all of it where `full_body` asks for that."""
+        if not self._logger.isEnabledFor(logging.DEBUG):
+            return
+        more = {"raw": bytes(raw), "thinking": self.wanted.thinking_text} if self.wanted.full_body else {}
+        self._say(logging.DEBUG, "body", {"exchange": exchange, "which": which, "bytes": len(raw)}, more)
+
+    def finished(self, exchange: Exchange, recording: Recording | None) -> None:
+        """The end of a request: its blocks, then its summary."""
+        counts = self._open.pop(exchange.id, _Counts(self.epoch))
+        if recording is not None:
+            self._known += len(recording.keys)
+            if self._logger.isEnabledFor(logging.DEBUG):
+                self._recorded(recording, counts.session)
+        if self._logger.isEnabledFor(logging.INFO):
+            self._say(logging.INFO, "request", _summary(exchange) | counts._asdict() | {"cache_size_after": self._known})
+
+    def _recorded(self, recording: Recording, session: int) -> None:
+        thoughts = [block for block in map(made, recording.blocks) if is_thinking(block)]
+        for key, block in zip(recording.keys, thoughts, strict=False):
+            text = string_of(block.thinking)
+            fields: JsonObject = {"exchange": recording.id, "hash": key.hex()[:16], "session": session}
+            fields |= {"content_preview": text[:PREVIEW]} if self.wanted.thinking_text else {"content_length": len(text)}
+            self._say(logging.DEBUG, "recorded", fields | {"backend": recording.origin.backend, "type": block.type})
+
+    def _trace(self, exchange: str, changes: Sequence[Change], kept: Sequence[str] | int) -> None:
+        for path in () if isinstance(kept, int) else kept:
+            self._block(exchange, path, "kept", AS_IT_CAME)
+        for change in changes:
+            self._block(exchange, change.path, "removed" if change.what in _GONE else change.what, change.why)
+
+    def _block(self, exchange: str, path: str, decision: str, why: str) -> None:
+        self._say(TRACE, "block", {"exchange": exchange, "path": path, "decision": decision, "why": why})
+
+    def _remember(self, exchange: str, counts: _Counts) -> None:
+        if len(self._open) >= OPEN:
+            del self._open[next(iter(self._open))]
+        self._open[exchange] = counts
+
+    def _say(self, level: int, event: str, fields: JsonObject, more: Mapping[str, object] | None = None) -> None:
+        self._logger.log(level, event, extra={"fields": fields, **(more or {})})
+
+
+def _summary(exchange: Exchange) -> JsonObject:
+    usage = exchange.usage or Usage()
+    return {
+        "exchange": exchange.id,
+        "thread": exchange.thread,
+        "asked": exchange.asked_model,
+        "backend": exchange.backend,
+        "model": exchange.model,
+        "outcome": exchange.outcome,
+        "status": exchange.status,
+        "seconds": round(exchange.ended - exchange.started, 3),
+        "first_byte": None if exchange.first_byte is None else round(exchange.first_byte, 3),
+        "attempts": exchange.attempts,
+        "input": usage.input,
+        "output": usage.output,
+        "cache_read": usage.cache_read,
+        "cache_written": usage.cache_written,
+    }

@@ -1,0 +1,184 @@
+"""How the log is written: a record becomes one line, and a thread of its own writes it.
+
+A record is a line of JSON, or of key=value on a terminal. Whatever a client or a model put into a field stays inside its
+quotes: control characters, line separators and marks that turn the direction of writing are escaped, so no field can begin
+a line or move a cursor. Records of other libraries come the same way, with their tracebacks, and all of it goes through the
+redactor.
+
+The thread keeps a slow disk or a blocked pipe away from the event loop. What may wait is bounded; what does not fit is
+counted, and the count is told as soon as there is room.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import IO, Final, TypeAlias
+
+import msgspec
+
+from clew.engine.log_body import body_value
+from clew.engine.redact import Redactor
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = ["TRACE", "Form", "Sink", "as_json", "as_pairs", "line_of"]
+
+TRACE: Final = 5
+"""Below DEBUG: one line for each block."""
+
+LONGEST: Final = 2000
+"""Characters of a field that came from outside. Bodies are asked for whole, and are not cut."""
+
+WAITING: Final = 10_000
+WAITING_BYTES: Final = 64 << 20
+
+_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]")
+_BARE = re.compile(r"[\w./:@%+\-]+", re.ASCII)
+
+Form: TypeAlias = Callable[[JsonObject], str]
+
+
+def line_of(record: logging.LogRecord, redact: Redactor, form: Form, *, pretty: bool = False) -> str:
+    """The record as it is written, without the newline. A pretty one with a body is indented JSON, so it has several."""
+    moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    level = "trace" if record.levelno == TRACE else record.levelname.lower()
+    fields: JsonObject = {"at": moment, "level": level, **_fields(record, redact)}
+    return as_json(fields, indent=True) if pretty and "body" in fields else form(fields)
+
+
+def _fields(record: logging.LogRecord, redact: Redactor) -> JsonObject:
+    fields: JsonObject | None = getattr(record, "fields", None)
+    told: JsonObject = {"event": record.getMessage()} if fields is not None else _foreign(record)
+    cleaned = redact.clean({**told, **(fields or {}), **_body(record)})
+    assert isinstance(cleaned, dict)
+    return {name: value if name == "body" else _short(value) for name, value in cleaned.items()}
+
+
+def _body(record: logging.LogRecord) -> JsonObject:
+    """Read here, in the log's own thread: bodies are large."""
+    raw = getattr(record, "raw", None)
+    thinking = getattr(record, "thinking", False)
+    return {"body": body_value(raw, thinking=thinking)} if isinstance(raw, bytes) else {}
+
+
+def _foreign(record: logging.LogRecord) -> JsonObject:
+    told: JsonObject = {"event": record.name, "message": record.getMessage()}
+    if record.exc_info and record.exc_info[0]:
+        told["exception"] = "".join(traceback.format_exception(*record.exc_info))[-LONGEST:]
+    return told
+
+
+def _short(value: JsonValue) -> JsonValue:
+    if isinstance(value, str) and len(value) > LONGEST:
+        return f"{value[:LONGEST]}… ({len(value)} characters)"
+    return value
+
+
+def as_json(fields: JsonObject, *, indent: bool = False) -> str:
+    """One line, or with `indent` a block of lines of which only the first begins with a brace."""
+    try:
+        raw = msgspec.json.encode(fields)
+    except UnicodeEncodeError:  # half a character: the other writer can say it
+        raw = json.dumps(fields).encode()
+    text = (msgspec.json.format(raw, indent=2) if indent else raw).decode()
+    return _UNSEEN.sub(_escape, text)
+
+
+def as_pairs(fields: JsonObject) -> str:
+    """For people at a terminal."""
+    moment, level, event, *_ = (str(fields.get(name, "")) for name in ("at", "level", "event"))
+    rest = (f"{name}={_pair(value)}" for name, value in fields.items() if name not in ("at", "level", "event"))
+    return " ".join((moment[11:19], level.upper().ljust(7), _UNSEEN.sub(_escape, _oneline(event)), *rest))
+
+
+def _pair(value: JsonValue) -> str:
+    if isinstance(value, str) and _BARE.fullmatch(value):
+        return value
+    return _UNSEEN.sub(_escape, json.dumps(value, ensure_ascii=False))
+
+
+def _oneline(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+class Sink(logging.Handler):
+    """Where records go: `line` makes the text, `out` gets it, in a thread. `close` writes what waits."""
+
+    def __init__(self, out: IO[str], line: Callable[[logging.LogRecord], str]) -> None:
+        super().__init__()
+        self._out = out
+        self._line = line
+        self._waiting: deque[logging.LogRecord] = deque()
+        self._bytes = 0
+        self._lost = 0
+        self._closing = False
+        self._arrived = threading.Condition()
+        self._thread = threading.Thread(target=self._write, name="clew log", daemon=True)
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        weight = _weight(record)
+        with self._arrived:
+            if self._closing or len(self._waiting) >= WAITING or self._bytes + weight > WAITING_BYTES:
+                self._lost += 1
+                return
+            self._waiting.append(record)
+            self._bytes += weight
+            self._arrived.notify()
+
+    def close(self) -> None:
+        with self._arrived:
+            self._closing = True
+            self._arrived.notify()
+        self._thread.join(5)
+        super().close()
+
+    def _write(self) -> None:
+        for batch in self._batches():
+            text = "".join(f"{self._safe(record)}\n" for record in batch)
+            try:
+                self._out.write(text)
+                self._out.flush()
+            except (OSError, ValueError):
+                continue  # a log that cannot be written has nobody to tell
+
+    def _batches(self) -> Iterator[list[logging.LogRecord]]:
+        """All that waits, each time that something does."""
+        while True:
+            with self._arrived:
+                self._arrived.wait_for(lambda: self._waiting or self._closing)
+                batch, lost = list(self._waiting), self._lost
+                if not batch and not lost:
+                    return
+                self._waiting.clear()
+                self._bytes = self._lost = 0
+            yield [*batch, _loss(lost)] if lost else batch
+
+    def _safe(self, record: logging.LogRecord) -> str:
+        """A record that cannot be written is said to be so: the log must not end because of one line."""
+        try:
+            return self._line(record)
+        except Exception as error:
+            return as_json({"level": "error", "event": "log", "why": f"a record cannot be written: {type(error).__name__}"})
+
+
+def _weight(record: logging.LogRecord) -> int:
+    raw = getattr(record, "raw", b"")
+    return len(raw) if isinstance(raw, bytes) else 0
+
+
+def _loss(lost: int) -> logging.LogRecord:
+    told = "lines lost: the log could not be written as fast as it came"
+    record = logging.LogRecord("clew", logging.WARNING, "", 0, told, None, None)
+    record.fields = {"lost": lost}
+    return record

@@ -1,0 +1,81 @@
+"""Redaction: the one place that takes secrets out of what is written for people.
+
+Two nets. By shape: prefixes of keys, credentials of HTTP, cookies, user names and passwords in URLs, secrets in queries. By
+value: every secret that this process loaded, wherever it turns up. Each pattern runs in time linear in the text: what is
+logged comes from strangers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from clew.model.json import JsonValue
+
+__all__ = ["HIDDEN", "SHORTEST", "Redactor"]
+
+HIDDEN: Final = "[redacted]"
+
+SHORTEST: Final = 6
+"""A shorter secret is hidden by where it stands alone: by value it would blank innocent words."""
+
+_SECRET_NAME = re.compile(
+    r"(?:set-)?cookie|(?:proxy-)?authorization|x-api-key|x-clew-key|x-goog-api-key"
+    r"|(?:.*[-_])?(?:api[-_]?key|access[-_]?token|auth[-_]?token|password|secret)",
+    re.IGNORECASE,
+)
+_SHAPES: Final = (
+    (re.compile(r"(?<![A-Za-z0-9])(sk-ant-|sk-|clew_|xai-|gsk_|AIza)[A-Za-z0-9_\-]{8,}"), rf"\1{HIDDEN}"),
+    (re.compile(r"\b(bearer)\s{1,8}[^\s\"',;]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
+    (re.compile(r"\b(basic)\s{1,8}[A-Za-z0-9+/=_\-]{8,}", re.IGNORECASE), rf"\1 {HIDDEN}"),
+    (
+        re.compile(r"\b((?:set-)?cookie|(?:proxy-)?authorization)(\"?\s{0,4}[:=]\s{0,4}\"?)[^\"\r\n]+", re.IGNORECASE),
+        rf"\1\2{HIDDEN}",
+    ),
+    (
+        re.compile(
+            r"\b(x-api-key|x-clew-key|x-goog-api-key|api[-_]?key|access[-_]token|auth[-_]token|password|client[-_]secret)"
+            r"(\"?\s{0,4}[:=]\s{0,4}\"?)[^\s\"',;&]+",
+            re.IGNORECASE,
+        ),
+        rf"\1\2{HIDDEN}",
+    ),
+    (re.compile(r"(?<=://)[^/\s@\"'?#]+@"), f"{HIDDEN}@"),
+    (re.compile(r"([?&](?:key|token|code|secret|sig|signature)=)[^&\s\"'#]+", re.IGNORECASE), rf"\1{HIDDEN}"),
+)
+
+
+class Redactor:
+    """Call it with a text. `learn` each secret that is loaded; none is forgotten, for old ones are in old texts."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets: frozenset[str] = frozenset()
+        self._values: re.Pattern[str] | None = None
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        known = self._secrets | {secret for secret in secrets if len(secret) >= SHORTEST}
+        if known == self._secrets:
+            return
+        self._secrets = known
+        longest_first = sorted(known, key=len, reverse=True)
+        self._values = re.compile("|".join(map(re.escape, longest_first)))
+
+    def __call__(self, text: str) -> str:
+        if self._values is not None:
+            text = self._values.sub(HIDDEN, text)
+        for shape, replacement in _SHAPES:
+            text = shape.sub(replacement, text)
+        return text
+
+    def clean(self, value: JsonValue) -> JsonValue:
+        """The same for a JSON value: every string in it, and all of what stands under a name that says secret."""
+        if isinstance(value, str):
+            return self(value)
+        if isinstance(value, dict):
+            return {self(name): self._member(name, member) for name, member in value.items()}
+        return [self.clean(member) for member in value] if isinstance(value, list) else value
+
+    def _member(self, name: str, member: JsonValue) -> JsonValue:
+        return HIDDEN if isinstance(member, str) and member and _SECRET_NAME.fullmatch(name) else self.clean(member)

@@ -1,0 +1,82 @@
+"""The thread that writes: bounded, counted, and not ended by one bad line."""
+
+import io
+import json
+import logging
+import threading
+from functools import partial
+
+import pytest
+
+from clew.engine import log_lines
+from clew.engine.log_lines import Sink, as_json, line_of
+from clew.engine.redact import Redactor
+from tests.manifest import proves
+
+LINE = partial(line_of, redact=Redactor(), form=as_json)
+
+
+class _Stuck(io.StringIO):
+    """A pipe that nobody reads, until it is opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached, self.open = threading.Event(), threading.Event()
+
+    def write(self, text: str) -> int:
+        self.reached.set()
+        assert self.open.wait(10)
+        return super().write(text)
+
+
+def record(message: str, **more: object) -> logging.LogRecord:
+    made = logging.LogRecord("clew", logging.INFO, "", 0, message, None, None)
+    made.__dict__.update({"fields": {}, **more})
+    return made
+
+
+@pytest.mark.slow
+@proves("fault:X18")
+def test_a_blocked_output_costs_nobody_time_and_the_loss_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """reliability 3.7: everything is bounded."""
+    monkeypatch.setattr(log_lines, "WAITING", 3)
+    out = _Stuck()
+    sink = Sink(out, LINE)
+    sink.emit(record("first"))
+    assert out.reached.wait(10)
+    for number in range(5):
+        sink.emit(record(f"waiting {number}"))
+    out.open.set()
+    sink.close()
+    events = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [line["event"] for line in events[:4]] == ["first", "waiting 0", "waiting 1", "waiting 2"]
+    assert events[4]["lost"] == 2
+
+
+def test_bodies_that_wait_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_lines, "WAITING_BYTES", 10)
+    out = io.StringIO()
+    sink = Sink(out, LINE)
+    sink.emit(record("large", raw=b"x" * 11))
+    sink.emit(record("small", raw=b"{}"))
+    sink.close()
+    events = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [line["event"] for line in events if "lost" not in line] == ["small"]
+    assert sum(line.get("lost", 0) for line in events) == 1
+
+
+def test_a_record_that_cannot_be_written_does_not_end_the_log() -> None:
+    out = io.StringIO()
+    sink = Sink(out, LINE)
+    sink.emit(record("%d", args=("no number",)))
+    sink.emit(record("next"))
+    sink.close()
+    assert [json.loads(line)["event"] for line in out.getvalue().splitlines()] == ["log", "next"]
+
+
+def test_an_output_that_is_gone_raises_nothing() -> None:
+    out = io.StringIO()
+    out.close()
+    sink = Sink(out, LINE)
+    sink.emit(record("lost"))
+    sink.close()
