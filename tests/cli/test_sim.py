@@ -177,7 +177,17 @@ def test_a_stance_file_that_is_not_there_is_a_config_error() -> None:
 def test_help_has_examples_and_lists_every_option() -> None:
     text = invoke("sim", "--help").output
     assert "clew sim --scenario interleaved" in text
-    for option in ("--port", "--kind", "--scenario", "--stance", "--predecessor", "--seed", "--journal", "--without-grade"):
+    for option in (
+        "--port",
+        "--kind",
+        "--scenario",
+        "--stance",
+        "--predecessor",
+        "--seed",
+        "--realm",
+        "--journal",
+        "--without-grade",
+    ):
         assert option in text
 
 

@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,9 +27,11 @@ def test_an_entry_tells_the_whole_story() -> None:
         {"role": "assistant", "content": [thought, {"type": "text", "text": "a"}]},
         {"role": "user", "content": "[[scenario:thinking]]"},
     ]
+    began = time.time()
     with Simulator(judge=judge) as sim:
         reply = ask(sim.url, messages=messages, stream=True, thinking={"type": "adaptive"})
         (entry,) = sim.journal()
+    assert began <= entry.pop("came") <= entry.pop("ended_at") <= time.time()
     body = entry.pop("body")
     headers = dict(entry.pop("headers"))
     assert body["messages"] == messages
@@ -38,12 +41,15 @@ def test_an_entry_tells_the_whole_story() -> None:
         "n": 1,
         "request_id": reply.headers["request-id"],
         "account": "test",
+        "credential": sha256(b"sim-test-1").hexdigest()[:8],
         "method": "POST",
         "path": "/v1/messages",
         "query": "",
         "size": int(headers["content-length"]),
         "verdict": {"ok": True},
-        "thinking": [{"path": "messages.1.content.0", "maker": "somebody", "fate": "kept", "reason": ""}],
+        "thinking": [
+            {"path": "messages.1.content.0", "maker": "somebody", "whose": "unknown", "fate": "kept", "reason": ""}
+        ],
         "scenario": "thinking",
         "turn": 0,
         "faults": [],
@@ -143,9 +149,11 @@ def test_a_client_that_leaves_is_seen_to_have_left(phase: str) -> None:
         peer.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: x\r\n" + head + b"x-sim-fault: " + phase.encode() + b"\r\n")
         peer.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
         wait_for(lambda: bool(sim.journal()))
-        assert sim.journal()[0]["ended"] == "no"
+        assert (sim.journal()[0]["ended"], sim.journal()[0]["ended_at"]) == ("no", None)
+        left = time.time()
         peer.close()
         wait_for(lambda: sim.journal()[0]["ended"] == "client left")
+        assert left <= sim.journal()[0]["ended_at"] < left + 1
 
 
 def test_parallel_requests_each_have_their_entry() -> None:

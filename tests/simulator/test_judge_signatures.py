@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from clew.simulator.interfaces import Books
 from clew.simulator.judge.signature import mint, secret, verify
 from clew.simulator.stances import stance
 from tests.manifest import accepts, proves, refuses
@@ -249,7 +250,8 @@ def test_text_put_into_a_block_that_was_given_without_is_ignored() -> None:
     """R34: the block alone does not say so (R41), the vendor's books do."""
     filled = with_block(simple("claude-opus-5", Think("Hm.", omitted=True), "Hello."), 1, 0, thinking="Anything.")
     path = "messages.1.content.0"
-    assert filled.judged(omitted={filled.block(1, 0)["signature"]}).violation is None
+    books = Books(omitted={filled.block(1, 0)["signature"]})
+    assert filled.judged(books=books).violation is None
     assert named(filled.judged().violation) == ("R34.text-edited", path, MODIFIED % path)
 
 

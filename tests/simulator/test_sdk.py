@@ -222,7 +222,9 @@ def test_a_refusal_for_thinking_is_not_tried_again(sim: Simulator) -> None:
     ):
         client.messages.create(model="claude-opus-5-5", max_tokens=99, messages=messages)
     (entry,) = sim.journal()
-    assert entry["thinking"] == [{"path": "messages.1.content.0", "maker": "", "fate": "refused", "reason": ""}]
+    assert entry["thinking"] == [
+        {"path": "messages.1.content.0", "maker": "", "whose": "foreign", "fate": "refused", "reason": ""}
+    ]
 
 
 @accepts("rule:R69")

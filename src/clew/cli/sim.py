@@ -43,6 +43,7 @@ GET /_sim/journal tells what came and what was found.
 @click.option("--stance", type=click.Path(path_type=Path), metavar="FILE", help="TOML: where the sources disagree.")
 @click.option("--predecessor", type=click.Choice(["sent", "read"]), help="Which block a thinking block follows.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same ids and words.")
+@click.option("--realm", default="", metavar="NAME", help="Who shares it knows its signatures. Default: by kind and seed.")
 @click.option("--journal", type=click.Path(path_type=Path), metavar="FILE", help="Append each request as a JSON line.")
 @click.option("--without-grade", type=click.Choice(["C", "D"]), multiple=True, help="Rules of this grade refuse nothing.")
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON in place of the text.")
@@ -79,6 +80,7 @@ def _settings(options: dict[str, Any]) -> Settings:
         kind=options["kind"],
         scenario=options["scenario"],
         seed=options["seed"],
+        realm=options["realm"],
         stance=taken,
         journal=options["journal"],
     )
@@ -102,6 +104,7 @@ def _json(simulation: Simulation) -> str:
 
     server, settings = simulation.server, simulation.shell.settings
     told = {"url": server.url, "port": server.port, "pid": os.getpid(), "kind": settings.kind, "seed": settings.seed}
+    told |= {"realm": settings.realm} if settings.realm else {}
     return msgspec.json.encode(told).decode()
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from clew.model.facts import rules
 from clew.simulator.interfaces import Account, Stance, Violation
 
-__all__ = ["account_of", "organization_of", "refusal"]
+__all__ = ["account_of", "credential_of", "organization_of", "refusal"]
 
 _NAMED: Final = re.compile(r"sim-([A-Za-z0-9_.]+)(?:-.*)?$")
 _INVALID: Final = "invalid"
@@ -29,11 +29,16 @@ def account_of(headers: Mapping[str, str], stance: Stance) -> Account | Violatio
     bearer = _bearer(headers.get("authorization", ""))
     if key and bearer and rules()["R1.credential-both"].in_force(stance.choices):
         return refusal("R1.credential-both")
-    used = key or bearer
+    used = credential_of(headers)
     if not used:
         return refusal("R1.credential-missing")
     name = _name(used)
     return refusal("R1.credential-invalid") if name == _INVALID else _account(name)
+
+
+def credential_of(headers: Mapping[str, str]) -> str:
+    """The key that counts; "" if there is none."""
+    return headers.get("x-api-key", "") or _bearer(headers.get("authorization", ""))
 
 
 def organization_of(account: Account) -> str:

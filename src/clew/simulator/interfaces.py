@@ -12,7 +12,8 @@ order of R63. Both count tokens with `clew.simulator.tokens`.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -21,6 +22,7 @@ from clew.model.json import JsonObject
 __all__ = [
     "Account",
     "BlockFate",
+    "Books",
     "Display",
     "Grade",
     "Judge",
@@ -103,6 +105,9 @@ class BlockFate:
     by the violation."""
     reason: str = ""
     """For `dropped`: `model_binding_mismatch` and its sisters. For others: free words."""
+    whose: Literal["own", "foreign", "unknown"] = "unknown"
+    """`own`: the signature is ours, or it is in our books. `foreign`: it has a signature that is not. `unknown`: it has
+    none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +154,15 @@ class Signer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Books:
+    """What the simulator remembers of the thinking that it gave out: by signature, or by text where there is none."""
+
+    given: AbstractSet[str] = frozenset()
+    omitted: AbstractSet[str] = frozenset()
+    """Given without its text, and never with it: what a client puts there is ignored (R34)."""
+
+
 def _no_request() -> JsonObject:
     return {}
 
@@ -178,12 +192,12 @@ class Judge(Protocol):
         stance: Stance,
         path: Literal["/v1/messages", "/v1/messages/count_tokens"],
         seed: int,
-        omitted: Container[object],
+        realm: str,
+        books: Books,
     ) -> Verdict:
         """Judge one request.
 
-        `headers` have lower-case names; repeated ones are joined with a comma, in order. `seed` makes the signing key:
-        simulators of one kind and seed know each other's signatures. `omitted` holds the signatures of blocks that were
-        given without their text, and never with it: what a client puts there is ignored (R34).
+        `headers` have lower-case names; repeated ones are joined with a comma, in order. `realm` makes the signing key,
+        or without one the kind and the seed: simulators of one realm know each other's signatures, others refuse them.
         """
         ...

@@ -1,14 +1,17 @@
 """What came, what was found, what went out: one entry for each request, in memory and as JSON lines.
 
-The journal is the oracle of most tests, so it tells what no client can see: which thinking blocks came back, who had made
-them and what became of each; and whether the answer ended, was cut on purpose, or lost its reader. Secrets are masked on the
-way in. Bodies are kept as they came; when they grow over the budget, the oldest are forgotten first.
+The journal is the oracle of most tests, so it tells what no client can see: which thinking blocks came back, whose they
+are and what became of each; and whether the answer ended, was cut on purpose, or lost its reader, and when. Secrets are
+masked on the way in; the key is told by its fingerprint. Bodies are kept as they came; when they grow over the budget, the
+oldest are forgotten first.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
@@ -17,6 +20,7 @@ import msgspec
 
 from clew.http.message import HttpRequest
 from clew.model.json import JsonObject
+from clew.simulator.accounts import credential_of
 from clew.simulator.interfaces import BlockFate, Verdict, Violation
 from clew.simulator.model import Performance
 
@@ -34,6 +38,8 @@ class Entry:
     n: int
     request_id: str
     account: str
+    credential: str
+    """The first 8 hex digits of the key's SHA-256; "" without one."""
     method: str
     path: str
     query: str
@@ -41,6 +47,8 @@ class Entry:
     body: bytes | None
     """None once it has been forgotten."""
     size: int
+    came: float
+    """When the whole request was there, in seconds since the epoch."""
     verdict: JsonObject | None = None
     thinking: list[JsonObject] = field(default_factory=list[JsonObject])
     scenario: str | None = None
@@ -48,6 +56,8 @@ class Entry:
     faults: list[str] = field(default_factory=list[str])
     response: JsonObject | None = None
     ended: Literal["no", "whole", "cut", "client left"] = "no"
+    ended_at: float | None = None
+    """When: of an answer that lost its reader, the moment at which the connection was known to be gone."""
     readable: bool | None = None
     """Is the body JSON? None until somebody asks: it costs as much as reading it."""
 
@@ -87,7 +97,10 @@ class Entry:
 class Journal:
     """The entries of one simulator. `file` gets each as a line when it has ended."""
 
-    def __init__(self, file: Path | None = None, body_budget: int = _BODY_BUDGET) -> None:
+    def __init__(
+        self, file: Path | None = None, body_budget: int = _BODY_BUDGET, *, now: Callable[[], float] = time.time
+    ) -> None:
+        self._now = now
         self._entries: list[Entry] = []
         self._next = 1
         self._budget = body_budget
@@ -101,12 +114,14 @@ class Journal:
             n=self._next,
             request_id=request_id,
             account=account,
+            credential=_fingerprint(credential_of(request.joined)),
             method=request.method,
             path=request.path,
             query=request.query,
             headers=[(name, _MASK if name in _SECRETS else value) for name, value in request.headers],
             body=request.body,
             size=len(request.body),
+            came=self._now(),
         )
         self._next += 1
         self._entries.append(entry)
@@ -116,7 +131,7 @@ class Journal:
 
     def close(self, entry: Entry, ended: Literal["whole", "cut", "client left"]) -> None:
         """The answer is over."""
-        entry.ended = ended
+        entry.ended, entry.ended_at = ended, self._now()
         if self._file is not None:
             self._file.write(msgspec.json.encode(_on_one_line(entry.as_json())) + b"\n")
             self._file.flush()
@@ -182,7 +197,17 @@ def _opaque(body: bytes) -> dict[str, str]:
 
 
 def _fate(block: BlockFate) -> JsonObject:
-    return {"path": block.path, "maker": block.maker, "fate": block.fate, "reason": block.reason}
+    return {
+        "path": block.path,
+        "maker": block.maker,
+        "whose": block.whose,
+        "fate": block.fate,
+        "reason": block.reason,
+    }
+
+
+def _fingerprint(key: str) -> str:
+    return hashlib.sha256(key.encode("latin-1", "replace")).hexdigest()[:8] if key else ""
 
 
 def _violation(violation: Violation) -> JsonObject:

@@ -47,6 +47,8 @@ class Settings:
     kind: Kind = "anthropic"
     scenario: str = DEFAULT
     seed: int = 0
+    realm: str = ""
+    """Who shares it knows each other's signatures; without a name, those of one kind and seed do."""
     journal: Path | None = None
 
 
@@ -72,7 +74,7 @@ class Shell:
         now: Callable[[], float] = time.time,
     ) -> None:
         self.settings = settings
-        self.journal = Journal(settings.journal)
+        self.journal = Journal(settings.journal, now=now)
         self.faults = FaultQueue()
         self._judge = judge
         self._model = Model(scenario=settings.scenario, stance=settings.stance, seed=settings.seed, clock=clock)
@@ -136,7 +138,8 @@ class Shell:
             stance=settings.stance,
             path=path,
             seed=settings.seed,
-            omitted=self._given.omitted,
+            realm=settings.realm,
+            books=self._given.books,
         )
         visit.entry.judged(verdict)
         if verdict.violation is not None:

@@ -38,13 +38,14 @@ class Simulator:
         *,
         kind: Kind = "anthropic",
         seed: int = 0,
+        realm: str = "",
         stance: Stance | Mapping[str, object] | None = None,
         scenario: str = "default",
         journal: Path | None = None,
         judge: Judge | None = None,
     ) -> None:
         chosen = stance if isinstance(stance, Stance) else make_stance(stance)
-        self._settings = Settings(kind=kind, seed=seed, stance=chosen, scenario=scenario, journal=journal)
+        self._settings = Settings(kind=kind, seed=seed, realm=realm, stance=chosen, scenario=scenario, journal=journal)
         self._judge = judge
         self._background = Background()
         self._simulation: Simulation | None = None

@@ -149,7 +149,7 @@ def _kept(bound: Bound, thought: Thought, own: Imprint) -> Bound:
 
 def _with_fate(bound: Bound, thought: Thought, fate: Literal["kept", "dropped", "stripped"], reason: str) -> Bound:
     maker = thought.imprint.model if thought.imprint else ""
-    record = BlockFate(path=thought.block.path, maker=maker, fate=fate, reason=reason)
+    record = BlockFate(path=thought.block.path, maker=maker, fate=fate, reason=reason, whose=thought.whose)
     if fate == "dropped":
         bound = _reported(bound, thought, "thinking_dropped", reason)
     return replace(bound, fates=(*bound.fates, record))

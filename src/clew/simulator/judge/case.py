@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from msgspec import structs
 
 from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, model_facts, models
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.interfaces import Account, Kind, Stance
+from clew.simulator.interfaces import Account, Books, Kind, Stance
 from clew.simulator.judge.history import Message, Run, messages_of, runs_of
 from clew.simulator.judge.values import array, inner, string
 
@@ -30,8 +30,7 @@ class Case:
     kind: Kind
     account: Account
     stance: Stance
-    omitted: Container[object] = ()
-    """Signatures of blocks that were given without their text, and never with it."""
+    books: Books = field(default_factory=Books)
 
     @cached_property
     def model(self) -> ModelFacts:

@@ -7,13 +7,13 @@ vendor's secret and its books, so they share what was read of the thinking.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Final, Literal, TypeAlias
 
 from clew.model.facts import default_stances, rules
-from clew.simulator.interfaces import Account, Kind, Stance, Verdict, Violation
+from clew.simulator.interfaces import Account, Books, Kind, Stance, Verdict, Violation
 from clew.simulator.judge.bindings import bind
 from clew.simulator.judge.case import Case, betas_of
 from clew.simulator.judge.document import read_document
@@ -62,17 +62,19 @@ def judge(
     stance: Stance,
     path: Path,
     seed: int = 0,
-    omitted: Container[object] = (),
+    realm: str = "",
+    books: Books | None = None,
 ) -> Verdict:
-    """Judge one request. `seed` makes the secret: simulators of one kind and seed know each other's signatures."""
-    opened = _open(body, headers, replace(_blank(headers, kind, account, stance, path), omitted=omitted))
+    """Judge one request. `realm`, or else kind and seed, make the secret: who has the same knows the signatures."""
+    blank = _blank(headers, kind, account, stance, path)
+    opened = _open(body, headers, replace(blank, books=books or Books()))
     if isinstance(opened, list):
         return Verdict(violation=opened[0])
     for phase in PHASES:
         found = violations(chain.from_iterable(check(opened) for check in phase), stance)
         if found:
             return Verdict(violation=found[0], request=opened.body)
-    return _judge_thinking(opened, secret(kind, seed))
+    return _judge_thinking(opened, secret(kind, seed, realm))
 
 
 def static_violations(

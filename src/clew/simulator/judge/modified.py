@@ -46,5 +46,5 @@ def _is_out_of_place(thought: Thought, own: Imprint, before: Thought | None) -> 
 
 def _is_edited(case: Case, thought: Thought, own: Imprint) -> bool:
     """A text may be left out: without it the block is as `omitted` would have given it."""
-    text = string(thought.block.value.get("thinking"))
-    return text != "" and hash_text(text) != own.text and thought.block.value.get("signature") not in case.omitted
+    text, signature = (string(thought.block.value.get(key)) for key in ("thinking", "signature"))
+    return text != "" and hash_text(text) != own.text and signature not in case.books.omitted

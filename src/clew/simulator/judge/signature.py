@@ -3,8 +3,8 @@
 The *imprint* is all that the vendor must remember of a thinking block to judge it when it comes back: who made it, for
 whom, after what, and what was thought. The text is there only as a hash, so a block whose text was never shown proves
 itself just as well (R33); how much of it was shown is not there at all, so the signature is the same for every `display`
-(R41). The secret comes from the simulator's seed and kind: two simulators of one seed know each other's
-blocks, a `compat` one nobody else's. A signature with one changed byte is nobody's.
+(R41). The secret comes from the simulator's realm, or else from its kind and seed: simulators that share it know each
+other's blocks, all others refuse them. A signature with one changed byte is nobody's.
 """
 
 from __future__ import annotations
@@ -62,8 +62,10 @@ class Imprint(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """A hash of what was thought."""
 
 
-def secret(kind: Kind, seed: int) -> bytes:
-    return hashlib.sha256(f"clew simulator {kind} {seed}".encode()).digest()
+def secret(kind: Kind, seed: int, realm: str = "") -> bytes:
+    """The signing key of a realm; without a name it is the realm of all simulators of one kind and seed."""
+    named = f"realm {realm}" if realm else f"{kind} {seed}"
+    return hashlib.sha256(f"clew simulator {named}".encode()).digest()
 
 
 def hash_text(text: str) -> bytes:

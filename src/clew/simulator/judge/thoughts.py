@@ -7,8 +7,10 @@ only whoever switches that rule off gets one past, and then nothing is known of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
+from clew.simulator.interfaces import Books
 from clew.simulator.judge.canonical import Prefix, is_summary, opening, tools_of
 from clew.simulator.judge.case import Case
 from clew.simulator.judge.findings import Finding
@@ -33,6 +35,7 @@ class Thought:
     id: bytes = b""
     imprint: Imprint | None = None
     """None if the signature is not ours."""
+    whose: Literal["own", "foreign", "unknown"] = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,8 @@ def read_thread(case: Case, key: bytes) -> Thread:
         for block in message.blocks:
             thinks = block.is_thinking and message.role == "assistant"
             if thinks:
-                thoughts.append(_thought(block, prefix, epoch, before == ("assistant", True), key))
+                thought = Thought(block, prefix, epoch, adjoins=before == ("assistant", True))
+                thoughts.append(_proven(thought, case.books, key))
             else:
                 prefix = prefix.after(message.role, block.value, tools)
                 epoch += is_summary(block.value)
@@ -62,12 +66,15 @@ def read_thread(case: Case, key: bytes) -> Thread:
     return Thread(tuple(thoughts), prefix, epoch)
 
 
-def _thought(block: Block, prefix: Prefix, epoch: int, adjoins: bool, key: bytes) -> Thought:
-    redacted = block.type == "redacted_thinking"
-    proof = verify(key, string(block.value.get("data" if redacted else "signature")), redacted=redacted)
-    if proof is None:
-        return Thought(block, prefix, epoch, adjoins)
-    return Thought(block, prefix, epoch, adjoins, *proof)
+def _proven(thought: Thought, books: Books, key: bytes) -> Thought:
+    redacted = thought.block.type == "redacted_thinking"
+    given = string(thought.block.value.get("data" if redacted else "signature"))
+    proof = verify(key, given, redacted=redacted)
+    if proof is not None:
+        return replace(thought, id=proof[0], imprint=proof[1], whose="own")
+    if (given or string(thought.block.value.get("thinking"))) in books.given:
+        return replace(thought, whose="own")
+    return replace(thought, whose="foreign" if given else "unknown")
 
 
 def check_empty_signatures(case: Case) -> Iterator[Finding]:
