@@ -22,7 +22,10 @@ _WORDS = ["parse", "the", "buffer", "because", "it", "holds", 'a "quoted"', "lin
 
 
 class Talk:
-    """A conversation of about `size` bytes: the request's body, and the shelf that a store would hand over."""
+    """A conversation of about `size` bytes: the request's body, and the shelf that a store would hand over.
+
+    Every so many answers, one is another backend's, sealed; 0: none is.
+    """
 
     def __init__(self, size: int, *, foreign_every: int = 7) -> None:
         self._random = random.Random(7)
@@ -32,7 +35,7 @@ class Talk:
         self._last: str | None = None
         written, turn = 0, 0
         while written < size:
-            written += self._turn(turn, foreign=turn % foreign_every == 3)
+            written += self._turn(turn, foreign=foreign_every > 0 and turn % foreign_every == 3)
             turn += 1
         self.raw = json.dumps(self._body(), separators=(",", ":"), ensure_ascii=False).encode()
 

@@ -15,9 +15,10 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -36,12 +37,25 @@ from core import Cases, measure, show
 ORIGIN = Origin(realm="anthropic", backend="claude", model="claude-opus-5-5", account="me")
 HISTORY = 200
 
+Block: TypeAlias = dict[str, Any]
+Answer: TypeAlias = Callable[[str, str, random.Random], tuple[Block, ...]]
+
+
+def called(id: str, signature: str, chance: random.Random) -> tuple[Block, ...]:
+    """An answer that calls a tool: about three kilobytes."""
+    return (
+        {"type": "thinking", "thinking": chance.randbytes(400).hex(), "signature": signature},
+        {"type": "text", "text": f"Now {id}."},
+        {"type": "tool_use", "id": f"toolu_{id}", "name": "Bash", "input": {"command": "x" * 600}},
+    )
+
 
 class Turns:
-    """One conversation that goes on for as long as it is asked: turns of about three kilobytes."""
+    """One conversation that goes on for as long as it is asked; `answer` makes the blocks of a turn."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, answer: Answer = called) -> None:
         self._name = name
+        self._answer = answer
         self._random = random.Random(7)
         self._numbers = itertools.count()
         self.last: Recording | None = None
@@ -65,18 +79,14 @@ class Turns:
 
     def _recording(self, id: str) -> Recording:
         signature = self._random.randbytes(400).hex()
-        blocks = (
-            {"type": "thinking", "thinking": self._random.randbytes(400).hex(), "signature": signature},
-            {"type": "text", "text": f"Now {id}."},
-            {"type": "tool_use", "id": f"toolu_{id}", "name": "Bash", "input": {"command": "x" * 600}},
-        )
+        blocks = self._answer(id, signature, self._random)
         return Recording(
             id=id,
             principal="local",
             origin=ORIGIN,
             blocks=tuple(json.dumps(block).encode() for block in blocks),
             keys=(block_key("thinking", signature),),
-            said=Said((f"toolu_{id}",), (f"Now {id}.",)),
+            said=Said(_all(blocks, "id"), _all(blocks, "text")),
             place=sha256(id.encode()).digest(),
             strand=Strand(after=self.last.id) if self.last else Strand(listed=()),
             digest=sha256(signature.encode()).digest(),
@@ -85,10 +95,14 @@ class Turns:
         )
 
 
-def bare(path: Path) -> Callable[[], object]:
+def _all(blocks: Sequence[Block], name: str) -> tuple[str, ...]:
+    return tuple(block[name] for block in blocks if name in block)
+
+
+def bare(path: Path, answer: Answer = called) -> Callable[[], object]:
     """The least that a durable turn costs: its bytes in one row, and the marks by which it is found."""
     path.touch(0o600)
-    connection, turns = connect(path), Turns("bare")
+    connection, turns = connect(path), Turns("bare", answer)
     connection.execute("CREATE TABLE turns (id INTEGER PRIMARY KEY, bytes BLOB)")
     connection.execute("CREATE TABLE marks (hash BLOB PRIMARY KEY, turn INTEGER) WITHOUT ROWID")
 

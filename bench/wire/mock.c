@@ -1,0 +1,280 @@
+// A backend that costs nothing: one epoll loop that answers every POST with the same message.
+//
+//   mock PORT STREAM.sse SHORT.sse ANSWER.json PACE_MS
+//
+// A body with "stream":true gets the stream, one HTTP chunk an event, or the short one if it holds the word `short`; any
+// other body gets the JSON. One that holds the word `paced` gets everything up to the first piece of content at once, and
+// then one event every PACE_MS; else all comes in one burst. No two answers are the same: each "0000000000" in the files becomes the number of the answer, so that whoever
+// records answers sees ids and signatures as they are in life. It listens on 127.0.0.1 only, and says "listening" when it does.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_CONNECTIONS 65536
+#define MOST_EVENTS 100000
+#define MOST_STAMPS 64
+#define TICKS (1 << 17)
+#define STAMP "0000000000"
+#define STAMP_SIZE (sizeof STAMP - 1)
+
+// What goes out: the bytes, the ends of its events, and where the number of the answer stands.
+typedef struct {
+  char *bytes;
+  size_t size, *ends, stamps[MOST_STAMPS];
+  int events, opening, stamped;
+} Answer;
+
+typedef struct {
+  int open, event; // `event`: the next one of a paced answer
+  uint32_t life;   // tells a connection from the next one with the same number
+  uint64_t number;
+  char *in;
+  size_t room, filled, sent, until;
+  const Answer *answer;
+  int paced;
+} Connection;
+
+typedef struct {
+  int fd;
+  uint32_t life;
+  uint64_t due;
+} Tick;
+
+static Connection connections[MOST_CONNECTIONS];
+static Tick ticks[TICKS]; // a ring; in order of time, since each tick is due one pace after it is put in
+static size_t first_tick, next_tick;
+static Answer stream, brief, json;
+static uint64_t pace_us, answers;
+static int poll_fd;
+
+static uint64_t now_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000ull + t.tv_nsec / 1000;
+}
+
+// Reading the files.
+
+static char *slurp(const char *path, size_t *size) {
+  FILE *file = fopen(path, "rb");
+  if (!file) { perror(path); exit(1); }
+  fseek(file, 0, SEEK_END);
+  *size = ftell(file);
+  rewind(file);
+  char *bytes = malloc(*size + 1);
+  if (fread(bytes, 1, *size, file) != *size) exit(1);
+  bytes[*size] = 0;
+  fclose(file);
+  return bytes;
+}
+
+static void find_stamps(Answer *answer) {
+  char *at = answer->bytes, *end = answer->bytes + answer->size;
+  while ((at = memmem(at, end - at, STAMP, STAMP_SIZE)) && answer->stamped < MOST_STAMPS) {
+    answer->stamps[answer->stamped++] = at - answer->bytes;
+    at += STAMP_SIZE;
+  }
+}
+
+static void load_stream(Answer *answer, const char *path) {
+  size_t size;
+  char *file = slurp(path, &size), *event = file;
+  answer->bytes = malloc(size * 2 + 4096);
+  answer->ends = malloc(sizeof(size_t) * MOST_EVENTS);
+  size_t at = sprintf(answer->bytes, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
+                                     "cache-control: no-cache\r\nrequest-id: req_" STAMP "\r\ntransfer-encoding: chunked\r\n\r\n");
+  while (event < file + size) {
+    char *end = memmem(event, file + size - event, "\n\n", 2);
+    size_t length = end ? (size_t)(end + 2 - event) : (size_t)(file + size - event);
+    at += sprintf(answer->bytes + at, "%zx\r\n", length);
+    memcpy(answer->bytes + at, event, length);
+    memcpy(answer->bytes + at + length, "\r\n", 2);
+    at += length + 2;
+    answer->ends[answer->events++] = at;
+    if (!answer->opening && memmem(event, length, "_delta", 6)) answer->opening = answer->events;
+    event += length;
+  }
+  memcpy(answer->bytes + at, "0\r\n\r\n", 5);
+  answer->size = answer->ends[answer->events - 1] = at + 5;
+  find_stamps(answer);
+}
+
+static void load_json(Answer *answer, const char *path) {
+  size_t size;
+  char *file = slurp(path, &size);
+  answer->bytes = malloc(size + 512);
+  int head = sprintf(answer->bytes, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nrequest-id: req_" STAMP
+                                    "\r\ncontent-length: %zu\r\n\r\n", size);
+  memcpy(answer->bytes + head, file, size);
+  answer->size = head + size;
+  find_stamps(answer);
+}
+
+// Speaking.
+
+static void watch(int fd, int operation, uint32_t events) {
+  struct epoll_event event = {.events = events, .data.fd = fd};
+  epoll_ctl(poll_fd, operation, fd, &event);
+}
+
+static void hang_up(int fd) {
+  Connection *c = &connections[fd];
+  free(c->in);
+  *c = (Connection){.life = c->life + 1};
+  close(fd);
+}
+
+static void stamp(const Connection *c) {
+  char number[STAMP_SIZE + 1];
+  snprintf(number, sizeof number, "%010llu", (unsigned long long)(c->number % 10000000000ull));
+  for (int i = 0; i < c->answer->stamped; i++) memcpy(c->answer->bytes + c->answer->stamps[i], number, STAMP_SIZE);
+}
+
+// Sends up to `until`. -1: the connection is dead.
+static int flush(int fd) {
+  Connection *c = &connections[fd];
+  stamp(c); // the bytes are shared, and another answer may have been sent since
+  while (c->sent < c->until) {
+    ssize_t wrote = send(fd, c->answer->bytes + c->sent, c->until - c->sent, MSG_NOSIGNAL);
+    if (wrote < 0 && errno == EAGAIN) {
+      watch(fd, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
+      return 0;
+    }
+    if (wrote < 0) return -1;
+    c->sent += wrote;
+  }
+  if (c->sent == c->answer->size) c->answer = NULL;
+  return 0;
+}
+
+static void put_tick(int fd, uint64_t due) {
+  ticks[next_tick] = (Tick){fd, connections[fd].life, due};
+  next_tick = (next_tick + 1) % TICKS;
+}
+
+static int begin(int fd, const char *body, size_t size) {
+  Connection *c = &connections[fd];
+  int streamed = memmem(body, size, "\"stream\":true", 13) || memmem(body, size, "\"stream\": true", 14);
+  c->answer = !streamed ? &json : memmem(body, size, "short", 5) ? &brief : &stream;
+  c->paced = streamed && memmem(body, size, "paced", 5);
+  c->number = ++answers;
+  c->sent = 0;
+  c->event = stream.opening;
+  c->until = c->paced ? stream.ends[c->event - 1] : c->answer->size;
+  if (c->paced) put_tick(fd, now_us() + pace_us);
+  return flush(fd);
+}
+
+// Answers each whole request that has come in. Only Content-Length: that is what every gateway here sends.
+static int serve(int fd) {
+  Connection *c = &connections[fd];
+  while (c->filled && !c->answer) {
+    char *head_end = memmem(c->in, c->filled, "\r\n\r\n", 4);
+    if (!head_end) return 0;
+    *head_end = 0;
+    char *field = strcasestr(c->in, "\r\ncontent-length:");
+    size_t head = head_end + 4 - c->in, body = field ? strtoul(field + 17, NULL, 10) : 0;
+    *head_end = '\r';
+    if (c->filled < head + body) return 0;
+    if (begin(fd, c->in + head, body) < 0) return -1;
+    c->filled -= head + body;
+    memmove(c->in, c->in + head + body, c->filled);
+  }
+  return 0;
+}
+
+static void tick(Tick due) {
+  Connection *c = &connections[due.fd];
+  if (!c->open || c->life != due.life || !c->answer || !c->paced) return;
+  c->until = stream.ends[c->event++];
+  if (c->event < stream.events) put_tick(due.fd, due.due + pace_us);
+  if (flush(due.fd) < 0 || (!c->answer && serve(due.fd) < 0)) hang_up(due.fd);
+}
+
+// Listening.
+
+static void welcome(int listener) {
+  int one = 1, fd;
+  while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK)) >= 0) {
+    if (fd >= MOST_CONNECTIONS) { close(fd); continue; }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    Connection *c = &connections[fd];
+    c->open = 1;
+    c->in = malloc(c->room = 16384);
+    watch(fd, EPOLL_CTL_ADD, EPOLLIN);
+  }
+}
+
+static int read_in(int fd) {
+  Connection *c = &connections[fd];
+  for (;;) {
+    if (c->room - c->filled < 8192) c->in = realloc(c->in, c->room = c->room * 2 < 65536 ? 65536 : c->room * 2);
+    ssize_t got = recv(fd, c->in + c->filled, c->room - c->filled, 0);
+    if (got < 0 && errno == EAGAIN) return 0;
+    if (got <= 0) return -1;
+    c->filled += got;
+    if (got < 8192) return 0;
+  }
+}
+
+static void happened(int fd, uint32_t events) {
+  Connection *c = &connections[fd];
+  if (!c->open) return;
+  if (events & EPOLLOUT) {
+    watch(fd, EPOLL_CTL_MOD, EPOLLIN);
+    if (c->answer && flush(fd) < 0) { hang_up(fd); return; }
+  }
+  if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && read_in(fd) < 0) { hang_up(fd); return; }
+  if (serve(fd) < 0) hang_up(fd);
+}
+
+static int listen_on(int port) {
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), one = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  if (bind(listener, (void *)&address, sizeof address) || listen(listener, 8192)) { perror("listen"); exit(1); }
+  return listener;
+}
+
+static int until_next_tick(void) {
+  if (first_tick == next_tick) return -1;
+  uint64_t now = now_us(), due = ticks[first_tick].due;
+  return due <= now ? 0 : (int)((due - now + 999) / 1000);
+}
+
+int main(int count, char **given) {
+  if (count != 6) { fprintf(stderr, "usage: mock PORT STREAM.sse SHORT.sse ANSWER.json PACE_MS\n"); return 2; }
+  signal(SIGPIPE, SIG_IGN);
+  load_stream(&stream, given[2]);
+  load_stream(&brief, given[3]);
+  load_json(&json, given[4]);
+  pace_us = atoi(given[5]) * 1000ull;
+  int listener = listen_on(atoi(given[1]));
+  poll_fd = epoll_create1(0);
+  watch(listener, EPOLL_CTL_ADD, EPOLLIN);
+  printf("listening\n");
+  fflush(stdout);
+  struct epoll_event events[512];
+  for (;;) {
+    int ready = epoll_wait(poll_fd, events, 512, until_next_tick());
+    for (int i = 0; i < ready; i++) {
+      if (events[i].data.fd == listener) welcome(listener);
+      else happened(events[i].data.fd, events[i].events);
+    }
+    for (uint64_t now = now_us(); first_tick != next_tick && ticks[first_tick].due <= now;) {
+      Tick due = ticks[first_tick];
+      first_tick = (first_tick + 1) % TICKS;
+      tick(due);
+    }
+  }
+}
