@@ -42,12 +42,6 @@ def bundled_claude() -> Path:
     return _found(_package("claude_agent_sdk") / "_bundled/claude")
 
 
-def script(name: str) -> Path:
-    """One of the JavaScript clients of these tests. `node_modules` must be there for it to run."""
-    _found(MODULES / "@anthropic-ai/sdk/package.json")
-    return _found(HERE / name)
-
-
 def _found(path: Path) -> Path:
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing: run `make clients`, which installs what package-lock.json says")

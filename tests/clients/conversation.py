@@ -1,0 +1,59 @@
+"""The SDKs as clients: each is a small program that holds a conversation and says what it heard.
+
+All have one tool, which runs a shell command, and the model decides what is run. So a scenario can let a client switch the
+gateway's backend in the middle of its own loop.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.clients.claude import QUIET
+from tests.clients.installed import HERE, NODE
+
+MODEL = "claude-opus-5-5"
+MOST_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What the client got: the last text for each prompt, each proof, and why each answer stopped."""
+
+    answers: list[str]
+    proofs: list[str]
+    stops: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sdk:
+    """A client: its program, and what the model must call its tool."""
+
+    program: str
+    tool: str = "run"
+
+    def converse(self, url: str, key: str, prompts: Sequence[str], home: Path) -> Heard:
+        """Ask one prompt after the other in one conversation. The environment is empty but for what Claude Code wants."""
+        home.mkdir(exist_ok=True)
+        runtime = NODE if self.program.endswith(".mjs") else sys.executable
+        done = subprocess.run(
+            [runtime, HERE / "sdks" / self.program],
+            input=json.dumps({"url": url, "key": key, "model": MODEL, "prompts": prompts}),
+            env={"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **QUIET},
+            cwd=home,
+            capture_output=True,
+            text=True,
+            timeout=MOST_SECONDS,
+        )
+        assert done.returncode == 0, done.stderr
+        return Heard(**json.loads(done.stdout))
+
+
+SDKS = {
+    "anthropic-python": Sdk("anthropic_python.py"),
+    "anthropic-js": Sdk("anthropic_js.mjs"),
+    "ai-sdk": Sdk("ai_sdk.mjs"),
+    "claude-agent-sdk": Sdk("agent_python.py", tool="mcp__shell__run"),
+}

@@ -1,0 +1,89 @@
+"""A simulator that remembers each proof it made, and so knows which of those that come back are its own.
+
+Its journal says what the judge made of a block; the witness compares bytes. A proof is a signature, or the data of a
+redacted block.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from clew.model.json import JsonObject
+from clew.simulator.interfaces import Signer, Verdict
+from clew.simulator.judge import judge
+from clew.testing import Simulator
+
+
+@dataclass(frozen=True, slots=True)
+class _Signer:
+    """The real one, and a list of what it made."""
+
+    real: Signer
+    made: list[str]
+
+    def sign(self, text: str, *, answer: Sequence[JsonObject]) -> str:
+        return self._noted(self.real.sign(text, answer=answer))
+
+    def redact(self, text: str, *, answer: Sequence[JsonObject]) -> str:
+        return self._noted(self.real.redact(text, answer=answer))
+
+    def _noted(self, proof: str) -> str:
+        self.made.append(proof)
+        return proof
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """The real judge, with a signer that takes notes."""
+
+    made: list[str] = field(default_factory=list[str])
+
+    def __call__(self, body: bytes, headers: Any, **settings: Any) -> Verdict:
+        verdict = judge(body, headers, **settings)
+        return replace(verdict, signer=_Signer(verdict.signer, self.made)) if verdict.signer else verdict
+
+
+class Witness(Simulator):
+    """A simulator of its own realm (by kind and seed) for one test."""
+
+    def __init__(self, script: str, directory: Path, *, kind: Kind = "anthropic", seed: int = 0, stance: Any = None) -> None:
+        self._judge_and_notes = _Judge()
+        super().__init__(
+            kind=kind, seed=seed, stance=stance, scenario=_written(script, directory), judge=self._judge_and_notes
+        )
+
+    @property
+    def made(self) -> list[str]:
+        """Each proof that it made, in order."""
+        return self._judge_and_notes.made
+
+    def asked(self) -> list[dict[str, Any]]:
+        """What it was asked to answer, in order of arrival."""
+        return [entry for entry in self.journal() if (entry["method"], entry["path"]) == ("POST", "/v1/messages")]
+
+    def refusals(self) -> list[Any]:
+        """What it refused. Empty is what every test wants."""
+        return [entry["verdict"] for entry in self.asked() if entry["verdict"] and not entry["verdict"]["ok"]]
+
+    def given_back(self) -> list[list[str]]:
+        """For each request the proofs in it, in order."""
+        return [list(_proofs(entry["body"])) for entry in self.asked()]
+
+    def foreign(self) -> list[str]:
+        """Proofs that came back to it and that it had never made."""
+        return [proof for proofs in self.given_back() for proof in proofs if proof not in self.made]
+
+
+def _proofs(request: dict[str, Any]) -> list[str]:
+    blocks = [
+        block for message in request["messages"] if isinstance(message["content"], list) for block in message["content"]
+    ]
+    names = {"thinking": "signature", "redacted_thinking": "data"}
+    return [block[names[block["type"]]] for block in blocks if block["type"] in names]
+
+
+def _written(script: str, directory: Path) -> str:
+    path = directory / f"{len(list(directory.glob('*.scenario')))}.scenario"
+    path.write_text(script)
+    return str(path)
