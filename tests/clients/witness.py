@@ -45,18 +45,16 @@ class _Judge:
 
 
 class Witness(Simulator):
-    """A simulator of its own realm (by kind and seed) for one test."""
+    """A simulator that plays a script of the test's. `settings` are those of `Simulator`."""
 
-    def __init__(self, script: str, directory: Path, *, kind: Kind = "anthropic", seed: int = 0, stance: Any = None) -> None:
-        self._judge_and_notes = _Judge()
-        super().__init__(
-            kind=kind, seed=seed, stance=stance, scenario=_written(script, directory), judge=self._judge_and_notes
-        )
+    def __init__(self, script: str, directory: Path, **settings: Any) -> None:
+        self._notes = _Judge()
+        super().__init__(scenario=_written(script, directory), judge=self._notes, **settings)
 
     @property
     def made(self) -> list[str]:
         """Each proof that it made, in order."""
-        return self._judge_and_notes.made
+        return self._notes.made
 
     def asked(self) -> list[dict[str, Any]]:
         """What it was asked to answer, in order of arrival."""
