@@ -15,7 +15,8 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -29,6 +30,8 @@ from clew.model.origin import Origin
 from clew.model.recording import Recording, Said, Strand
 from clew.store import SqliteStore, outcome
 from clew.store.connection import connect
+from clew.store.decoded import Decoded
+from clew.store.find import Found
 from clew.store.rows import marks_of
 from clew.store.values import Exchange, Turn, Usage
 from clew.thinking.keys import block_key
@@ -153,14 +156,37 @@ def reading(store: SqliteStore) -> Cases:
     }
 
 
+def looking_up(folder: Path, blocks: int) -> Iterator[tuple[str, Callable[[], object]]]:
+    """One answer by its key in a store of ten and in a large one: just read, read with its bytes, and not there at all."""
+    for count in (10, blocks):
+        store, chance = SqliteStore(folder / f"{count}" / "store.sqlite"), random.Random(3)
+        keys = _filled(store, count)
+        found, cold = store.recordings("local"), Found(store._readers, Decoded(0), "local")
+        yield f"{count:,} blocks, not there", partial(found.by_key, b"")
+        yield f"{count:,} blocks, read lately", partial(found.by_key, keys[0])
+        yield f"{count:,} blocks, any", lambda cold=cold, keys=keys, chance=chance: cold.by_key(chance.choice(keys))
+
+
+def _filled(store: SqliteStore, count: int) -> list[bytes]:
+    turns, keys = Turns("many"), list[bytes]()
+    while len(keys) < count:
+        some = [next(turns) for _ in range(min(500, count - len(keys)))]
+        for write in [store.record(each) for each in some]:
+            write.result()
+        keys += [key for each in some if each.recording for key in each.recording.keys]
+    return keys
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=200)
+    options.add_argument("--blocks", type=int, default=10_000, help="thinking blocks in the large store (S1-47: 100000)")
     given = options.parse_args()
     loop = asyncio.new_event_loop()
     with tempfile.TemporaryDirectory() as name, SqliteStore(Path(name) / "store.sqlite") as store:
         show("keeping a turn", measure(writing(Path(name), store, loop), given.rounds))
         show("finding answers", measure(reading(store), given.rounds))
+        show("one look-up", measure(dict(looking_up(Path(name), given.blocks)), given.rounds))
     loop.close()
 
 

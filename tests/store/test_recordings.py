@@ -3,7 +3,7 @@
 import msgspec
 
 from clew.model.recording import Said, Strand
-from clew.store import SqliteStore, Store, find
+from clew.store import SqliteStore, Store
 from clew.store.commands import USED_STEP
 from tests.store.turns import GLM, NOON, bare, conversation, recorded, turn
 
@@ -147,18 +147,3 @@ def test_a_block_of_an_unknown_kind_keeps_its_name_without_content(path) -> None
         assert store.recordings("local").by_id("r") == msgspec.structs.replace(
             recording, blocks=(*bare(recording).blocks[:-1], b'{"type":"new_kind"}')
         )
-
-
-def test_finding_takes_no_walk_through_all_marks(store: SqliteStore) -> None:
-    """S1-47 in SQLite's own words: every step is a search by its whole key, in a table of ten as of a hundred thousand."""
-    with store._readers.use() as connection:
-        plan = [
-            str(row[3])
-            for row in connection.execute(f"EXPLAIN QUERY PLAN {find._GATHER}", {"wanted": "[]", "principal": ""})
-        ]
-    searches = [step for step in plan if "marks" in step or "later" in step or "earlier" in step]
-    assert searches == [
-        "SEARCH marks USING PRIMARY KEY (principal=? AND kind=? AND hash=?)",
-        "SEARCH later USING INTEGER PRIMARY KEY (rowid=?)",
-        "SEARCH earlier USING COVERING INDEX sqlite_autoindex_recordings_1 (principal=? AND id=?)",
-    ]

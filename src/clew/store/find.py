@@ -1,8 +1,12 @@
 """Finding recordings: one by one, or all that a request needs in one select.
 
+One by one is two steps: which recordings it is (one or two descents of an index, a few microseconds) and, unless it was read
+lately, what they hold. An event loop may ask for a few.
+
 A request names its answers by block keys, tool ids and places; the answers name others by what they followed and what their
 strand comes after. `gather` does both in one statement: the marks give the first recordings, and a recursion follows the
-links until there are none. Order is that of recording, so that of two with one key the newer is found, as on any shelf.
+links until there are none, or enough. Order is that of recording, so that of two with one key the newer is found, as on any
+shelf.
 
 `CROSS JOIN` is SQLite's way to fix the order of a join: each wanted mark is one descent. Left to itself, the planner walks
 all marks of the principal for each.
@@ -12,20 +16,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from clew.model.recording import Recording, Shelf
-from clew.store.database import Database
+from clew.store.database import Database, Value
+from clew.store.decoded import Decoded
 from clew.store.readers import Readers
 from clew.store.rows import COLUMNS, recording_of_row, tool_hash
 
-__all__ = ["Found", "gather"]
+__all__ = ["ALIKE", "LINKED", "Found", "gather", "warm"]
 
-_BY_ID = f"SELECT {COLUMNS} FROM recordings WHERE principal = ? AND id = ?"  # noqa: S608  (the columns are a constant)
-_BY_MARK = f"""
-SELECT {COLUMNS} FROM recordings WHERE seq IN (
+ALIKE: Final = 256
+"""Recordings with one mark that are looked at, the newest. Keys and tool ids are unique, or nearly; a place is not: whoever
+asks the same first question a thousand times has a thousand answers at one place, and nobody shall wait for all of them."""
+
+LINKED: Final = 2000
+"""Recordings that `gather` takes beyond those that the request points at. Links may lead back over years."""
+
+_IS_THERE = "SELECT id FROM recordings WHERE principal = ? AND id = ?"
+_MARKED = f"""
+SELECT id FROM recordings WHERE seq IN (
     SELECT recording FROM marks WHERE principal = ? AND kind = ? AND hash = ?
-) ORDER BY seq
-"""  # noqa: S608  (the columns are a constant)
+) ORDER BY seq DESC LIMIT {ALIKE}
+"""  # noqa: S608  (a constant)
+_WHOLE = f"SELECT {COLUMNS} FROM recordings WHERE principal = ? AND id = ?"  # noqa: S608  (the columns are a constant)
 _GATHER = f"""
 WITH RECURSIVE linked (seq) AS (
     SELECT marks.recording FROM json_each(:wanted) AS wanted
@@ -35,44 +49,63 @@ WITH RECURSIVE linked (seq) AS (
     SELECT earlier.seq FROM linked
     JOIN recordings AS later ON later.seq = linked.seq
     JOIN recordings AS earlier ON earlier.principal = :principal AND earlier.id IN (later.after, later.followed)
+    LIMIT :most
 )
 SELECT {COLUMNS} FROM recordings WHERE seq IN linked ORDER BY seq
 """  # noqa: S608  (the columns are a constant)
 
 
-class Found:
-    """One principal's recordings, each looked up when it is asked for."""
+def warm(readers: Readers) -> None:
+    """Prepare the look-ups. The first one reads the schema, which takes as long as a hundred others."""
+    for statement, wanted in ((_IS_THERE, 2), (_MARKED, 3), (_WHOLE, 2)):
+        readers.rows(statement, ("",) * wanted)
 
-    def __init__(self, readers: Readers, principal: str) -> None:
+
+class Found:
+    """One principal's recordings, each looked up when it is asked for. Any thread may ask."""
+
+    def __init__(self, readers: Readers, decoded: Decoded, principal: str) -> None:
         self._readers = readers
+        self._decoded = decoded
         self._principal = principal
 
     def by_id(self, id: str) -> Recording | None:
-        found = self._select(_BY_ID, self._principal, id)
-        return found[0] if found else None
+        return self._read(id) if self._readers.rows(_IS_THERE, (self._principal, id)) else None
 
     def by_key(self, key: bytes) -> Recording | None:
-        found = self._select(_BY_MARK, self._principal, "key", key)
+        found = self._marked("key", key)
         return found[-1] if found else None
 
     def by_tool(self, id: str) -> Sequence[Recording]:
-        return self._select(_BY_MARK, self._principal, "tool", tool_hash(id))
+        return self._marked("tool", tool_hash(id))
 
     def by_place(self, place: bytes) -> Sequence[Recording]:
-        return self._select(_BY_MARK, self._principal, "place", place)
+        return self._marked("place", place)
 
-    def _select(self, statement: str, *bindings: str | bytes) -> list[Recording]:
-        with self._readers.use() as connection:
-            return [recording_of_row(row) for row in connection.execute(statement, bindings)]
+    def _marked(self, kind: str, hash: bytes) -> list[Recording]:
+        names = self._readers.rows(_MARKED, (self._principal, kind, hash))
+        return [recording for (id,) in reversed(names) if (recording := self._read(id))]
+
+    def _read(self, id: Value) -> Recording | None:
+        """One that is there. Between the two looks it may have been deleted, and then it is not."""
+        assert isinstance(id, str)
+        if kept := self._decoded.get(self._principal, id):
+            return kept
+        for row in self._readers.rows(_WHOLE, (self._principal, id)):
+            self._decoded.add(recording := recording_of_row(row))
+            return recording
+        return None
 
 
 def gather(
     connection: Database, principal: str, keys: Iterable[bytes], tools: Iterable[str], places: Iterable[bytes]
 ) -> Shelf:
+    """The nearest first, if there are too many: what the request points at, then what that points at, and so on."""
     wanted = [
         *(("key", key.hex()) for key in keys),
         *(("tool", tool_hash(id).hex()) for id in tools),
         *(("place", place.hex()) for place in places),
     ]
-    rows = connection.execute(_GATHER, {"wanted": json.dumps(wanted), "principal": principal}) if wanted else ()
+    bindings = {"wanted": json.dumps(wanted), "principal": principal, "most": len(wanted) + LINKED}
+    rows = connection.execute(_GATHER, bindings) if wanted else ()
     return Shelf(recording_of_row(row) for row in rows)

@@ -70,6 +70,10 @@ class Store(Protocol):
         """The last used thread with these headers; None if there is none, or no session to go by."""
         ...
 
+    def pin_of(self, principal: str, thread: str) -> str:
+        """The backend that a thread stays with; "" for none."""
+        ...
+
     def passages(self, principal: str, thread: str) -> list[Passage]:
         """A thread as it was said, oldest first."""
         ...

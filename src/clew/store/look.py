@@ -70,6 +70,11 @@ def thread_of(connection: Database, principal: str, session: str, agent: str) ->
     return found
 
 
+def pin_of(connection: Database, principal: str, thread: str) -> str:
+    found = connection.execute("SELECT pin FROM threads WHERE principal = ? AND id = ?", (principal, thread)).get
+    return found if isinstance(found, str) else ""
+
+
 def passages(connection: Database, principal: str, thread: str) -> list[Passage]:
     return [_passage(row) for row in connection.execute(_PASSAGES, (principal, thread))]
 

@@ -14,6 +14,7 @@ import msgspec
 from clew.model.recording import Recording, Recordings, Shelf
 from clew.store import bodies, commands, find, forget, look
 from clew.store.connection import BUSY, connect, locked, prepare_file
+from clew.store.decoded import Decoded
 from clew.store.foreign import mapped
 from clew.store.interface import IDLE
 from clew.store.migrations import migrate
@@ -59,6 +60,8 @@ class SqliteStore:
         reading = partial(connect, path, read_only=True, busy=busy, vfs=vfs)
         self._readers = Readers(path, reading)
         self._watch = Watch(path, reading)
+        self._decoded = Decoded()
+        find.warm(self._readers)
 
     def __enter__(self) -> Self:
         return self
@@ -104,7 +107,7 @@ class SqliteStore:
     # Finding
 
     def recordings(self, principal: str) -> Recordings:
-        return find.Found(self._readers, principal)
+        return find.Found(self._readers, self._decoded, principal)
 
     def gather(
         self, principal: str, *, keys: Iterable[bytes] = (), tools: Iterable[str] = (), places: Iterable[bytes] = ()
@@ -121,6 +124,10 @@ class SqliteStore:
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
         with self._readers.use() as connection:
             return look.thread_of(connection, principal, session, agent)
+
+    def pin_of(self, principal: str, thread: str) -> str:
+        with self._readers.use() as connection:
+            return look.pin_of(connection, principal, thread)
 
     def passages(self, principal: str, thread: str) -> list[Passage]:
         with self._readers.use() as connection:
