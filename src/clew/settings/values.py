@@ -26,7 +26,6 @@ __all__ = [
     "BuildSettings",
     "GatewaySettings",
     "LogSettings",
-    "RequestClass",
     "Retry",
     "Rule",
     "Settings",
@@ -41,8 +40,6 @@ Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Some: TypeAlias = Annotated[int, Meta(ge=1)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
-RequestClass: TypeAlias = Literal["", "title", "probe", "search", "count_tokens"]
-"""What a request is for, beside the conversation itself."""
 Bodies: TypeAlias = Annotated[str, Meta(pattern=r"^(off|all|last:[0-9]{1,6})$")]
 
 _DAY = 86_400
@@ -58,8 +55,8 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Requests for a model of this family."""
     agent: str = ""
     """Requests of a sub-agent: its id, or `*` for each that is not the main one."""
-    request_class: RequestClass = ""
-    """Requests of this kind: a client's title call, its probe of a model, its nested search, or counting tokens."""
+    request_class: str = ""
+    """Requests of this kind, as `x-claude-code-request-class` says or as clew sees it: `title`, `probe`, `count_tokens`."""
     model: str = ""
     """The backend's own name of the model to use; by the backend's mapping if left out."""
 

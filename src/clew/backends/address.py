@@ -1,0 +1,95 @@
+"""May this URL be called? Decided from the URL alone, when a config is read.
+
+A base URL is the operator's own word, so private networks and this machine are fine. What is refused is what no operator
+means: addresses that hand out a cloud machine's credentials, spellings of an address that readers disagree about, and
+whatever could make one part of a program see another host than the next. Only the first kind can be allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+__all__ = ["is_local", "url_fault"]
+
+_PLAIN: Final = re.compile(r"[!-~]+")
+_NAME: Final = re.compile(r"(?=.{1,253}$)[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?)*", re.I)
+_LOOSE_NUMBER: Final = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.I)
+"""What old readers of addresses take for a part of one."""
+
+_METADATA: Final = frozenset(
+    {"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
+)
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+_SHARED: Final = IPv4Network("100.64.0.0/10")
+"""Carrier-grade NAT; some clouds keep their metadata there."""
+_AWS_V6: Final = IPv6Address("fd00:ec2::254")
+"""The metadata service of one cloud, on IPv6."""
+
+
+def url_fault(url: str, *, allow_private: bool = False) -> str:
+    """What is wrong with a base URL, and how to write it; "" if it may be called."""
+    if not _PLAIN.fullmatch(url) or "\\" in url:
+        return "a URL has no spaces, control characters, backslashes or other than ASCII letters"
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError as error:
+        return f"it cannot be read: {error}"
+    if parts.scheme not in ("http", "https") or not host:
+        return "it begins with http:// or https:// and a host"
+    if "@" in parts.netloc:
+        return "it holds no credentials: a key has a setting of its own"
+    if parts.query or parts.fragment or "?" in url or "#" in url:
+        return "a base has no ? and no #"
+    return _host_fault(host, allow_private=allow_private)
+
+
+def is_local(url: str) -> bool:
+    """Whether the URL names this machine."""
+    host = urlsplit(url).hostname or ""
+    address = _address(host)
+    return address.is_loopback if address else host == "localhost"
+
+
+def _host_fault(host: str, *, allow_private: bool) -> str:
+    address = _address(host)
+    if address is None:
+        return _name_fault(host, allow_private=allow_private)
+    if address.is_unspecified or address.is_multicast:
+        return f"{host} is not an address that can be called"
+    if isinstance(address, IPv6Address) and _embedded(address):
+        return "" if allow_private else f"{host} hides another address: write that one"
+    if _special(address) and not allow_private:
+        return f"{host} is a link-local or shared address: set allow_private = true if it is meant"
+    return ""
+
+
+def _name_fault(host: str, *, allow_private: bool) -> str:
+    if all(_LOOSE_NUMBER.fullmatch(part) for part in host.split(".")):
+        return f"{host} is an address in a spelling that readers disagree about: write four decimal numbers"
+    if not _NAME.fullmatch(host):
+        return f"{host!r} is not the name of a host"
+    if host.lower() in _METADATA and not allow_private:
+        return f"{host} hands out a machine's credentials: set allow_private = true if it is meant"
+    return ""
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None
+
+
+def _embedded(address: IPv6Address) -> bool:
+    """An IPv4 address inside: mapped, 6to4, Teredo, NAT64."""
+    return bool(address.ipv4_mapped or address.sixtofour or address.teredo or address in _NAT64)
+
+
+def _special(address: IPv4Address | IPv6Address) -> bool:
+    if isinstance(address, IPv4Address):
+        return address.is_link_local or address in _SHARED or address.is_reserved
+    return address.is_link_local or address.is_site_local or bool(address.scope_id) or address == _AWS_V6

@@ -1,0 +1,86 @@
+"""What `clew.toml` may say, as types. Every key is optional.
+
+The tables that need no work are the settings themselves. A backend's table is what a person writes about it: a preset or a
+URL, and where its key is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from clew.backends.credential import Auth
+from clew.backends.row import Patience, Quirks
+from clew.settings.values import (
+    BuildSettings,
+    GatewaySettings,
+    LogSettings,
+    Retry,
+    Rule,
+    Seconds,
+    StoreSettings,
+    ThinkingSettings,
+    Timeouts,
+)
+
+__all__ = ["BackendTable", "Document"]
+
+
+class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An endpoint that can be called. `preset` or `url` is needed."""
+
+    preset: str = ""
+    """A row of the table of known endpoints; every other key here outranks it."""
+    dialect: str = ""
+    """The wire protocol. Only `anthropic` is spoken so far."""
+    url: str = ""
+    """The vendor's documented base; `/v1/messages` is appended."""
+    realm: str = ""
+    """Who can read its signatures; first-party Claude hosts: `anthropic`; else the backend's own name."""
+    auth: Auth | None = None
+    """Who asks: `key` (x-api-key), `bearer` (Authorization), `passthrough` (the client with its own credential), `none`."""
+    key: str = ""
+    """`${VARIABLE}`, `file:/path`, `keyring:service/name`, or the key itself."""
+    keys: tuple[str, ...] = ()
+    """Several, tried in order when one is refused or has had enough."""
+    account: str = ""
+    """A name for the account behind the keys, if they are of one; a fingerprint of the key in use otherwise."""
+    model: str = ""
+    """For every name that `models` does not map."""
+    models: Mapping[str, str] = {}
+    """The backend's own name by the name that a client asks for, or by its family: opus, sonnet, haiku, fable, mythos."""
+    quirks: Quirks = Quirks()
+    """Where it deviates from Anthropic's API."""
+    timeouts: Patience = Patience()
+    """Seconds for the phases of a call, where they differ from the general ones."""
+    allow_private: bool = False
+    """Allow a link-local, shared or metadata address."""
+
+
+class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    active: str = ""
+    """The backend that takes what no rule and no pin sends elsewhere; `clew use` outranks it."""
+    failover: tuple[str, ...] = ()
+    """Backends to try, in order, when the one that was chosen cannot answer."""
+    proxy: bool = False
+    """Go through HTTPS_PROXY and HTTP_PROXY; they are ignored otherwise."""
+    ca_file: str = ""
+    """Certificate authorities to trust beside the system's."""
+    first_content_seconds: Seconds = 300
+    """How long a backend may take until the first content of an answer."""
+    backends: Mapping[str, BackendTable] = {}
+    """By name. Without any, those whose keys are found in the environment, and `claude` in any case."""
+    rules: tuple[Rule, ...] = ()
+    """Where some requests go, whatever is active; the first that fits decides."""
+    thinking: ThinkingSettings = ThinkingSettings()
+    store: StoreSettings = StoreSettings()
+    gateway: GatewaySettings = GatewaySettings()
+    retry: Retry = Retry()
+    timeouts: Timeouts = Timeouts()
+    log: LogSettings = LogSettings()
+    models: Mapping[str, Mapping[str, object]] = {}
+    """Facts about models: a table changes the row of its name, or adds one (`as` names what the rest is like)."""
+    build: BuildSettings = BuildSettings()

@@ -1,0 +1,162 @@
+"""Reads the settings: one file, the environment, our defaults.
+
+A file is taken whole or not at all. What is wrong with it is reported all at once, each with its line, its key, and what is
+allowed there. Without a file the settings are complete too: vendors' variables are found, and Claude is always there.
+"""
+
+from __future__ import annotations
+
+import stat
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from clew.backends.row import Backend
+from clew.errors import SettingsInvalid
+from clew.settings.examine import Examined, examine
+from clew.settings.home import CONFIG_VARIABLE, home_of
+from clew.settings.lines import Key, key_lines, line_of, spelled
+from clew.settings.shape import Problem
+from clew.settings.values import Settings
+
+__all__ = ["Fault", "Loaded", "config_file", "faults_of", "load"]
+
+_MOST_BYTES: Final = 4 * 1024 * 1024
+
+
+class Loaded(Struct, frozen=True, kw_only=True):
+    """The settings, and how they came about."""
+
+    settings: Settings
+    file: Path | None = None
+    origins: Mapping[str, str] = {}
+    """Where each key that is not a default came from: `clew.toml:12`, `preset zai`, `environment: ZAI_API_KEY`."""
+    warnings: tuple[str, ...] = ()
+
+
+class Fault(Struct, frozen=True):
+    """One mistake in a file. `line` is 0 where none can be named."""
+
+    line: int
+    key: str
+    says: str
+
+
+def load(file: Path | None, environ: Mapping[str, str], *, keys: bool = True) -> Loaded:
+    """The settings from this file; without one, from the place where it is usually kept, or from the environment alone.
+
+    Raises SettingsInvalid with every mistake. `keys=False` looks up no key, for commands that call nobody.
+    """
+    path = config_file(environ, file)
+    loaded, faults = _read(path, environ, keys=keys)
+    if loaded is None:
+        raise _invalid(path, faults)
+    return loaded
+
+
+def faults_of(file: Path, environ: Mapping[str, str]) -> tuple[Fault, ...]:
+    """Every mistake in the file, in the order of its lines."""
+    return _read(file, environ, keys=True)[1]
+
+
+def config_file(environ: Mapping[str, str], file: Path | None = None) -> Path | None:
+    """The file that is read: the given one, `CLEW_CONFIG`, the one in the home directory; None if there is none."""
+    if file is not None:
+        return file
+    if named := environ.get(CONFIG_VARIABLE, "").strip():
+        return Path(named).expanduser()
+    usual = home_of(environ).config
+    return usual if usual.is_file() else None
+
+
+def _read(path: Path | None, environ: Mapping[str, str], *, keys: bool) -> tuple[Loaded | None, tuple[Fault, ...]]:
+    try:
+        text, raw = _text(path) if path else ("", {})
+    except _Unreadable as error:
+        return None, (error.fault,)
+    lines = key_lines(text)
+    examined = examine(raw, environ, keys=keys)
+    if examined.settings is None:
+        return None, tuple(_faults(examined.problems, lines))
+    origins = {spelled(key): where for key, where in _origins(examined, lines, path)}
+    return Loaded(
+        settings=examined.settings,
+        file=path,
+        origins=origins,
+        warnings=(*examined.warnings, *_readable(path, examined.settings)),
+    ), ()
+
+
+class _Unreadable(Exception):
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+
+
+def _text(path: Path) -> tuple[str, dict[str, object]]:
+    raw = _bytes(path)
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+        return text, tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise _Unreadable(Fault(raw[: error.start].count(b"\n") + 1, "", "this line is not UTF-8")) from None
+    except tomllib.TOMLDecodeError as error:
+        raise _Unreadable(_syntax(str(error))) from None
+    except RecursionError:
+        raise _Unreadable(Fault(0, "", "it is nested too deep")) from None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise _Unreadable(Fault(0, "", f"cannot be read: {error.strerror or error}")) from None
+    if len(raw) > _MOST_BYTES:
+        raise _Unreadable(Fault(0, "", f"it has more than {_MOST_BYTES // 1024**2} MB, so it is no config"))
+    return raw
+
+
+def _syntax(says: str) -> Fault:
+    """The reader puts the place at the end of its message."""
+    what, _, where = says.rpartition(" (at ")
+    number = where.removeprefix("line ").partition(",")[0]
+    return Fault(int(number) if number.isdecimal() else 0, "", f"not TOML: {what or says}")
+
+
+def _faults(problems: Iterable[Problem], lines: Mapping[Key, int]) -> Iterator[Fault]:
+    placed = [(line_of(each.key, lines), each) for each in problems]
+    for line, each in sorted(placed, key=lambda item: item[0]):
+        yield Fault(line, spelled(each.key), each.says)
+
+
+def _invalid(path: Path | None, faults: tuple[Fault, ...]) -> SettingsInvalid:
+    name = str(path or "settings")
+    said = [_said(name, fault) for fault in faults]
+    head = f"{name} has {len(faults)} mistakes; nothing of it is used:\n" if len(faults) > 1 else ""
+    return SettingsInvalid(head + "\n".join(said), file=name, key=next(fault.key for fault in faults))
+
+
+def _said(name: str, fault: Fault) -> str:
+    place = f"{name}:{fault.line}" if fault.line else name
+    return f"{place}: {fault.key}: {fault.says}" if fault.key else f"{place}: {fault.says}"
+
+
+def _origins(examined: Examined, lines: Mapping[Key, int], path: Path | None) -> Iterator[tuple[Key, str]]:
+    """What the file says outranks what filled the gaps."""
+    yield from examined.origins.items()
+    for key, line in lines.items():
+        yield key, f"{path}:{line}"
+
+
+def _readable(path: Path | None, settings: Settings) -> Iterator[str]:
+    """A key that stands in a file which others can read."""
+    if path and _literal(settings.backends.values(), path) and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        yield f"others can read {path}, and a key stands in it: run `chmod 600 {path}`"
+
+
+def _literal(backends: Iterable[Backend], path: Path) -> bool:
+    text = path.read_text("utf-8", "replace")
+    return any(key.reveal() in text for backend in backends for key in backend.keys)

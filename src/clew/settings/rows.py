@@ -1,0 +1,174 @@
+"""From a backend's table to its row: the preset filled in, the URL checked, the keys looked up.
+
+What cannot be used is a `Problem` with its key; the others are still looked at, so that a person sees all at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from msgspec import Struct, structs
+
+from clew.backends.address import is_local, url_fault
+from clew.backends.presets import Preset, preset_of_host, presets
+from clew.backends.row import Auth, Backend, Quirks, Secret
+from clew.errors import SettingsInvalid
+from clew.model.origin import ANTHROPIC
+from clew.settings.document import BackendTable
+from clew.settings.lines import Key
+from clew.settings.shape import Problem, nearest
+from clew.settings.sources import find_key
+
+__all__ = ["Made", "backend_of"]
+
+DIALECTS: Final = ("anthropic",)
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Made(Struct, frozen=True, kw_only=True):
+    """A row, or why there is none. `origins` are the fields that the table left open and something else filled."""
+
+    backend: Backend | None = None
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+    origins: dict[Key, str] = {}
+
+
+class _Keys(Struct, frozen=True, kw_only=True):
+    found: tuple[Secret, ...] = ()
+    named: int = 0
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def backend_of(name: str, table: BackendTable, given: frozenset[str], environ: Mapping[str, str] | None) -> Made:
+    """The row of a table. `given` are the quirks that it names; without an `environ` no key is looked up."""
+    preset = presets().get(table.preset)
+    url = (table.url or (preset.url if preset else "")).rstrip("/")
+    problems = tuple(_faults(name, table, preset, url))
+    if problems:
+        return Made(problems=problems)
+    keys = _keys(name, table, environ)
+    auth = _auth(table, preset or preset_of_host(url), keys)
+    problems = keys.problems or tuple(_auth_faults(name, auth, keys, looked=environ is not None))
+    if problems or auth is None:
+        return Made(problems=problems)
+    if environ is not None and keys.named and not keys.found:
+        return Made(warnings=(f"backends.{name}: left out, since its key is empty",))
+    row = _row(name, table, preset, url, auth, keys.found, given)
+    return Made(backend=row, warnings=(*keys.warnings, *_exposed(row)), origins=_origins(name, table, preset, given))
+
+
+def _faults(name: str, table: BackendTable, preset: Preset | None, url: str) -> Iterator[Problem]:
+    key: Key = ("backends", name)
+    if not _NAME.fullmatch(name):
+        yield Problem(key, "a name has letters, digits, dots and dashes, at most 64")
+    if table.preset and preset is None:
+        known = presets()
+        yield Problem((*key, "preset"), f"there is no such preset{nearest(table.preset, known)} (known: {', '.join(known)})")
+    elif not url:
+        yield Problem(key, f"it needs a url, or a preset ({', '.join(presets())})")
+    elif fault := url_fault(url, allow_private=table.allow_private):
+        yield Problem((*key, "url"), fault)
+    if table.dialect and table.dialect not in DIALECTS:
+        yield Problem((*key, "dialect"), f"expected one of {', '.join(DIALECTS)}{nearest(table.dialect, DIALECTS)}")
+
+
+def _keys(name: str, table: BackendTable, environ: Mapping[str, str] | None) -> _Keys:
+    named: list[tuple[Key, str]] = [(("backends", name, "key"), table.key)] if table.key else []
+    named += [(("backends", name, "keys", place), text) for place, text in enumerate(table.keys)]
+    if environ is None:
+        return _Keys(named=len(named))
+    found: list[Secret] = []
+    problems: list[Problem] = []
+    warnings: list[str] = []
+    for key, text in named:
+        try:
+            each = find_key(text, environ)
+        except SettingsInvalid as error:
+            problems.append(Problem(key, str(error)))
+            continue
+        found += [each.key] if each.key else []
+        warnings += [f"backends.{name}: {each.warning}"] if each.warning else []
+    return _Keys(found=tuple(found), named=len(named), problems=tuple(problems), warnings=tuple(warnings))
+
+
+def _auth(table: BackendTable, vendor: Preset | None, keys: _Keys) -> Auth | None:
+    """As the table says; else by what there is to show. Only Anthropic gets a client's own credential unasked."""
+    if table.auth:
+        return table.auth
+    if keys.named:
+        return vendor.auth if vendor else "key"
+    realm = table.realm or (vendor.realm if vendor else "")
+    return "passthrough" if realm == ANTHROPIC else None
+
+
+def _auth_faults(name: str, auth: Auth | None, keys: _Keys, *, looked: bool) -> Iterator[Problem]:
+    key: Key = ("backends", name)
+    if auth is None or (auth in ("key", "bearer") and not keys.named):
+        yield Problem(key, 'it needs a key ("${VARIABLE}", "file:/path", "keyring:service/name"), or another auth')
+    elif auth in ("passthrough", "none") and keys.named:
+        yield Problem((*key, "auth"), f"{auth} shows no key, but one is given: remove either")
+
+
+def _row(
+    name: str,
+    table: BackendTable,
+    preset: Preset | None,
+    url: str,
+    auth: Auth,
+    keys: tuple[Secret, ...],
+    given: frozenset[str],
+) -> Backend:
+    vendor = preset or preset_of_host(url)
+    realm = table.realm or (vendor.realm if vendor else name)
+    base = _base_quirks(realm, vendor)
+    return Backend(
+        name=name,
+        dialect=table.dialect or (preset.dialect if preset else DIALECTS[0]),
+        url=url,
+        realm=realm,
+        auth=auth,
+        keys=keys,
+        account=table.account,
+        model=table.model or (preset.model if preset else ""),
+        models=_models(table, preset),
+        quirks=structs.replace(base, **{each: getattr(table.quirks, each) for each in given}),
+        timeouts=table.timeouts,
+        preset=table.preset,
+        allow_private=table.allow_private,
+    )
+
+
+def _base_quirks(realm: str, vendor: Preset | None) -> Quirks:
+    """The realm `anthropic` brings that row's quirks, whatever the host; any other realm leaves the vendor's."""
+    if realm == ANTHROPIC:
+        return presets()[ANTHROPIC].quirks
+    return vendor.quirks if vendor and vendor.realm != ANTHROPIC else Quirks()
+
+
+def _models(table: BackendTable, preset: Preset | None) -> Mapping[str, str]:
+    """A `model` of the operator's is meant for all names, so it takes the preset's mapping away."""
+    return table.models if preset is None or table.model else {**preset.models, **table.models}
+
+
+def _exposed(row: Backend) -> Iterator[str]:
+    if row.url.startswith("http:") and row.keys and not is_local(row.url):
+        yield f"backends.{row.name}: its key goes over the network unencrypted: use https"
+
+
+def _origins(name: str, table: BackendTable, preset: Preset | None, given: frozenset[str]) -> dict[Key, str]:
+    if preset is None:
+        return {}
+    where = f"preset {preset.name}"
+    fields = ["dialect", "url", "realm", "auth", *(["models", "model"] if not table.model else [])]
+    filled: dict[Key, str] = {("backends", name, field): where for field in fields}
+    quirks = structs.asdict(preset.quirks)
+    defaults = structs.asdict(Quirks())
+    return filled | {
+        ("backends", name, "quirks", quirk): where
+        for quirk, value in quirks.items()
+        if value != defaults[quirk] and quirk not in given
+    }
