@@ -1,0 +1,219 @@
+"""Who may use the gateway: its own key, and named keys for others.
+
+The gateway's own key is any string in `CLEW_KEY`, or one that is made at the first start and kept in a private file. Named
+keys are minted: `clew_<kid>_<secret>`, shown once, kept as a hash. Each belongs to a principal, the owner of recordings. A
+random secret of 256 bits needs no slow hash: the public `kid` finds the row, and the comparison takes the same time whether
+there is such a row or not.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import string
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from clew.errors import SettingsInvalid
+from clew.settings.home import Home
+from clew.settings.private_file import locked, read_private, write_private
+
+__all__ = ["KEY_VARIABLE", "LOCAL", "KeyTable", "NamedKey", "add_key", "load_key", "named_keys", "remove_key", "rotate_key"]
+
+KEY_VARIABLE: Final = "CLEW_KEY"
+LOCAL: Final = "local"
+"""The principal of whoever has the gateway's own key."""
+
+_PREFIX: Final = "clew"
+_BASE62: Final = string.digits + string.ascii_letters
+_KID_LENGTH: Final = 8
+_SECRET_LENGTH: Final = 43
+"""Characters of base 62 that hold 256 bits."""
+_VERSION: Final = 1
+_NOBODY: Final = "0" * 64
+_NAME_LENGTH: Final = 64
+
+
+class NamedKey(Struct, frozen=True, kw_only=True):
+    """A key as it is kept: everything but the key."""
+
+    name: str
+    kid: str
+    hash: str
+    """SHA-256 of the secret, in hex."""
+    principal: str = LOCAL
+    created: float = 0.0
+
+
+class _File(Struct, frozen=True, kw_only=True):
+    version: int = _VERSION
+    keys: tuple[NamedKey, ...] = ()
+
+
+def load_key(home: Home, environ: Mapping[str, str]) -> str:
+    """The gateway's own key, made if there is none yet."""
+    if given := environ.get(KEY_VARIABLE, "").strip():
+        return given
+    return _own(home.key) or _made(home.key)
+
+
+def _own(path: Path) -> str:
+    raw = read_private(path)
+    return raw.decode("utf-8", "replace").strip() if raw else ""
+
+
+def _made(path: Path) -> str:
+    """Looks again under the lock: several gateways may start at once."""
+    with locked(path):
+        if there := _own(path):
+            return there
+        key = f"{_PREFIX}_{_base62(_KID_LENGTH)}_{_base62(_SECRET_LENGTH)}"
+        write_private(path, f"{key}\n".encode())
+        return key
+
+
+def named_keys(home: Home) -> tuple[NamedKey, ...]:
+    """The rows of the table, in the order in which they were made."""
+    return _rows(home.keys)
+
+
+def add_key(home: Home, name: str, *, principal: str = LOCAL, now: float | None = None) -> tuple[NamedKey, str]:
+    """A new key, and what to give to its holder; that is not kept and cannot be shown again."""
+    with locked(home.keys):
+        rows = _rows(home.keys)
+        _check_name(name, rows)
+        row, key = _minted(name, principal, time.time() if now is None else now)
+        _write(home.keys, (*rows, row))
+    return row, key
+
+
+def remove_key(home: Home, name: str) -> NamedKey:
+    """From now on it opens nothing. Raises SettingsInvalid if there is none of that name."""
+    with locked(home.keys):
+        rows = _rows(home.keys)
+        gone = _named(name, rows)
+        _write(home.keys, tuple(row for row in rows if row is not gone))
+    return gone
+
+
+def rotate_key(home: Home, name: str, *, now: float | None = None) -> tuple[NamedKey, str]:
+    """A new secret for the name; the old one opens nothing any more, the recordings stay its principal's."""
+    with locked(home.keys):
+        rows = _rows(home.keys)
+        old = _named(name, rows)
+        row, key = _minted(name, old.principal, time.time() if now is None else now)
+        _write(home.keys, tuple(row if each is old else each for each in rows))
+    return row, key
+
+
+class KeyTable:
+    """Whose key is this? Asked for every request: no I/O but a look, once a second at most, whether the file changed."""
+
+    def __init__(
+        self,
+        own: str,
+        path: Path | None = None,
+        *,
+        extra: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._own = [(sha256(own.encode()).digest(), LOCAL)] if own else []
+        self._own += [(sha256(key.encode()).digest(), principal) for key, principal in (extra or {}).items()]
+        self._path = path
+        self._clock = clock
+        self._looked = float("-inf")
+        self._seen: tuple[int, int, int] | None = None
+        self._rows: dict[str, NamedKey] = {}
+
+    def principal_of(self, presented: str) -> str | None:
+        """The owner of what was shown as a key; None for one that opens nothing."""
+        shown = sha256(presented.encode("utf-8", "surrogateescape")).digest()
+        found: str | None = None
+        for digest, principal in self._own:
+            found = principal if hmac.compare_digest(shown, digest) else found
+        return found or self._named(presented)
+
+    def _named(self, presented: str) -> str | None:
+        self._refresh()
+        kid, secret = _split(presented)
+        row = self._rows.get(kid)
+        same = hmac.compare_digest(_hash(secret), row.hash if row else _NOBODY)
+        return row.principal if row and same else None
+
+    def _refresh(self) -> None:
+        now = self._clock()
+        if self._path is None or now - self._looked < 1.0:
+            return
+        self._looked = now
+        mark = _mark(self._path)
+        if mark != self._seen:
+            self._seen = mark
+            with suppress(SettingsInvalid):  # a table that cannot be read now changes nothing; `clew keys` says why
+                self._rows = {row.kid: row for row in _rows(self._path)}
+
+
+def _mark(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _minted(name: str, principal: str, now: float) -> tuple[NamedKey, str]:
+    kid, secret = _base62(_KID_LENGTH), _base62(_SECRET_LENGTH)
+    row = NamedKey(name=name, kid=kid, hash=_hash(secret), principal=principal, created=now)
+    return row, f"{_PREFIX}_{kid}_{secret}"
+
+
+def _base62(length: int) -> str:
+    return "".join(secrets.choice(_BASE62) for _ in range(length))
+
+
+def _hash(secret: str) -> str:
+    return sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _split(presented: str) -> tuple[str, str]:
+    prefix, _, rest = presented.partition("_")
+    kid, _, secret = rest.partition("_")
+    return (kid, secret) if prefix == _PREFIX else ("", "")
+
+
+def _check_name(name: str, rows: tuple[NamedKey, ...]) -> None:
+    if not name.strip() or not name.isprintable() or len(name) > _NAME_LENGTH:
+        raise SettingsInvalid(f"a key's name has 1 to {_NAME_LENGTH} printable characters", key="name")
+    if any(row.name == name for row in rows):
+        raise SettingsInvalid(f"there is a key {name!r} already: remove it first, or use rotate-secret", key="name")
+
+
+def _named(name: str, rows: tuple[NamedKey, ...]) -> NamedKey:
+    for row in rows:
+        if row.name == name:
+            return row
+    known = ", ".join(row.name for row in rows) or "none"
+    raise SettingsInvalid(f"there is no key {name!r} (there are: {known})", key="name")
+
+
+def _rows(path: Path) -> tuple[NamedKey, ...]:
+    raw = read_private(path)
+    if raw is None:
+        return ()
+    try:
+        file = msgspec.json.decode(raw, type=_File)
+    except (ValueError, RecursionError) as error:
+        raise SettingsInvalid(f"{path} is not a table of keys: {error}", file=str(path)) from None
+    if file.version != _VERSION:
+        raise SettingsInvalid(f"{path} has version {file.version}; this clew reads {_VERSION}", file=str(path))
+    return file.keys
+
+
+def _write(path: Path, rows: tuple[NamedKey, ...]) -> None:
+    write_private(path, msgspec.json.format(msgspec.json.encode(_File(keys=rows)), indent=2) + b"\n")

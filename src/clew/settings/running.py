@@ -1,0 +1,101 @@
+"""Which gateways run: one private file each, in the home's `run` directory.
+
+A gateway that died without a word leaves its file behind; whoever reads the registry sees that there is no such process any
+more and removes it. A process number can be used again, so the moment at which the process began is kept beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from clew.settings.home import Home
+from clew.settings.private_file import mapped, write_private
+
+__all__ = ["Running", "register", "running", "unregister"]
+
+_SUFFIX: Final = ".json"
+
+
+class Running(Struct, frozen=True, kw_only=True):
+    """A gateway, and how to reach it."""
+
+    pid: int
+    url: str
+    """Where clients go."""
+    admin_url: str = ""
+    socket: str = ""
+    """The admin's unix socket."""
+    started: float = 0.0
+    """Seconds since the epoch."""
+    name: str = ""
+    """As `--gateway` says it; the process number if nothing else was given."""
+    born: str = ""
+    """When the system says that the process began; filled in by `register`."""
+
+
+def register(home: Home, gateway: Running) -> Running:
+    """Enter it. Its name is its number unless it has one; a gateway that died is replaced by one of the same name."""
+    entered = msgspec.structs.replace(gateway, name=gateway.name or str(gateway.pid), born=_born(gateway.pid))
+    home.make()
+    write_private(_path(home, entered.name), msgspec.json.encode(entered))
+    return entered
+
+
+def unregister(home: Home, gateway: Running) -> None:
+    """Take it out; it may be gone already."""
+    with suppress(OSError):
+        _path(home, gateway.name or str(gateway.pid)).unlink()
+
+
+def running(home: Home) -> list[Running]:
+    """All that live, the oldest first. Files of the dead are removed, as are those that say nothing."""
+    with mapped(home.run):
+        paths = sorted(home.run.glob(f"*{_SUFFIX}")) if home.run.is_dir() else []
+    found = [(path, _read(path)) for path in paths]
+    for path, gateway in found:
+        if gateway is None or not _alive(gateway):
+            _clear(path, gateway)
+    alive = [gateway for _, gateway in found if gateway is not None and _alive(gateway)]
+    return sorted(alive, key=lambda gateway: (gateway.started, gateway.pid))
+
+
+def _path(home: Home, name: str) -> Path:
+    return home.run / f"{name}{_SUFFIX}"
+
+
+def _read(path: Path) -> Running | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Running)
+    except (OSError, ValueError):
+        return None
+
+
+def _clear(path: Path, gateway: Running | None) -> None:
+    for each in (path, Path(gateway.socket) if gateway and gateway.socket else path):
+        with suppress(OSError):
+            each.unlink()
+
+
+def _alive(gateway: Running) -> bool:
+    try:
+        os.kill(gateway.pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return not gateway.born or _born(gateway.pid) == gateway.born
+
+
+def _born(pid: int) -> str:
+    """The process's start in the kernel's own ticks; "" where the system does not say."""
+    try:
+        raw = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return ""
+    return raw.rpartition(b")")[2].split()[19].decode()
