@@ -139,6 +139,16 @@ class Connection(asyncio.Protocol):
         """Is a request being answered, or coming in?"""
         return self._task is not None or self._reader.in_head or self._reader.in_body
 
+    @property
+    def idle(self) -> bool:
+        """Does it only wait for a request that may never come?"""
+        return not self.busy and not self._closing
+
+    @property
+    def since(self) -> float:
+        """When it last began to wait."""
+        return self._since
+
     def retire(self) -> None:
         """Finish what is being answered, take nothing behind it. One that is idle may ask once more, for the last time."""
         if self._task is None:

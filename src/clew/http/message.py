@@ -15,8 +15,10 @@ __all__ = ["HttpRequest", "Limits", "Refusal"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much, and for how long, a client may ask of one connection."""
+    """How much, and for how long, a client may ask of one connection; and how many of these there may be."""
 
+    connections: int = 10_000
+    """Open at the same time. One more takes the place of the longest idle one; if none is idle, it is closed."""
     head_bytes: int = 64 * 1024
     head_count: int = 100
     body_bytes: int = 32 * 1024 * 1024

@@ -96,6 +96,8 @@ class Server:
 
     def joined(self, connection: Connection) -> None:
         self._connections.add(connection)
+        if len(self._connections) > self.limits.connections:
+            self._make_room(connection)
 
     def left(self, connection: Connection) -> None:
         self._connections.discard(connection)
@@ -104,6 +106,11 @@ class Server:
     def rested(self) -> None:
         """A connection has nothing more to answer for now."""
         self._changed.set()
+
+    def _make_room(self, newcomer: Connection) -> None:
+        """Whoever only waits is closed first: a crowd that asks nothing keeps nobody out."""
+        idle = [each for each in self._connections if each.idle and each is not newcomer]
+        min(idle, key=lambda each: each.since, default=newcomer).close()
 
     async def _until(self, done: Callable[[], bool], seconds: float) -> None:
         """Wait until it is so, or the time is over."""
