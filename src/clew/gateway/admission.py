@@ -1,0 +1,97 @@
+"""Who asks: the gateway's own keys, and the client's own credential beside them.
+
+A gateway key comes as `x-api-key`, as `Authorization: Bearer`, or as `x-clew-key`; the last leaves the other two to the
+client's own credential, which backends with passthrough take. Claude Code sends both of the first if it has both, so each is
+looked at, and whichever is a gateway key is taken away: it never travels on. So does the rest of the credential only where a
+backend's row asks for it.
+
+Without a gateway key a request may still pass if nothing of the operator's can be spent by it: it comes to a loopback
+address, by a loopback name, with a credential of its own, and every backend there is takes just that. Keys are compared by
+their hash, all of them, in constant time; what is wrong with a key is not said.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from clew.backends.row import Credential
+from clew.gateway.routes import Scope
+from clew.http.message import HttpRequest, Refusal
+
+__all__ = ["CREDENTIALS", "LOCAL", "Access", "Keys", "LocalKeys", "admit"]
+
+LOCAL: Final = "local"
+"""The principal of `CLEW_KEY`, of one-run keys and of passthrough on this machine."""
+
+OWN_HEADER: Final = "x-clew-key"
+CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", OWN_HEADER})
+"""Headers that go no further than this."""
+
+_REFUSED: Final = Refusal(
+    401,
+    "No valid gateway key. Send it as x-api-key, as Authorization: Bearer, or as x-clew-key beside your own credential; "
+    "`clew keys` says where it is.",
+)
+
+
+class Keys(Protocol):
+    """What tells whose a gateway key is."""
+
+    def principal_of(self, key: str) -> str | None: ...
+
+
+class LocalKeys:
+    """Keys of this machine's own user; `others` knows the named ones."""
+
+    def __init__(self, keys: Iterable[str], others: Keys | None = None) -> None:
+        self._digests = tuple(sha256(key.encode()).digest() for key in keys if key)
+        self._others = others
+
+    def principal_of(self, key: str) -> str | None:
+        digest = sha256(key.encode("utf-8", "surrogateescape")).digest()
+        found = False
+        for own in self._digests:  # all of them, whichever it is
+            found |= hmac.compare_digest(own, digest)
+        named = self._others.principal_of(key) if self._others else None
+        return LOCAL if found else named
+
+
+class Access(Struct, frozen=True):
+    """Who asks, and the credential that may go to a backend with passthrough."""
+
+    principal: str
+    credential: Credential = ()
+
+
+def admit(request: HttpRequest, scope: Scope, keys: Keys, *, passthrough: bool) -> Access | Refusal:
+    """Whether this request may go on. `passthrough`: here, a client's own credential is enough."""
+    if scope == "open":
+        return Access("")
+    headers = request.joined
+    shown = _shown(headers)
+    principals = {name: keys.principal_of(value) for name, value in shown.items()}
+    own = tuple((name, headers[name]) for name in shown if name != OWN_HEADER and not principals[name])
+    credential = tuple(pair for pair in own if pair[0] not in _one_hop(headers))
+    principal = principals[OWN_HEADER] if OWN_HEADER in shown else next(filter(None, principals.values()), None)
+    if principal:
+        return Access(principal, credential)
+    alone = scope == "passthrough-or-key" and passthrough and OWN_HEADER not in shown
+    return Access(LOCAL, credential) if alone and credential else _REFUSED
+
+
+def _shown(headers: Mapping[str, str]) -> dict[str, str]:
+    """The keys that a request shows, by the header that each is in."""
+    shown = {name: headers[name] for name in (OWN_HEADER, "x-api-key") if headers.get(name)}
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if token.strip():
+        shown["authorization"] = token.strip() if scheme.lower() == "bearer" else ""
+    return shown
+
+
+def _one_hop(headers: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(word.strip().lower() for word in headers.get("connection", "").split(","))

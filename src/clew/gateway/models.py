@@ -1,0 +1,82 @@
+"""`GET /v1/models`: the Claude models that there are facts about, and a name for each other backend (`backends.aliases`).
+
+The names are those that a client may ask for; which backend then answers is decided as for every request. All begin with
+`claude` or `anthropic`, because Claude Code drops the others. Pages go as the vendor's do: `limit`, `after_id`, `before_id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qs
+
+from clew.backends.aliases import aliases, meant_by
+from clew.model.facts import UNKNOWN, ModelFacts, canonical_model
+from clew.model.json import JsonObject, JsonValue
+from clew.settings.values import Settings
+
+__all__ = ["listing", "one"]
+
+_UNKNOWN_DATE: Final = "1970-01-01T00:00:00Z"
+_DEFAULT_LIMIT: Final = 20
+_MOST: Final = 1000
+
+
+def listing(settings: Settings, query: str) -> JsonObject:
+    """A page of models, the newest Claude first, other backends after them."""
+    given = {name: values[-1] for name, values in parse_qs(query).items()}
+    rows = _rows(settings)
+    names = [row["id"] for row in rows]
+    if given.get("after_id") in names:
+        rows = rows[names.index(given["after_id"]) + 1 :]
+    elif given.get("before_id") in names:
+        rows = rows[: names.index(given["before_id"])]
+    page = rows[: _limit(given)]
+    data: list[JsonValue] = [*page]
+    ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {"first_id": None, "last_id": None}
+    return {"data": data, "has_more": len(page) < len(rows), **ends}
+
+
+def one(settings: Settings, name: str) -> JsonObject | None:
+    """One model, under the name that was asked for; None if there is none."""
+    if meant := meant_by(name, settings.backends):
+        return _alias_row(name, *meant)
+    facts = settings.models.get(canonical_model(name))
+    return None if facts is None or facts.id == UNKNOWN else _row(name, _display_name(name), facts)
+
+
+def _rows(settings: Settings) -> list[JsonObject]:
+    known = [facts for facts in settings.models.values() if facts.id.startswith("claude") and not facts.retired]
+    claude = [_row(facts.id, _display_name(facts.id), facts) for facts in sorted(known, key=lambda each: -each.released)]
+    return claude + [_alias_row(alias, *meant) for alias, meant in aliases(settings.backends).items()]
+
+
+def _alias_row(alias: str, backend: str, model: str) -> JsonObject:
+    return _row(alias, f"{model} ({backend})" if model else backend, None)
+
+
+def _row(name: str, display_name: str, facts: ModelFacts | None) -> JsonObject:
+    return {
+        "type": "model",
+        "id": name,
+        "display_name": display_name,
+        "created_at": _UNKNOWN_DATE,
+        "max_input_tokens": (facts.context or None) if facts else None,
+        "max_tokens": (facts.max_tokens or None) if facts else None,
+    }
+
+
+def _limit(given: Mapping[str, str]) -> int:
+    limit = given.get("limit", "")
+    return min(int(limit), _MOST) if limit.isascii() and limit.isdecimal() and int(limit) > 0 else _DEFAULT_LIMIT
+
+
+def _display_name(name: str) -> str:
+    """`claude-opus-5-5` is Claude Opus 5.5."""
+    words: list[str] = []
+    for word in name.split("-"):
+        if word.isdecimal() and words and words[-1].replace(".", "").isdecimal():
+            words[-1] += f".{word}"
+        else:
+            words.append(word.capitalize())
+    return " ".join(words)

@@ -1,0 +1,204 @@
+"""The data plane: from a request on the wire to the engine, and nothing but the checks between.
+
+In this order: the border (Host, Origin), the route, the credential that the route asks for, the form of the body, room for
+one more. Each is a plain look-up that gives a `Refusal` or lets pass; what is refused is said in the client's dialect. The
+plane listens before the engine is there: a request that comes too early waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from clew.engine.call import Call, Kind
+from clew.errors import ClewError
+from clew.gateway import models
+from clew.gateway.admission import CREDENTIALS, Access, Keys, admit
+from clew.gateway.border import Border, check_content, is_loopback
+from clew.gateway.replies import BUSY, ENDING, fail, refuse, send_json
+from clew.gateway.routes import Action, Match, RouteTable
+from clew.http.message import HttpRequest, Refusal
+from clew.http.responder import Responder
+from clew.model.json import JsonValue
+from clew.settings.values import GatewaySettings, Settings
+
+__all__ = ["Answers", "DataPlane", "Governs"]
+
+_log = logging.getLogger("clew.gateway")
+
+
+class Answers(Protocol):
+    """What the plane needs of the engine."""
+
+    async def answer(self, call: Call, client: Responder) -> None:
+        """Everything from here to the recorded end. Raises ClewError only while the response has not begun."""
+        ...
+
+
+class Governs(Protocol):
+    """What the plane needs to know of the present settings."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def problem(self) -> str:
+        """Why the settings are not the newest that were written; "" if they are."""
+        ...
+
+
+class _Visit(Struct, frozen=True, eq=False):
+    """A request that may go on: where to, and whose it is."""
+
+    request: HttpRequest
+    match: Match
+    access: Access
+
+
+class DataPlane:
+    """Answers requests. `listening` says where, as soon as that is known; `serve` brings the engine."""
+
+    def __init__(self, governs: Governs, keys: Keys, routes: RouteTable | None = None) -> None:
+        self.draining = False
+        self.governs = governs
+        self._keys = keys
+        self._routes = routes or RouteTable()
+        self._engine: Answers | None = None
+        self._loaded = asyncio.Event()
+        self._running = 0
+        self._place = ("127.0.0.1", 0)
+        self._border: tuple[GatewaySettings, Border] | None = None
+        self._actions: dict[Action, Callable[[_Visit, Responder], Awaitable[None]]] = {
+            "greet": self._greet,
+            "health": self._health,
+            "readiness": self._readiness,
+            "messages": self._messages,
+            "count_tokens": self._count_tokens,
+            "models": self._models,
+            "model": self._model,
+        }
+
+    @property
+    def running(self) -> int:
+        """Exchanges under way."""
+        return self._running
+
+    def listening(self, host: str, port: int) -> None:
+        self._place, self._border = (host, port), None
+
+    def serve(self, engine: Answers) -> None:
+        self._engine = engine
+        self._loaded.set()
+
+    async def handle(self, request: HttpRequest, respond: Responder) -> None:
+        """Answer one request."""
+        visit = self._let_in(request)
+        if isinstance(visit, Refusal):
+            _log.info("refused with %d", visit.status)
+            refuse(visit, respond)
+        else:
+            await self._actions[visit.match.route.action](visit, respond)
+
+    def refuse(self, refusal: Refusal, respond: Responder) -> None:
+        """What the HTTP layer does not even hand on."""
+        refuse(refusal, respond)
+
+    # The checks.
+
+    def _let_in(self, request: HttpRequest) -> _Visit | Refusal:
+        border = self._present_border()
+        if refusal := border.check(request):
+            return refusal
+        match = self._routes.find(request.method, request.path)
+        if isinstance(match, Refusal):
+            return match
+        passthrough = border.is_near(request) and self._spends_nothing()
+        access = admit(request, match.route.scope, self._keys, passthrough=passthrough)
+        if isinstance(access, Refusal):
+            return access
+        if request.method == "POST" and (refusal := check_content(request)):
+            return refusal
+        return _Visit(request, match, access)
+
+    def _present_border(self) -> Border:
+        """Made anew when the settings change."""
+        gateway = self.governs.settings.gateway
+        if self._border is None or self._border[0] is not gateway:
+            self._border = gateway, Border(*self._place, hosts=gateway.hosts, origins=gateway.origins)
+        return self._border[1]
+
+    def _spends_nothing(self) -> bool:
+        """Does every backend take the client's own credential, and can only this machine call us?"""
+        backends = self.governs.settings.backends.values()
+        return is_loopback(self._place[0]) and all(backend.auth == "passthrough" for backend in backends)
+
+    # The answers.
+
+    async def _greet(self, visit: _Visit, respond: Responder) -> None:
+        send_json(respond, {"message": "clew"})
+
+    async def _health(self, visit: _Visit, respond: Responder) -> None:
+        send_json(respond, {"status": "ok"})
+
+    async def _readiness(self, visit: _Visit, respond: Responder) -> None:
+        status = "draining" if self.draining else "ready" if self._loaded.is_set() else "starting"
+        told: dict[str, JsonValue] = {"status": status}
+        if is_loopback(self._place[0]) and (problem := self.governs.problem):
+            told["problem"] = problem
+        send_json(respond, told, 200 if status == "ready" else 503)
+
+    async def _models(self, visit: _Visit, respond: Responder) -> None:
+        send_json(respond, models.listing(self.governs.settings, visit.request.query))
+
+    async def _model(self, visit: _Visit, respond: Responder) -> None:
+        row = models.one(self.governs.settings, visit.match.name)
+        if row is None:
+            refuse(Refusal(404, "There is no model of that name; GET /v1/models lists those that there are."), respond)
+        else:
+            send_json(respond, row)
+
+    async def _messages(self, visit: _Visit, respond: Responder) -> None:
+        await self._exchange("messages", visit, respond)
+
+    async def _count_tokens(self, visit: _Visit, respond: Responder) -> None:
+        await self._exchange("count_tokens", visit, respond)
+
+    async def _exchange(self, kind: Kind, visit: _Visit, respond: Responder) -> None:
+        if self._running >= self.governs.settings.gateway.max_streams:
+            refuse(BUSY, respond)
+            return
+        self._running += 1
+        try:
+            await self._ask(_call(kind, visit), respond)
+        finally:
+            self._running -= 1
+
+    async def _ask(self, call: Call, respond: Responder) -> None:
+        try:
+            await self._loaded.wait()
+            assert self._engine is not None
+            await self._engine.answer(call, respond)
+        except ClewError as error:
+            if respond.started:
+                raise
+            fail(error, respond)
+        except asyncio.CancelledError:
+            if respond.draining and not respond.started:
+                refuse(ENDING, respond)
+            raise
+
+
+def _call(kind: Kind, visit: _Visit) -> Call:
+    request, access = visit.request, visit.access
+    return Call(
+        kind=kind,
+        body=request.body,
+        query=request.query,
+        headers={name: value for name, value in request.joined.items() if name not in CREDENTIALS},
+        principal=access.principal,
+        credential=access.credential,
+    )

@@ -1,0 +1,150 @@
+"""What is served, what is not, and that there is one reading of a path."""
+
+import json
+
+import pytest
+
+from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
+
+pytestmark = pytest.mark.slow
+
+TRICKS = [
+    *("//v1/messages", "/v1//messages", "/v1/messages/", "/v1/messages.", "/v1/messages;x", "/v1/messages;x=/healthz"),
+    *("/V1/messages", "/v1/Messages", "/%761/messages", "/v1/%6dessages", "/v1%2fmessages", "/v1/messages%00"),
+    *("/v1/../v1/messages", "/./v1/messages", "/healthz/../v1/messages", "/v1/messages/..;/count_tokens", "/v1/messages%20"),
+    *("//admin", "/%61dmin", "/v1/../admin", "/admin", "/api/status", "/metrics", "/healthz/", "/api/hello/"),
+]
+
+
+@pytest.mark.parametrize("path", TRICKS)
+@pytest.mark.parametrize("key", [None, KEY])
+def test_a_path_that_only_looks_like_one_is_not_found(gateway: Gateway, path: str, key: str | None) -> None:
+    """X4: with a key and without."""
+    assert said(gateway.ask(path=path, x_api_key=key)) == (404, "not_found_error")
+    assert gateway.engine.calls == []
+
+
+def test_a_query_is_no_part_of_the_path_and_reaches_the_engine(gateway: Gateway) -> None:
+    assert gateway.ask(path="/v1/messages?beta=true", x_api_key=KEY)[0] == 200
+    assert gateway.ask(path="/v1/messages/count_tokens?beta=true&x=/healthz", x_api_key=KEY)[0] == 200
+    assert [(call.kind, call.query, call.body) for call in gateway.engine.calls] == [
+        ("messages", "beta=true", b"{}"),
+        ("count_tokens", "beta=true&x=/healthz", b"{}"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("/v1/messages/batches", "Message batches are not served by clew"),
+        ("/v1/messages/batches/b_1/results", "Message batches are not served by clew"),
+        ("/v1/files", "Files are not served by clew"),
+        ("/v1/files/f_1/content", "Files are not served by clew"),
+        ("/v1/organizations/me", "clew does not serve GET /v1/organizations/me"),
+    ],
+)
+def test_what_is_not_served_says_so(gateway: Gateway, path: str, says: str) -> None:
+    answer = gateway.ask("GET", path, b"", x_api_key=KEY)
+    assert said(answer) == (404, "not_found_error")
+    assert says in json.loads(answer[2])["error"]["message"]
+
+
+def test_a_long_path_is_not_repeated_whole(gateway: Gateway) -> None:
+    assert len(gateway.ask("GET", "/" + "x" * 5000, b"")[2]) < 500
+
+
+def test_another_method_is_told_which(gateway: Gateway) -> None:
+    answer = gateway.ask("GET", "/v1/messages", b"", x_api_key=KEY)
+    assert said(answer) == (405, "invalid_request_error")
+    assert json.loads(answer[2])["error"]["message"] == "/v1/messages takes POST, not GET."
+
+
+@pytest.mark.parametrize("path", ["/", "/api/hello"])
+def test_the_greetings_of_claude_code_need_no_key_and_no_json(gateway: Gateway, path: str) -> None:
+    """clients 1.1: without auth, only to warm the connection, which then serves the first request."""
+    peer = gateway.peer().send(b"HEAD %b HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % (path.encode(), gateway.port))
+    head = peer.read_until(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert peer.send(gateway.request("POST", "/v1/messages", x_api_key=KEY)).response()[0] == 200
+
+
+def test_health_and_readiness(making: Making) -> None:
+    gateway = making(loaded=False)
+    assert gateway.ask("GET", "/healthz", b"")[2] == b'{"status":"ok"}'
+    assert gateway.ask("GET", "/readyz", b"")[::2] == (503, b'{"status":"starting"}')
+    gateway.loop.call(_serve(gateway))
+    assert gateway.ask("GET", "/readyz", b"")[::2] == (200, b'{"status":"ready"}')
+    gateway.plane.draining = True
+    assert gateway.ask("GET", "/readyz", b"")[::2] == (503, b'{"status":"draining"}')
+    assert gateway.ask("GET", "/healthz", b"")[0] == 200
+
+
+async def _serve(gateway: Gateway) -> None:
+    gateway.plane.serve(gateway.engine)
+
+
+def test_a_config_that_could_not_be_taken_is_told_here(making: Making) -> None:
+    """P6: the old one is still served, so it is ready; only this machine is told why."""
+    gateway = making()
+    gateway.plane.governs.problem = "clew.toml:3: active: there is no backend 'x'"
+    told = gateway.ask("GET", "/readyz", b"")
+    assert (told[0], json.loads(told[2])) == (
+        200,
+        {"status": "ready", "problem": "clew.toml:3: active: there is no backend 'x'"},
+    )
+    gateway.plane.listening("0.0.0.0", gateway.port)
+    assert json.loads(gateway.ask("GET", "/readyz", b"")[2]) == {"status": "ready"}
+
+
+def test_claude_code_can_choose_every_backend_from_the_list(gateway: Gateway) -> None:
+    """clients 1.1: it asks for a thousand, and keeps only names that begin with `claude` or `anthropic`."""
+    status, headers, body = gateway.ask("GET", "/v1/models?limit=1000", b"", x_api_key=KEY)
+    page = json.loads(body)
+    names = [row["id"] for row in page["data"]]
+    assert (status, headers["content-type"]) == (200, "application/json")
+    assert [name for name in names if not name.startswith(("claude", "anthropic"))] == []
+    assert {"claude-opus-5-5", "claude-haiku-5-5", "anthropic/glm", "anthropic/glm/glm-5"} <= set(names)
+    assert "anthropic/claude" not in names
+    assert (page["first_id"], page["last_id"], page["has_more"]) == (names[0], names[-1], False)
+    assert {row["type"] for row in page["data"]} == {"model"}
+
+
+def test_a_list_goes_page_by_page(gateway: Gateway) -> None:
+    def page(query: str) -> dict[str, object]:
+        return json.loads(gateway.ask("GET", f"/v1/models?{query}", b"", x_api_key=KEY)[2])
+
+    names = [row["id"] for row in page("limit=1000")["data"]]
+    got, after = [], ""
+    while True:
+        part = page(f"limit=3&after_id={after}")
+        got += [row["id"] for row in part["data"]]
+        after = part["last_id"]
+        if not part["has_more"]:
+            break
+    assert got == names
+    assert [row["id"] for row in page(f"before_id={names[2]}")["data"]] == names[:2]
+    assert len(page("limit=-1")["data"]) == len(page("")["data"]) == min(20, len(names))
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "display"),
+    [
+        ("claude-opus-5-5", 200, "Claude Opus 5.5"),
+        ("anthropic%2Fglm", 200, "glm"),
+        ("anthropic/glm/glm-5", 200, "glm-5 (glm)"),
+        ("qwen3-32b", 404, None),
+        ("anthropic/nobody", 404, None),
+        ("../messages", 404, None),
+        ("%2e%2e%2fadmin", 404, None),
+    ],
+)
+def test_one_model(gateway: Gateway, name: str, status: int, display: str | None) -> None:
+    answer = gateway.ask("GET", f"/v1/models/{name}", b"", x_api_key=KEY)
+    assert answer[0] == status
+    assert json.loads(answer[2]).get("display_name") == display
+
+
+def test_models_of_a_backend_without_any_of_its_own(making: Making) -> None:
+    gateway = making(settings_with(KEYED))
+    names = [row["id"] for row in json.loads(gateway.ask("GET", "/v1/models?limit=1000", b"", x_api_key=KEY)[2])["data"]]
+    assert names[-2:] == ["anthropic/glm", "anthropic/glm/glm-5"]
