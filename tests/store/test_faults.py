@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from clew.errors import RecordCorrupt, StoreError
 from clew.store import SqliteStore
 from clew.store.connection import connect
 from clew.store.foreign import store_error
+from clew.store.writer import Limits
+from tests.manifest import proves
 from tests.store.turns import recorded, turn
 
 
@@ -23,9 +26,10 @@ class FaultyFile(apsw.VFSFile):
     def __init__(self, name, flags, disk: "FaultyDisk") -> None:
         super().__init__("", name, flags)
         self._disk = disk
+        self._name = Path(name.filename() if isinstance(name, apsw.URIFilename) else name).name
 
     def xWrite(self, data, offset) -> None:
-        if self._disk.full:
+        if self._disk.full or self._disk.full_for == self._name:
             raise apsw.FullError("no space")
         super().xWrite(data, offset)
 
@@ -40,6 +44,7 @@ class FaultyDisk(apsw.VFS):
 
     def __init__(self) -> None:
         self.full = False
+        self.full_for = ""
         self.failing = False
         self.name = f"faulty-{id(self)}"
         super().__init__(self.name, "")
@@ -55,6 +60,7 @@ def disk() -> Iterator[FaultyDisk]:
     disk.unregister()
 
 
+@proves("fault:S1")
 def test_a_full_disk_is_said_harms_nothing_and_is_tried_again(path: Path, disk: FaultyDisk) -> None:
     """S1."""
     first, second = recorded("first"), recorded("second", before=(recorded("first"),))
@@ -71,6 +77,7 @@ def test_a_full_disk_is_said_harms_nothing_and_is_tried_again(path: Path, disk: 
         assert store.verify() == ()
 
 
+@proves("fault:S2")
 def test_a_disk_that_fails_to_sync_makes_the_store_read_only(path: Path, disk: FaultyDisk) -> None:
     """S2: after a failed sync nobody knows what is on the disk, and a second one may lie."""
     first = recorded("first")
@@ -87,6 +94,30 @@ def test_a_disk_that_fails_to_sync_makes_the_store_read_only(path: Path, disk: F
     with SqliteStore(path) as store:
         assert store.record(turn(recorded("third"))).result(5) is True
         assert store.verify() == ()
+
+
+@proves("fault:S1")
+def test_a_disk_that_is_full_when_the_log_is_emptied_loses_nothing(path: Path, disk: FaultyDisk) -> None:
+    """S1: the turn is in the log, which is where it is found, and the next checkpoint takes it over."""
+    with SqliteStore(path, vfs=disk.name, limits=Limits(checkpoint_pages=1)) as store:
+        disk.full_for = path.name
+        assert store.record(turn(recorded("first"))).result(5) is True
+        while store.health().state == "ok":
+            time.sleep(0.001)
+        assert (store.health().state, store.recordings("local").by_id("first")) == ("degraded", recorded("first"))
+        disk.full_for = ""
+        assert store.record(turn(recorded("second"))).result(5) is True
+    with SqliteStore(path) as store:
+        assert [store.recordings("local").by_id(each) is not None for each in ("first", "second")] == [True, True]
+        assert store.verify() == ()
+
+
+@pytest.mark.parametrize("linked", ["3.40.1", "3.51.2"])
+def test_a_sqlite_that_can_damage_a_shared_file_is_refused(linked: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: linked)
+    with pytest.raises(StoreError, match=re.escape(f"is not opened with SQLite {linked}, which can damage it")):
+        SqliteStore(path)
+    assert not path.exists()
 
 
 def test_files_are_private_from_the_start(path: Path) -> None:

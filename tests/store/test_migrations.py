@@ -13,6 +13,7 @@ from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
 from clew.store import SqliteStore
 from clew.store.migrations import APPLICATION, MIGRATIONS
 from clew.store.values import Statistics
+from tests.manifest import proves
 from tests.store.make_old import OLD, content
 from tests.store.turns import NOON, recorded, turn
 
@@ -29,6 +30,7 @@ def test_there_is_a_file_of_every_schema() -> None:
     assert sorted(file.name for file in OLD.iterdir()) == [f"v{number}.sqlite" for number in VERSIONS]
 
 
+@proves("fault:P13")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_old_file_opens_with_all_that_it_held(version: int, path: Path) -> None:
     path.parent.mkdir(mode=0o700)
@@ -48,6 +50,7 @@ def test_an_old_file_opens_with_all_that_it_held(version: int, path: Path) -> No
         assert store.record(turn(recorded("new"))).result(5)
 
 
+@proves("fault:P13")
 def test_a_newer_schema_is_refused_with_both_numbers_and_left_alone(path: Path) -> None:
     SqliteStore(path).close()
     connection = apsw.Connection(str(path))

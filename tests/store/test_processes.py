@@ -9,6 +9,7 @@ import pytest
 
 from clew.store import SqliteStore
 from tests.counts import examples
+from tests.manifest import proves
 from tests.numbers import note
 
 pytestmark = pytest.mark.slow
@@ -32,6 +33,7 @@ def kill_after(worker: subprocess.Popen[str], turns: int) -> list[str]:
     return [line.strip() for line in heard if line.endswith("\n")]
 
 
+@proves("fault:P12")
 def test_several_processes_write_one_file_at_once(path: Path) -> None:
     """WAL, immediate transactions and a busy timeout; nobody fails and nobody overwrites anybody."""
     workers = [start(path, f"w{number}", 60) for number in range(4)]
@@ -45,11 +47,24 @@ def test_several_processes_write_one_file_at_once(path: Path) -> None:
         assert store.verify() == ()
 
 
+def test_what_another_process_writes_is_seen_at_the_next_look(path: Path) -> None:
+    """A gateway follows `clew use`, and `clew log -f` a gateway, by asking now and then whether anything changed."""
+    with SqliteStore(path) as store:
+        before = store.changed()
+        worker = start(path, "w", 1)
+        assert worker.communicate(timeout=30)[0].split() == ["w-0"]
+        assert store.changed() != before
+        assert [each.id for each in store.exchanges("local")] == ["x-w-0"]
+        after = store.changed()
+        assert store.changed() == after
+
+
+@proves("fault:P3")
 def test_a_turn_that_was_acknowledged_survives_the_death_of_its_process(path: Path) -> None:
     """Law 8, `kill -9`: at any moment, with another process at work on the same file."""
     chance = random.Random(20261116)
     acknowledged: list[str] = []
-    rounds = examples(8, soak=200)
+    rounds = examples(20, soak=200)
     with SqliteStore(path) as bystander:
         for number in range(rounds):
             worker = start(path, f"k{number}", ENDLESS)

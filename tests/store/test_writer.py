@@ -1,6 +1,7 @@
 """The writer: what waits is committed together, a failure is its own, the queue is bounded, no caller is held up."""
 
 import asyncio
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from clew.errors import StoreError
 from clew.store import SqliteStore, outcome
 from clew.store.outcome import LIMIT
 from clew.store.writer import Limits
+from tests.manifest import proves
 from tests.store.turns import conversation, recorded, turn
 
 
@@ -55,6 +57,7 @@ def test_an_event_loop_waits_for_the_commit(store: SqliteStore) -> None:
     assert store.recordings("local").by_id("r") is not None
 
 
+@proves("fault:S4")
 def test_a_store_that_is_locked_holds_an_answer_back_for_a_quarter_of_a_second_and_commits_later(
     store: SqliteStore, path: Path
 ) -> None:
@@ -126,6 +129,7 @@ def test_a_database_that_stays_locked_is_an_error_and_then_works_again(path: Pat
         assert store.health().state == "ok"
 
 
+@proves("fault:S4")
 def test_a_full_queue_refuses_at_once(small: SqliteStore, path: Path) -> None:
     """S4: bounded, in number and in bytes."""
     answers = conversation(6)
@@ -197,15 +201,23 @@ def test_many_threads_read_while_one_writes(store: SqliteStore) -> None:
     assert wrong == []
 
 
+@proves("fault:S3")
 def test_the_log_is_checkpointed_and_bounded_even_while_a_reader_holds_it(path: Path) -> None:
     """S3: the log grows while another process keeps a snapshot, up to a bound; then writes are refused, until it lets go."""
     with SqliteStore(path, limits=Limits(checkpoint_pages=20, wal_bytes=400_000)) as store:
         for number in range(40):
             store.record(turn(recorded(f"before{number}"))).result(5)
         assert store.health().wal_bytes < 400_000
+        assert store.health().warning == ""
         reader = apsw.Connection(str(path))
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM recordings").fetchall()
+        while store.health().wal_bytes <= 100_000:
+            store.record(turn(recorded(f"more{store.health().wal_bytes}"))).result(5)
+        assert re.fullmatch(
+            r"the log has 1[0-9]{5} bytes of at most 400000, because another process reads without end: find and end it",
+            store.health().warning,
+        )
         writes = [store.record(turn(recorded(f"during{number}"))).exception(5) for number in range(100)]
         assert writes[0] is None
         assert "because another process reads without end" in str(writes[-1])
@@ -213,4 +225,4 @@ def test_the_log_is_checkpointed_and_bounded_even_while_a_reader_holds_it(path: 
         reader.close()
         assert store.health().state == "degraded"
         assert store.record(turn(recorded("after"))).result(5) is True
-        assert store.health().state == "ok"
+        assert (store.health().state, store.health().warning) == ("ok", "")

@@ -20,7 +20,7 @@ from clew.store.database import Database
 from clew.store.values import Bodies, Turn
 from clew.store.writer import Writer
 
-__all__ = ["Keeper", "limit_of", "press", "read", "unpress"]
+__all__ = ["Keeper", "press", "read", "unpress"]
 
 WAITING_BYTES: Final = 64 << 20
 
@@ -39,16 +39,6 @@ DELETE FROM bodies WHERE principal = :principal AND seq <= (
 _READ = "SELECT kept FROM bodies WHERE principal = ? AND exchange = ?"
 
 _parts = msgspec.msgpack.Decoder(tuple[bytes, bytes | None, bytes])
-
-
-def limit_of(setting: str) -> int | None:
-    """How many bodies `off`, `last:N` or `all` keeps of each principal; None is no limit. Raises ValueError."""
-    if setting in {"off", "all"}:
-        return 0 if setting == "off" else None
-    word, _, number = setting.partition(":")
-    if word != "last" or not number.isascii() or not number.isdecimal():
-        raise ValueError(f'"{setting}" is none of "off", "last:N" and "all"')
-    return int(number)
 
 
 def press(bodies: Bodies) -> bytes:

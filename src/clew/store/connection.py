@@ -6,7 +6,8 @@ already.
 
 WAL lets readers and one writer of any number of processes work at once. `synchronous=FULL` makes a commit survive a power
 cut. `secure_delete` overwrites what is deleted, because deleting a thread must delete it. Checkpoints are made by the writer
-after its commits are acknowledged, never inside one.
+after its commits are acknowledged, never inside one. A SQLite before 3.51.3 can damage such a file when one connection makes
+a checkpoint while another writes, so it is refused (apsw brings a newer one, unless it was built with another).
 """
 
 from __future__ import annotations
@@ -30,17 +31,29 @@ __all__ = ["BUSY", "connect", "immediate", "locked", "prepare_file"]
 BUSY = 5.0
 """Seconds to wait for another process's transaction. Ours take a millisecond; this is for a machine that is stuck."""
 
+OLDEST_SQLITE = (3, 51, 3)
+
 _JOURNAL_LIMIT = 16 << 20
 
 
 def prepare_file(path: Path) -> None:
     """Make directory and file if they are not there, private from the first moment; refuse those that are not private."""
+    _check_version(apsw.sqlite_lib_version(), path)
     with mapped(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         _check(path, path.stat().st_mode, stat.S_IRWXG | stat.S_IRWXO, "600")
         _check(path.parent, path.parent.stat().st_mode, stat.S_IWGRP | stat.S_IWOTH, "700")
+
+
+def _check_version(linked: str, path: Path) -> None:
+    if tuple(int(part) for part in linked.split(".")) < OLDEST_SQLITE:
+        raise StoreError(
+            f"{path} is not opened with SQLite {linked}, which can damage it (fixed in 3.51.3): "
+            "install apsw from its wheel, which brings a newer one",
+            file=str(path),
+        )
 
 
 def _check(path: Path, mode: int, forbidden: int, better: str) -> None:

@@ -19,6 +19,9 @@ __all__ = ["BATCH", "forget", "retain"]
 BATCH = 200
 """Records that go in one transaction: a few tens of milliseconds, well within what a turn may wait for its commit."""
 
+FREED = 2000
+"""Pages that are given back to the disk in one transaction. What is free for longer is used again anyway."""
+
 _ROWS = f"SELECT {COLUMNS}, seq FROM recordings"  # noqa: S608  (the columns are a constant)
 _TOO_OLD = f"{_ROWS} WHERE used < ? ORDER BY used LIMIT {BATCH}"
 _OLDEST = f"{_ROWS} ORDER BY used, seq LIMIT 1"
@@ -66,7 +69,7 @@ def retain(connection: Database, retention: Retention, now: float) -> int:
         connection.execute("DELETE FROM usage WHERE at < ?", (now - retention.usage_age,))
     if retention.bytes is not None and not gone:
         gone = _too_much(connection, retention.bytes)
-    connection.execute("PRAGMA incremental_vacuum").fetchall()
+    connection.execute(f"PRAGMA incremental_vacuum({FREED})").fetchall()
     return gone
 
 

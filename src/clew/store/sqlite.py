@@ -31,8 +31,8 @@ class SqliteStore:
     """A `Store`. Opening it makes the file, or brings it to the present schema; raises StoreError where that fails.
 
     With `content=False` nothing is kept for people to read: no questions, no titles, no tool inputs, no bodies. What
-    recognition and restoring need is kept as it is, and that includes an answer's thinking and texts. `keep` says of which
-    exchanges the bodies are kept: "off", "last:N" or "all".
+    recognition and restoring need is kept as it is, and that includes an answer's thinking and texts. `keep` is of how
+    many exchanges of each principal the bodies are kept, the last ones; None is all of them.
     """
 
     def __init__(
@@ -40,13 +40,12 @@ class SqliteStore:
         path: Path,
         *,
         content: bool = True,
-        keep: str = "last:50",
+        keep: int | None = 50,
         busy: float = BUSY,
         limits: Limits | None = None,
         vfs: str | None = None,
     ) -> None:
         self._content = content
-        most = bodies.limit_of(keep)
         prepare_file(path)
         with locked(path), mapped(path):
             connection = connect(path, busy=busy, vfs=vfs)
@@ -56,7 +55,7 @@ class SqliteStore:
                 connection.close()
                 raise
         self._writer = Writer(connection, path, limits or Limits())
-        self._keeper = bodies.Keeper(self._writer, most)
+        self._keeper = bodies.Keeper(self._writer, keep)
         reading = partial(connect, path, read_only=True, busy=busy, vfs=vfs)
         self._readers = Readers(path, reading)
         self._watch = Watch(path, reading)

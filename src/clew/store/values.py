@@ -168,10 +168,14 @@ class Retention(Struct, frozen=True, kw_only=True):
 
 
 class Health(Struct, frozen=True, kw_only=True):
-    """Whether the store writes: "ok"; "degraded" after a failure that may pass; "read-only" after one that may not."""
+    """Whether the store writes: "ok"; "degraded" after a failure that may pass; "read-only" after one that may not.
+
+    `why` says what failed; `warning` what will fail if it goes on so.
+    """
 
     state: Literal["ok", "degraded", "read-only"] = "ok"
     why: str = ""
+    warning: str = ""
     waiting: int = 0
     wal_bytes: int = 0
     skipped: int = 0

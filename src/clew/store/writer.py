@@ -87,7 +87,13 @@ class Writer:
 
     def health(self) -> Health:
         with self._changed:
-            return Health(state=self._state, why=self._why, waiting=len(self._waiting), wal_bytes=self._wal_bytes())
+            return Health(
+                state=self._state,
+                why=self._why,
+                warning=self._warning(),
+                waiting=len(self._waiting),
+                wal_bytes=self._wal_bytes(),
+            )
 
     def close(self) -> None:
         """Do what waits, then end."""
@@ -96,6 +102,13 @@ class Writer:
             self._changed.notify()
         self._thread.join()
         self._connection.close()
+
+    def _warning(self) -> str:
+        """A log that was not emptied for long, though every checkpoint tries: soon nothing more may be written."""
+        size, most = self._wal_bytes(), self._limits.wal_bytes
+        if size <= most // 4:
+            return ""
+        return f"the log has {size} bytes of at most {most}, because another process reads without end: find and end it"
 
     def _refusal(self, weight: int, later: bool) -> str:
         if self._closing:

@@ -1,0 +1,40 @@
+"""Housekeeping: retention as a task of an event loop, in bites so small that no turn waits for them.
+
+Each bite is a transaction of some hundred records at most; between two of them the writer takes whatever came meanwhile. A
+store that cannot be written now is tried again at the next round: `health` says why, and old records harm nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from clew.errors import StoreError
+from clew.store.interface import Store
+from clew.store.values import Retention
+
+__all__ = ["EVERY", "keep_house", "tidy"]
+
+EVERY: Final = 600.0
+PAUSE: Final = 0.05
+
+
+async def tidy(store: Store, retention: Retention, *, now: float, pause: float = PAUSE) -> int:
+    """Delete what is too old or too much, bite by bite, until nothing goes. How many records went."""
+    gone = 0
+    while bite := await asyncio.wrap_future(store.retain(retention, now=now)):
+        gone += bite
+        await asyncio.sleep(pause)
+    return gone
+
+
+async def keep_house(
+    store: Store, retention: Callable[[], Retention], *, clock: Callable[[], float], every: float = EVERY
+) -> None:
+    """Tidy now and then until cancelled. `retention` is asked each time: the settings may have changed."""
+    while True:
+        with suppress(StoreError):  # said by the store's health, and by the next turn that cannot be kept
+            await tidy(store, retention(), now=clock())
+        await asyncio.sleep(every)

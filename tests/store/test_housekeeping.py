@@ -1,0 +1,81 @@
+"""Retention as a task: in small bites, by the settings of the moment, and nobody's turn waits for it."""
+
+import asyncio
+from pathlib import Path
+
+from clew.store import SqliteStore, keep_house, tidy
+from clew.store.forget import BATCH
+from clew.store.values import DAY, Retention
+from tests.store.turns import NOON, recorded, turn
+
+WEEK = Retention(age=7 * DAY, bytes=None)
+
+
+def fill(store: SqliteStore, count: int) -> None:
+    for write in [store.record(turn(recorded(f"r{number}", thread=f"t{number}"))) for number in range(count)]:
+        write.result(20)
+
+
+def test_what_is_too_old_goes_bite_by_bite(store: SqliteStore) -> None:
+    fill(store, BATCH + 50)
+    assert asyncio.run(tidy(store, WEEK, now=NOON + 8 * DAY, pause=0)) == BATCH + 50
+    assert store.threads("local") == []
+
+
+def test_a_turn_is_recorded_between_two_bites(store: SqliteStore) -> None:
+    """It waits for one bite at most."""
+    fill(store, 3 * BATCH)
+
+    async def both() -> tuple[int, int]:
+        tidying = asyncio.create_task(tidy(store, WEEK, now=NOON + 8 * DAY, pause=0.01))
+        await asyncio.sleep(0)
+        await asyncio.wrap_future(store.record(turn(recorded("new"), at=NOON + 8 * DAY)))
+        left = len(store.threads("local", limit=1000))
+        return left, await tidying
+
+    left, gone = asyncio.run(both())
+    assert (left > BATCH, gone) == (True, 3 * BATCH)
+    assert [each.id for each in store.threads("local")] == ["t"]
+
+
+def test_the_house_is_kept_by_the_settings_of_the_moment(store: SqliteStore) -> None:
+    fill(store, 3)
+    ages = iter([Retention(age=None, bytes=None), WEEK])
+    asked = asyncio.Event()
+
+    def retention() -> Retention:
+        now = next(ages, None)
+        if now is None:
+            asked.set()
+        return now or WEEK
+
+    async def keep() -> None:
+        task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON + 8 * DAY, every=0.01))
+        await asyncio.wait_for(asked.wait(), 10)
+        task.cancel()
+
+    asyncio.run(keep())
+    assert store.threads("local") == []
+
+
+def test_a_store_that_cannot_be_written_is_tried_again(path: Path) -> None:
+    """Old records harm nobody; the gateway goes on."""
+    store = SqliteStore(path)
+    store.close()
+    rounds: list[int] = []
+    enough = asyncio.Event()
+
+    def retention() -> Retention:
+        rounds.append(1)
+        if len(rounds) == 3:
+            enough.set()
+        return WEEK
+
+    async def keep() -> bool:
+        task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON, every=0))
+        await asyncio.wait_for(enough.wait(), 10)
+        ended = task.done()
+        task.cancel()
+        return ended
+
+    assert asyncio.run(keep()) is False
