@@ -23,10 +23,12 @@ from clew.pipeline.context_edits import context_edits
 from clew.pipeline.limits import answer_length, forced_tools
 from clew.pipeline.normalise import normalise
 from clew.pipeline.parameter import loop_parameter, thinking_parameter
+from clew.pipeline.safeguards import safeguards
 from clew.pipeline.sampling import sampling
 from clew.pipeline.step import Facts, Step
 from clew.pipeline.system_messages import system_messages
 from clew.pipeline.thinking import keep_thinking
+from clew.pipeline.tool_ids import maker_ids
 from clew.pipeline.tool_structure import tool_structure
 
 __all__ = ["Projection", "default_steps", "project"]
@@ -59,6 +61,8 @@ def default_steps() -> tuple[Step, ...]:
         forced_tools,  #        tool_choice, where it would be refused (R49)
         cache_marks,  #         only if asked: breakpoints on the last two messages
         context_edits,  #       only if asked: keep all thinking in context
+        safeguards,  #          Anthropic's own field, to Anthropic alone
+        maker_ids,  #           tool ids as their maker gave them
         model_name,  #          what the backend calls its model
     )
 

@@ -68,6 +68,10 @@ class Reply:
                 raise
             raise translated(error, self.endpoint) from error
 
+    def give_up(self) -> None:
+        """Close the connection: nothing more that comes is wanted."""
+        self._connection.abort()
+
     def pause(self) -> None:
         """Read no further, until `resume`."""
         self._connection.pause()

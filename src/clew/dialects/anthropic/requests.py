@@ -20,7 +20,7 @@ from clew.wire.arrays import Array, Item, find_array, recompose
 from clew.wire.body import decode_json
 from clew.wire.splice import Edit, Span, apply, drop_key, edit_object, elements, locate, set_key
 
-__all__ = ["encode", "parse", "raw_of"]
+__all__ = ["encode", "messages_after_last_answer", "parse", "raw_of"]
 
 MAX_BYTES = 32 * 1024 * 1024
 """The vendor's own limit for a request body."""
@@ -167,3 +167,11 @@ def _block(source: Source, array: Array, block: Block) -> bytes:
 def raw_of(request: Request, block: Block) -> bytes:
     """A block's own bytes, for a step that has to alter one value in it."""
     return block.raw if isinstance(block, Made) else _block(request.source, _array(request.source), block)
+
+
+def messages_after_last_answer(request: Request) -> tuple[bytes, ...]:
+    """The client's own bytes of what it said since the last answer in its history."""
+    messages = request.source.body.messages
+    last = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "assistant"), -1)
+    spans = _array(request.source).spans[last + 1 :]
+    return tuple(request.source.raw[start:end] for start, end in spans)

@@ -15,6 +15,7 @@ from msgspec import UNSET
 from clew.model.blocks import Block, Made, is_thinking, made, string_of
 from clew.model.change import Change
 from clew.model.json import JsonObject
+from clew.model.recording import Recording
 from clew.model.request import Request
 from clew.model.target import Target
 from clew.pipeline.step import Facts
@@ -37,11 +38,16 @@ def for_open(request: Request, found: Sequence[Found], target: Target, facts: Fa
 
 def _own(request: Request, each: Found, target: Target, facts: Facts) -> Outcome:
     recording = each.recording
-    if recording and recording.keys and recording.origin.realm == target.realm:
+    if recording and recording.origin.realm == target.realm and _thought(recording):
         pieces = aligned(each.pieces, recording)
         if pieces is not None:
             return Outcome(pieces, restored(each, recording, pieces))
     return _unsealed(request, each, target, facts)
+
+
+def _thought(recording: Recording) -> bool:
+    """Whether there is any thinking in it. Not by its keys: what was hidden from the client has none."""
+    return bool(recording.keys) or any(is_thinking(made(raw)) for raw in recording.blocks)
 
 
 def _unsealed(request: Request, each: Found, target: Target, facts: Facts) -> Outcome:

@@ -1,0 +1,123 @@
+"""Asking: a client's request, read, with what is remembered of its history.
+
+Synchronous and without any waiting but the store's look-ups, so that a small request is read at once and a large one in a
+thread. A store that cannot be read takes nothing but memory with it: the client's own copy then goes as it came.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from msgspec import UNSET, Struct
+
+from clew.dialects.anthropic.requests import parse
+from clew.engine.call import Call
+from clew.engine.route import Seeking, Way, class_of, ways_of
+from clew.engine.snapshot import Snapshot
+from clew.errors import StoreError
+from clew.model.blocks import Block
+from clew.model.recording import Recording, Recordings, Shelf
+from clew.model.request import Request, blocks_of
+from clew.pipeline.step import Facts
+from clew.store import Store
+from clew.thinking.history import answers_of
+from clew.thinking.keys import key_of
+from clew.thinking.recognise import Context, recognise
+
+__all__ = ["Asking", "asking_of"]
+
+_log = logging.getLogger("clew.engine")
+
+
+class Asking(Struct, frozen=True, kw_only=True, eq=False):
+    """What is asked, and all that decides where it goes and in which form."""
+
+    call: Call
+    request: Request
+    snapshot: Snapshot
+    facts: Facts
+    shelf: Recordings
+    """What recordings there are; `facts.recordings` are those that may be put back."""
+    newest: Recording | None
+    """The newest answer of this history that is recorded."""
+    thread: str
+    ways: tuple[Way, ...]
+
+    @property
+    def streams(self) -> bool:
+        stream = self.request.body.stream
+        return stream is not UNSET and bytes(stream) == b"true"
+
+
+def asking_of(call: Call, snapshot: Snapshot, store: Store | None, new_thread: str) -> Asking:
+    """Read it. Raises RequestInvalid and its kin, SettingsInvalid where a name leads nowhere."""
+    request = parse(call.body, betas=call.betas)
+    try:
+        return _asking(call, request, snapshot, store, new_thread)
+    except StoreError as error:
+        _log.warning("recordings cannot be read, the client's own copy goes: %s", error)
+        return _asking(call, request, snapshot, None, new_thread)
+
+
+def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | None, new_thread: str) -> Asking:
+    context, thinking = call.context, snapshot.settings.thinking
+    shelf = store.recordings(call.principal) if store else Shelf()
+    newest = _newest(request, shelf, context)
+    thread = newest.thread if newest else _thread_of(store, context)
+    return Asking(
+        call=call,
+        request=request,
+        snapshot=snapshot,
+        facts=Facts(
+            options=snapshot.options,
+            recordings=shelf if thinking.restore else Shelf(),
+            context=context,
+            sealer=snapshot.sealer,
+            version=call.version,
+        ),
+        shelf=shelf,
+        newest=newest,
+        thread=thread or new_thread,
+        ways=_ways(call, request, snapshot, newest, store.pin_of(call.principal, thread) if store and thread else ""),
+    )
+
+
+def _ways(call: Call, request: Request, snapshot: Snapshot, newest: Recording | None, pin: str) -> tuple[Way, ...]:
+    settings = snapshot.settings
+    seeking = Seeking(
+        model=request.body.model,
+        agent=call.context.agent,
+        request_class=class_of(call.kind, request.body, call.headers.get("x-claude-code-request-class", ""))
+        if settings.rules
+        else "",
+        pin=pin if pin in settings.backends else "",
+        began_with=newest.origin.backend if newest else "",
+    )
+    return ways_of(settings, snapshot.active, seeking, call.credential)
+
+
+def _thread_of(store: Store | None, context: Context) -> str:
+    if store is None or not context.session:
+        return ""
+    return store.thread_of(context.principal, context.session, context.agent) or ""
+
+
+def _newest(request: Request, shelf: Recordings, context: Context) -> Recording | None:
+    """Nearly always the last answer's own blocks say which it is; else the whole history is gone through."""
+    last = next((message for message in reversed(request.messages) if message.role == "assistant"), None)
+    if last is None:
+        return None
+    for block in reversed(blocks_of(last)):
+        recording = _pointed_at(block, shelf)
+        if recording is not None and recording.principal == context.principal:
+            return recording
+    found = recognise(answers_of(request.messages), shelf, context)
+    return next((each.recording for each in reversed(found) if each.recording), None)
+
+
+def _pointed_at(block: Block, shelf: Recordings) -> Recording | None:
+    if key := key_of(block):
+        return shelf.by_key(key)
+    if block.type == "tool_use" and isinstance(block.id, str) and block.id:
+        return next(iter(shelf.by_tool(block.id)), None)
+    return None

@@ -1,0 +1,148 @@
+"""Current: the snapshot that requests get now, and whoever keeps it up to date.
+
+Two things can change while a gateway runs: its settings file, and the active backend in the store (`clew use`, by any
+process). Both are looked at twice a second, by a glance that reads nothing while nothing happened. A new snapshot replaces
+the old one as a whole; requests under way keep theirs. A file that cannot be used changes nothing: the old settings stay,
+and `problem` says what is wrong until it is mended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from clew.engine.snapshot import Snapshot, snapshot_of
+from clew.errors import SettingsInvalid, StoreError
+from clew.settings.load import Loaded, config_file, load
+from clew.settings.values import Settings
+from clew.store import Store
+from clew.thinking.seal import Sealer
+
+__all__ = ["ACTIVE", "Current", "Switched"]
+
+ACTIVE = "active"
+"""The setting in the store that `clew use` writes: for all, or in the scope of one gateway."""
+_EVERY = 0.4
+"""Seconds between two glances; a switch is promised within one second."""
+
+Switched: TypeAlias = Callable[[str, str], None]
+"""Told of the old and the new active backend."""
+
+_Stamp: TypeAlias = tuple[int, int, int] | None
+
+_log = logging.getLogger("clew.engine")
+
+
+class Current:
+    """Holds the present snapshot."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        sealer: Sealer,
+        *,
+        store: Store | None = None,
+        gateway: str = "",
+        environ: Mapping[str, str] = os.environ,
+        file: Path | None = None,
+        choice: str = "",
+        switched: Switched = lambda old, new: None,
+    ) -> None:
+        """`file` is the one that was asked for, if one was; `choice` the backend that this gateway was started with."""
+        self.loaded = loaded
+        self.problem = ""
+        """What is wrong with the settings file, if it cannot be used."""
+        self.gateway = gateway
+        self._sealer = sealer
+        self._store = store
+        self._environ = environ
+        self._file = file
+        self._choice = choice
+        self._switched = switched
+        self._stamp = self._file_stamp()
+        self._pending: _Stamp = None
+        self._seen = -1
+        self.snapshot = self._fresh()
+
+    @property
+    def settings(self) -> Settings:
+        return self.snapshot.settings
+
+    async def follow(self) -> None:
+        """Until cancelled."""
+        while True:
+            await asyncio.sleep(_EVERY)
+            await asyncio.to_thread(self.glance)
+
+    def glance(self) -> None:
+        """Take over what changed since the last glance."""
+        changed = self._reload() | self._store_changed()
+        if changed:
+            self._swap(self._fresh())
+
+    def _swap(self, fresh: Snapshot) -> None:
+        old, self.snapshot = self.snapshot, fresh
+        if old.active != fresh.active:
+            self._switched(old.active, fresh.active)
+
+    def _fresh(self) -> Snapshot:
+        active, source = self._chosen()
+        return snapshot_of(self.loaded.settings, self._sealer, active=active, active_from=source)
+
+    def _chosen(self) -> tuple[str, str]:
+        """What this gateway was told alone outranks what all were told; both outrank the file."""
+        own = self._setting(self.gateway) if self.gateway else ""
+        if own:
+            return own, "clew use --gateway"
+        if self._choice:
+            return self._choice, "clew run --backend"
+        return self._setting(""), "clew use"
+
+    def _setting(self, scope: str) -> str:
+        if self._store is None:
+            return ""
+        try:
+            return self._store.settings(scope).get(ACTIVE, "")
+        except StoreError as error:
+            _log.warning("the active backend cannot be read from the store: %s", error)
+            return ""
+
+    def _store_changed(self) -> bool:
+        if self._store is None:
+            return False
+        try:
+            now = self._store.changed()
+        except StoreError:
+            return False
+        seen, self._seen = self._seen, now
+        return now != seen
+
+    def _reload(self) -> bool:
+        """Read the file again if it is another one than before, and has been left alone for a moment."""
+        stamp = self._file_stamp()
+        if stamp == self._stamp:
+            return False
+        if stamp != self._pending:
+            self._pending = stamp
+            return False
+        self._stamp = stamp
+        try:
+            self.loaded = load(self._file, self._environ)
+        except SettingsInvalid as error:
+            self.problem = str(error)
+            _log.error("the settings stay as they were: %s", error)
+            return False
+        self.problem = ""
+        return True
+
+    def _file_stamp(self) -> _Stamp:
+        path = config_file(self._environ, self._file)
+        try:
+            status = os.stat(path) if path else None
+        except OSError:
+            return None
+        return (status.st_ino, status.st_mtime_ns, status.st_size) if status else None

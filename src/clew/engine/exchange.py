@@ -1,0 +1,272 @@
+"""A live exchange: one client request and all that befalls it, from its first byte to its place in the store.
+
+    read       recognise, route                               (`asking`)
+    attempt    project, send, heal if it is refused; again, or elsewhere, as `pipeline.attempts` says
+    hear       relay the answer: nothing before its first content, its end only after the store has the turn   (`hearing`)
+    settle     keep the turn: whole, cut, refused or failed    (`story`)
+
+Whatever ends it, a client that leaves, a server that drains or a backend that breaks, is told to the client in its own
+dialect, and kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from clew.engine.asking import Asking, asking_of
+from clew.engine.call import Call
+from clew.engine.failures import DRAINING, refuse, tell_in_stream
+from clew.engine.hearing import Refused, StreamHearing, Told, hear_whole
+from clew.engine.keeping import Keeping, aside
+from clew.engine.outgoing import endpoint, outgoing
+from clew.engine.parts import Parts
+from clew.engine.passing import Passing
+from clew.engine.reply_head import JSON_TYPE, first_header, own_headers, passed_headers, said, thinking_counts
+from clew.engine.route import Way
+from clew.engine.story import Story
+from clew.engine.turns import Heard, origin_of
+from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
+from clew.http.responder import Responder
+from clew.model.origin import ANTHROPIC
+from clew.pipeline.attempts import Attempt, Outcome, attempts
+from clew.pipeline.heal import Heal, Remedy, heal
+from clew.pipeline.project import Projection, project
+from clew.pipeline.retry_hints import retry_after_of, should_retry_of
+from clew.pipeline.stream.dress import Dress, Wear
+from clew.settings.values import timeouts_for
+from clew.store import values as kept
+from clew.thinking.refusals import refusal_in
+
+__all__ = ["LiveExchange"]
+
+T = TypeVar("T")
+
+MOST_WORDS = 1024 * 1024
+"""Of a refusal."""
+
+
+class LiveExchange:
+    """Made for one call, run once."""
+
+    def __init__(self, parts: Parts, call: Call, client: Responder) -> None:
+        self._parts = parts
+        self._call = call
+        self._client = client
+        self._id = parts.new_id()
+        self._loop = asyncio.get_running_loop()
+        self._passed: list[tuple[str, str]] = []
+        self._story: Story | None = None
+        self._hearing: StreamHearing | None = None
+        self._heard: Heard | None = None
+        self._keeping = Keeping(parts)
+
+    async def run(self) -> None:
+        """Answer the client. Raises ClewError only for a request that cannot be read."""
+        asking = await self._aside(self._read)
+        self._story = story = self._begin(asking)
+        passing = Passing(self._client, self._headers, asking.snapshot.settings.gateway.ping_seconds)
+        if asking.streams and self._call.kind == "messages":
+            passing.watch_silence()
+        try:
+            failure = await self._attempts(story, passing)
+        except asyncio.CancelledError:
+            self._interrupted()
+            raise
+        except ClewError as error:
+            failure = error
+        finally:
+            passing.close()
+        if failure is not None:
+            self._fail(failure)
+
+    # Reading.
+
+    def _read(self) -> Asking:
+        parts = self._parts
+        return asking_of(self._call, parts.snapshot(), parts.store, parts.new_id())
+
+    def _begin(self, asking: Asking) -> Story:
+        return Story(self._id, asking, self._parts.wall(), self._loop.time(), way=asking.ways[0], going=asking.request)
+
+    async def _aside(self, work: Callable[[], T]) -> T:
+        return await aside(len(self._call.body), work)
+
+    # Trying.
+
+    async def _attempts(self, story: Story, passing: Passing) -> BackendError | None:
+        """One way after another, as long as it makes sense. None once the client has its answer."""
+        ways = {way.candidate: way for way in story.asking.ways}
+        retry = story.asking.snapshot.settings.retry
+        now = self._loop.time()
+        flow = attempts(tuple(ways), retry, self._parts.cool_downs, jitter=self._parts.jitter, now=now)
+        attempt = next(flow)
+        while True:
+            result = await self._attempt(ways[attempt.target], attempt, story, passing)
+            try:
+                attempt = flow.send(result)
+            except StopIteration as end:
+                self._parts.learn(end.value.cooled, self._loop.time())
+                return end.value.failure
+
+    async def _attempt(self, way: Way, attempt: Attempt, story: Story, passing: Passing) -> Outcome:
+        if attempt.wait:
+            await asyncio.sleep(attempt.wait)
+        began = self._loop.time()
+        story.way = way
+        try:
+            result = await self._ask(way, story, passing)
+        except BackendError as error:
+            result = self._outcome(error=error, started=passing.pushed)
+        except StreamIllegal as error:
+            result = self._outcome(error=BackendError(f"{way.backend.name}: {error}"), started=passing.pushed)
+            if isinstance(error, Told):
+                self._client.end()
+        self._note(way, result, self._loop.time() - began, story)
+        return result
+
+    def _outcome(
+        self,
+        status: int | None = None,
+        *,
+        error: BackendError | None = None,
+        started: bool = False,
+        no: Refused | None = None,
+    ) -> Outcome:
+        headers = no.headers if no else ()
+        return Outcome(
+            now=self._loop.time(),
+            status=status,
+            error=error,
+            retry_after=retry_after_of(headers, wall=self._parts.wall()),
+            should_retry=should_retry_of(headers),
+            content_started=started,
+            body=no.body if no else b"",
+        )
+
+    def _note(self, way: Way, result: Outcome, seconds: float, story: Story) -> None:
+        why = str(result.error) if result.error else "" if result.content_started else f"refused ({result.status})"
+        story.tries.append(kept.Try(backend=way.backend.name, status=result.status or 0, seconds=round(seconds, 4), why=why))
+        story.status = result.status or (result.error.status if result.error else 0)
+
+    async def _ask(self, way: Way, story: Story, passing: Passing) -> Outcome:
+        """Send the request in this target's form; repair it as long as it is refused for its thinking."""
+        projected = await self._aside(lambda: self._projection(way, story))
+        story.going, story.changes, story.heals = projected.request, projected.changes, 0
+        tried: tuple[Remedy, ...] = ()
+        while True:
+            refused = await self._send(way, story, passing)
+            if refused is None:
+                return self._outcome(200, started=True)
+            remedy = self._healed(refused, way, story, tried)
+            if remedy is None:
+                return self._outcome(refused.status, no=refused)
+            story.going, story.changes = remedy.request, (*story.changes, *remedy.changes)
+            story.heals, tried = story.heals + 1, (*tried, remedy.remedy)
+
+    def _projection(self, way: Way, story: Story) -> Projection:
+        return project(story.asking.request, way.target, story.asking.facts)
+
+    def _healed(self, refused: Refused, way: Way, story: Story, tried: tuple[Remedy, ...]) -> Heal | None:
+        refusal = refusal_in(refused.status, refused.body.decode("utf-8", "replace"))
+        if refusal is None:
+            return None
+        return heal(story.going, refusal, way.target, story.asking.facts, tried)
+
+    async def _send(self, way: Way, story: Story, passing: Passing) -> Refused | None:
+        """One request to the backend, and its answer to the client; or the backend's no."""
+        projection = Projection(story.going, story.changes)
+        story.sent = await self._aside(lambda: projection.body)
+        request = outgoing(self._call, way, story.going, story.sent)
+        patience = timeouts_for(story.asking.snapshot.settings, way.backend)
+        async with self._parts.pool.ask(endpoint(way.backend.url), request, timeouts=patience) as reply:
+            self._passed = passed_headers(reply.headers)
+            story.request_id = first_header(reply.headers, b"request-id")
+            if not 200 <= reply.status < 300:
+                return Refused(reply.status, await reply.read(most=MOST_WORDS), reply.headers)
+            if self._call.kind == "messages" and story.asking.streams:
+                self._hearing = self._stream_hearing(way, story, passing)
+                return await self._hearing.hear(reply, self._content_begins)
+            heard = await hear_whole(reply, self._dress(way, story))
+            return heard if isinstance(heard, Refused) else await self._tell_whole(*heard)
+
+    # Answering.
+
+    def _stream_hearing(self, way: Way, story: Story, passing: Passing) -> StreamHearing:
+        seconds = story.asking.snapshot.settings.first_content_seconds
+        return StreamHearing(
+            self._dress(way, story), passing, self._settle, first_content=seconds, blocks=self._parts.store is not None
+        )
+
+    def _dress(self, way: Way, story: Story) -> Dress:
+        asking, thinking = story.asking, story.asking.snapshot.settings.thinking
+        foreign = way.target.realm != ANTHROPIC and self._call.kind == "messages"
+        return Dress(
+            Wear(
+                model=asking.request.body.model,
+                exchange=self._id,
+                principal=self._call.principal,
+                origin=origin_of(way),
+                sealer=asking.snapshot.sealer if foreign else None,
+                by_reference=thinking.seal == "reference",
+                safe_ids=foreign and not way.backend.quirks.unique_tool_ids,
+                hide=foreign and thinking.show_reasoning == "hide",
+            )
+        )
+
+    def _content_begins(self) -> None:
+        story = self._told()
+        story.status = 200
+        story.first_byte = round(self._loop.time() - story.began, 6)
+
+    async def _tell_whole(self, raw: bytes, shown: bytes, heard: Heard) -> None:
+        self._told().answered = raw
+        self._content_begins()
+        await self._settle(heard)
+        self._client.send(200, [JSON_TYPE, *self._headers()], shown)
+
+    def _headers(self) -> list[tuple[str, str]]:
+        story = self._told()
+        thinking = said(thinking_counts(story.going, story.changes))
+        return [*self._passed, *own_headers(self._id, story.way, thinking)]
+
+    # Ending.
+
+    async def _settle(self, heard: Heard) -> None:
+        story = self._told()
+        self._heard = heard
+        if self._hearing is not None:
+            story.answered = self._hearing.raw
+        await self._keeping.settle(story, heard)
+
+    def _interrupted(self) -> None:
+        """The client left, or the server must end: what came of the answer is kept, and a client that is there is told."""
+        self._leave("cut")
+        if self._client.draining:
+            self._say(BackendOverloaded(DRAINING))
+
+    def _fail(self, failure: ClewError) -> None:
+        tries = self._told().tries
+        self._leave("refused" if tries and tries[-1].status else "failed")
+        self._say(failure)
+
+    def _leave(self, ending: kept.Outcome) -> None:
+        story, hearing = self._told(), self._hearing
+        heard = self._heard
+        if heard is None and hearing is not None and hearing.begun:
+            heard, story.answered = hearing.heard(whole=False), hearing.raw
+        whole = self._heard is not None
+        self._keeping.leave(story, "whole" if whole else "cut" if heard else ending, heard)
+
+    def _say(self, failure: ClewError) -> None:
+        if self._client.ended:
+            return
+        if self._client.started:
+            tell_in_stream(self._client, failure)
+        else:
+            refuse(self._client, failure, self._headers(), self._id)
+
+    def _told(self) -> Story:
+        assert self._story is not None, "the request is read first"
+        return self._story

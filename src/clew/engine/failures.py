@@ -1,0 +1,88 @@
+"""How a failure is told to the client: with the vendor's own words where there are any, in the shape that clients read."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from msgspec import Struct
+
+from clew.engine.reply_head import JSON_TYPE, error_body
+from clew.errors import BackendOverloaded, BackendRejected, ClewError
+from clew.http.responder import Responder
+from clew.model.json import JsonObject
+from clew.pipeline.stream.relay import error_event
+
+__all__ = ["DRAINING", "refuse", "shown", "status_of_error", "tell_in_stream"]
+
+DRAINING = "clew is shutting down, and this answer is not whole: ask again"
+
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The status that each error type stands for, where it comes as an event inside a 200."""
+
+_SECRET = re.compile(rb"(?i)(sk-[\w-]{6,}|clew_\w+|bearer\s+\S+)")
+_SHOWN = 200
+
+
+def status_of_error(error: JsonObject) -> int:
+    kind = error.get("type")
+    return _STATUSES.get(kind, 500) if isinstance(kind, str) else 500
+
+
+class _Error(Struct):
+    type: str
+    message: str = ""
+
+
+class _Shape(Struct):
+    error: _Error
+
+
+def _said(body: bytes) -> _Error | None:
+    """The vendor's error, if the body is one."""
+    try:
+        return msgspec.json.decode(body, type=_Shape).error
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def shown(body: bytes) -> str:
+    """The beginning of a body that is not what it should be, for people to read; without secrets."""
+    text = _SECRET.sub(b"<secret>", body[: 2 * _SHOWN])[:_SHOWN].decode("utf-8", "replace")
+    return " ".join(text.split())
+
+
+def refuse(client: Responder, failure: ClewError, headers: list[tuple[str, str]], exchange: str) -> None:
+    """The failure as a whole response: a backend's own status and body as they came, if they are an error's."""
+    body = _own_body(failure)
+    if body and _said(body) is not None:
+        client.send(failure.status, [JSON_TYPE, *headers], body)
+        return
+    kind, message = _words(failure, body)
+    client.send(failure.status, [JSON_TYPE, *headers], error_body(kind, message, exchange))
+
+
+def tell_in_stream(client: Responder, failure: ClewError) -> None:
+    """The failure as the stream's last event."""
+    body = _own_body(failure)
+    own = _said(body) if body else None
+    client.push(error_event(own.type, own.message) if own else error_event(*_words(failure, body)))
+    client.end()
+
+
+def _own_body(failure: ClewError) -> bytes:
+    return failure.body if isinstance(failure, BackendRejected | BackendOverloaded) else b""
+
+
+def _words(failure: ClewError, body: bytes) -> tuple[str, str]:
+    return failure.error_type, f"{failure}: {shown(body)}" if body else str(failure)

@@ -1,0 +1,205 @@
+"""Hearing: an answer on its way from a backend to the client, streamed or in one piece.
+
+Two ways to end before the client has seen a byte: the backend says an error inside its 200, which counts as the status that
+it stands for, or it breaks off. Both leave everything open: the request can still be repaired, repeated or sent elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from msgspec import Struct
+
+from clew.engine.failures import shown, status_of_error
+from clew.engine.passing import Passing
+from clew.engine.turns import Heard
+from clew.errors import BackendBroken, BackendError, BackendTimedOut, StreamIllegal
+from clew.http.client_message import Headers
+from clew.model.json import JsonObject, JsonValue
+from clew.pipeline.stream.answer import answer_of, answer_of_message
+from clew.pipeline.stream.dress import Dress, dressed_message
+from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.rename import renamed
+from clew.upstream.reply import Reply
+
+__all__ = ["Refused", "Settle", "StreamHearing", "hear_whole"]
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Of an answer in one piece."""
+_END_SECONDS = 0.25
+"""How long a backend may keep the connection open after the end event before it is closed."""
+
+Settle = Callable[[Heard], Awaitable[None]]
+"""Keeps the turn. The end of the answer waits for it."""
+
+
+class Refused(Struct, frozen=True, eq=False):
+    """A backend's no: status, headers and words."""
+
+    status: int
+    body: bytes
+    headers: Headers = ()
+
+
+def check_encoding(reply: Reply) -> None:
+    """We asked for none: what comes packed all the same is not unpacked, however little it seems."""
+    coding = reply.head.header(b"content-encoding")
+    if coding and coding.strip().lower() != b"identity":
+        raise BackendBroken(
+            f"{reply.endpoint}: an answer in the encoding {coding.decode('latin-1')!r}, which nobody asked for"
+        )
+
+
+def _type_of(reply: Reply) -> str:
+    return (reply.head.header(b"content-type") or b"").decode("latin-1").partition(";")[0].strip().lower()
+
+
+async def _not_expected(reply: Reply, wanted: str) -> BackendBroken:
+    body = await reply.read(most=MOST_BYTES)
+    kind = _type_of(reply) or "no type"
+    return BackendBroken(f"{reply.endpoint}: {kind} instead of {wanted}: {shown(body) or 'nothing'}")
+
+
+class StreamHearing:
+    """One streamed answer. `answer` is what was heard so far, at any moment."""
+
+    def __init__(self, dress: Dress, passing: Passing, settle: Settle, *, first_content: float, blocks: bool = True) -> None:
+        self._dress = dress
+        self._relay = Relay(dress)
+        self._passing = passing
+        self._settle = settle
+        self._seconds = first_content
+        self._blocks = blocks
+        self._reply: Reply | None = None
+        self._grace: asyncio.TimerHandle | None = None
+
+    @property
+    def begun(self) -> bool:
+        return self._relay.begun
+
+    @property
+    def raw(self) -> bytes:
+        return self._relay.raw
+
+    def heard(self, *, whole: bool) -> Heard:
+        answer = answer_of(self._relay.raw, blocks=self._blocks)
+        held = None if self._dress.wear.is_plain else self._dress.held(answer.blocks)
+        return Heard(answer=answer, held=held, whole=whole and answer.illegal is None)
+
+    async def hear(self, reply: Reply, begun: Callable[[], None]) -> Refused | None:
+        """To its end, or to the refusal that came instead. Raises BackendError, StreamIllegal."""
+        check_encoding(reply)
+        if _type_of(reply) != "text/event-stream":
+            raise await _not_expected(reply, "an event stream")
+        self._reply = reply
+        first = await self._first(reply)
+        if self._relay.failure is not None and not self._relay.begun:
+            return _refused(self._relay.failure)
+        begun()
+        self._passing.push(first, reply)
+        await self._rest(reply)
+        await self._end()
+        return None
+
+    async def _first(self, reply: Reply) -> bytes:
+        """Everything up to the first content."""
+        relay = self._relay
+        try:
+            async with asyncio.timeout(self._seconds):
+                while data := await reply.chunk():
+                    out = relay.feed(data)
+                    if relay.begun or relay.failure is not None:
+                        return out
+        except TimeoutError:
+            raise BackendTimedOut(
+                f"{reply.endpoint}: no content within {self._seconds:g} s", phase="first content"
+            ) from None
+        out = relay.flush()
+        if not relay.begun and relay.failure is None:
+            raise BackendBroken(f"{reply.endpoint}: the answer ended before it began")
+        return out
+
+    async def _rest(self, reply: Reply) -> None:
+        try:
+            if not self._relay.ended:
+                await reply.relay(self._sink)
+            elif not await self._drained(reply):
+                return
+        except BackendError:
+            if not self._relay.ended:
+                raise
+        finally:
+            if self._grace is not None:
+                self._grace.cancel()
+        self._passing.push(self._relay.flush())
+
+    async def _drained(self, reply: Reply) -> bool:
+        """Read to the end of the body, which is nearly always here already, so that the connection can be kept."""
+        try:
+            async with asyncio.timeout(_END_SECONDS):
+                await reply.read(most=MOST_BYTES)
+        except TimeoutError:
+            return False
+        return True
+
+    def _sink(self, data: bytes) -> None:
+        """What one read brought: on to the client."""
+        relay, reply = self._relay, self._reply
+        self._passing.push(relay.feed(data), reply)
+        if relay.ended and self._grace is None and reply is not None:
+            self._grace = asyncio.get_running_loop().call_later(_END_SECONDS, reply.give_up)
+
+    async def _end(self) -> None:
+        """The turn is kept, then its end goes out."""
+        relay, passing = self._relay, self._passing
+        passing.hush()
+        if relay.failure is not None:
+            raise Told(relay.failure)
+        if not relay.ended:
+            raise BackendBroken(f"{self._endpoint()}: the answer broke off before its end")
+        heard = self.heard(whole=True)
+        if heard.answer.illegal is not None:
+            raise heard.answer.illegal
+        await self._settle(heard)
+        passing.push(b"".join(relay.held))
+        passing.client.end()
+
+    def _endpoint(self) -> str:
+        return str(self._reply.endpoint) if self._reply else "the backend"
+
+
+class Told(StreamIllegal):
+    """The backend's own error event has gone to the client: nothing more is to be said."""
+
+    def __init__(self, error: JsonObject) -> None:
+        super().__init__(str(error.get("message", "the backend broke off")), event="error")
+
+
+def _refused(error: JsonObject) -> Refused:
+    return Refused(status_of_error(error), msgspec.json.encode({"type": "error", "error": error}))
+
+
+async def hear_whole(reply: Reply, dress: Dress) -> tuple[bytes, bytes, Heard] | Refused:
+    """An answer in one piece: as it came, as the client gets it, and what it says."""
+    check_encoding(reply)
+    if _type_of(reply) != "application/json":
+        raise await _not_expected(reply, "JSON")
+    raw = await reply.read(most=MOST_BYTES)
+    message = _object(raw, reply)
+    error = message.get("error")
+    if message.get("type") == "error" and isinstance(error, dict):
+        return _refused(error)
+    answer = answer_of_message(message)
+    if dress.wear.is_plain:
+        return raw, renamed(raw, dress.wear.model), Heard(answer=answer)
+    shown_body = dressed_message(message, dress)
+    return raw, shown_body, Heard(answer=answer, held=dress.held(answer.blocks))
+
+
+def _object(raw: bytes, reply: Reply) -> JsonObject:
+    try:
+        return msgspec.json.decode(raw, type=dict[str, JsonValue])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise BackendBroken(f"{reply.endpoint}: an answer that is no JSON object: {shown(raw) or 'nothing'}") from None

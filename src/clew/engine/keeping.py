@@ -1,0 +1,95 @@
+"""Keeping: how an exchange ends in the store, in the log, and with whoever watches.
+
+`settle` is for an answer that is whole: it returns once the store has the turn, or cannot have it in time, and only then its
+end goes to the client (law 8). `leave` is for all that ended otherwise: nobody is there to wait for it, or what they get
+does not depend on it, so it is handed over and forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from clew.engine.parts import Parts
+from clew.engine.story import Story
+from clew.engine.turns import Heard
+from clew.model.request import Request
+from clew.store import outcome
+from clew.store.values import Outcome, Turn
+from clew.thinking.keys import key_of
+
+__all__ = ["LARGE", "Keeping", "aside"]
+
+T = TypeVar("T")
+
+LARGE = 128 * 1024
+"""Bytes of a request above which it is worked on in a thread: below, the way there costs more than the work."""
+
+
+async def aside(size: int, work: Callable[[], T]) -> T:
+    """What takes a while is done in a thread, so that nobody else's stream waits for it."""
+    return await asyncio.to_thread(work) if size > LARGE else work()
+
+
+class Keeping:
+    """Keeps one exchange, once."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.done = False
+        self._parts = parts
+
+    async def settle(self, story: Story, heard: Heard) -> None:
+        """A whole answer: kept before its end is told."""
+        parts, call = self._parts, story.asking.call
+        turn = await aside(len(call.body), lambda: story.turn("whole", heard, parts.wall()))
+        self.done = True
+        if parts.store is not None and call.kind == "messages":
+            problem = await outcome(parts.store.record(turn))
+            if problem is not None:
+                parts.unrecorded(story.id, problem)
+            self._touch(story)
+        self._tell(turn)
+
+    def leave(self, story: Story, ending: Outcome, heard: Heard | None) -> None:
+        """What came of an answer that is not whole, or of none."""
+        if self.done:
+            return
+        self.done = True
+        if len(story.asking.call.body) > LARGE:
+            asyncio.get_running_loop().run_in_executor(None, self._leave, story, ending, heard)
+        else:
+            self._tell(self._leave(story, ending, heard))
+
+    def _leave(self, story: Story, ending: Outcome, heard: Heard | None) -> Turn:
+        turn = story.turn(ending, heard, self._parts.wall())
+        if self._parts.store is not None and story.asking.call.kind == "messages":
+            self._parts.store.record(turn).add_done_callback(_retrieved)
+        return turn
+
+    def _tell(self, turn: Turn) -> None:
+        self._parts.finished(turn.exchange, turn.recording)
+        self._parts.hub.publish("exchange", turn.exchange)
+
+    def _touch(self, story: Story) -> None:
+        """Which blocks this request brought: news for the store once in a while."""
+        parts, call = self._parts, story.asking.call
+        news = parts.seen.news(call.principal, _keys_in(story.asking.request), parts.wall())
+        if news and parts.store is not None:
+            parts.store.touch(call.principal, keys=news, at=parts.wall())
+
+
+def _keys_in(request: Request) -> list[bytes]:
+    return [
+        key
+        for message in request.messages
+        if message.role == "assistant" and isinstance(message.content, tuple)
+        for block in message.content
+        if (key := key_of(block))
+    ]
+
+
+def _retrieved(done: Future[bool]) -> None:
+    """A write that failed is in the store's health; a future that nobody looks at would complain."""
+    done.exception()

@@ -1,0 +1,56 @@
+"""Outgoing: the request as it goes to a backend, in bytes, with the headers that it needs."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from clew.backends.row import auth_headers
+from clew.dialects.anthropic.headers import request_headers
+from clew.engine.call import Call
+from clew.engine.route import Way
+from clew.http.client_message import ClientRequest
+from clew.model.request import Request
+from clew.upstream.endpoint import Endpoint, endpoint_of
+
+__all__ = ["PATHS", "endpoint", "outgoing"]
+
+PATHS = {"messages": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"}
+"""What is appended to a backend's base, by what is asked for."""
+
+_BETA = b"anthropic-beta"
+_OURS = (
+    (b"content-type", b"application/json"),
+    (b"accept-encoding", b"identity"),  # a watcher reads along, and nothing that comes may grow
+)
+_known: dict[str, Endpoint] = {}
+
+
+def endpoint(url: str) -> Endpoint:
+    """Where a base URL leads. Bases come from the settings alone, so there are few."""
+    found = _known.get(url)
+    if found is None:
+        found = _known[url] = endpoint_of(url)
+    return found
+
+
+def outgoing(call: Call, way: Way, going: Request, body: bytes) -> ClientRequest:
+    base = urlsplit(way.backend.url).path.rstrip("/")
+    query = f"?{call.query}" if call.query else ""
+    host = (b"host", endpoint(way.backend.url).authority.encode("latin-1"))
+    own = auth_headers(way.backend, way.key, call.credential)
+    return ClientRequest(
+        method=b"POST",
+        target=f"{base}{PATHS[call.kind]}{query}".encode("latin-1", "replace"),
+        headers=(host, *_OURS, *own, *_from_client(call, way, going)),
+        body=body,
+    )
+
+
+def _from_client(call: Call, way: Way, going: Request) -> tuple[tuple[bytes, bytes], ...]:
+    """What passes of the client's own; its betas as the projection left them, where the backend takes any."""
+    passed = request_headers(call.headers)
+    if way.backend.quirks.betas and going.betas == call.betas:
+        return passed
+    rest = tuple(header for header in passed if header[0] != _BETA)
+    betas = ",".join(going.betas) if way.backend.quirks.betas else ""
+    return (*rest, (_BETA, betas.encode("latin-1", "replace"))) if betas else rest

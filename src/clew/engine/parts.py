@@ -1,0 +1,44 @@
+"""Parts: what every exchange of a process shares."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from clew.engine.hub import Hub
+from clew.engine.ids import new_id
+from clew.engine.seen import Seen
+from clew.engine.snapshot import Snapshot
+from clew.errors import StoreError
+from clew.model.recording import Recording
+from clew.pipeline.attempts import CoolDowns
+from clew.store import Store
+from clew.store.values import Exchange
+from clew.upstream.pool import Pool
+
+__all__ = ["Parts"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Parts:
+    """Handed in once. Clock, chance and ids are functions, so that a test has its own."""
+
+    pool: Pool
+    snapshot: Callable[[], Snapshot]
+    store: Store | None = None
+    hub: Hub = field(default_factory=Hub)
+    finished: Callable[[Exchange, Recording | None], None] = lambda exchange, recording: None
+    """Told of every exchange that is over: the log."""
+    unrecorded: Callable[[str, StoreError], None] = lambda exchange, why: None
+    """Told of an answer that the store could not take in time."""
+    new_id: Callable[[], str] = new_id
+    wall: Callable[[], float] = time.time
+    jitter: Callable[[], float] = random.random
+    cool_downs: CoolDowns = field(default_factory=CoolDowns)
+    """What this process learnt about backends that should be left alone."""
+    seen: Seen = field(default_factory=Seen)
+
+    def learn(self, cooled: CoolDowns, now: float) -> None:
+        self.cool_downs = (self.cool_downs | cooled).after(now) if cooled.until else self.cool_downs

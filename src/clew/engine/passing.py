@@ -1,0 +1,81 @@
+"""Passing: bytes to the client from inside the backend's read, and a ping where there are none.
+
+No task and no queue stand between the two sides. A client that is behind stops the backend's read until it has caught up, so
+memory stays bounded however fast the one and slow the other. Nothing goes out before somebody says `open`; but a client that
+has waited too long gets its 200 and a ping, and from then on hears of failures inside the stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from clew.engine.reply_head import STREAM_TYPE
+from clew.http.responder import Responder
+from clew.upstream.reply import Reply
+from clew.wire.sse import PING
+
+__all__ = ["Passing"]
+
+
+class Passing:
+    """The client's side of one streamed answer."""
+
+    def __init__(self, client: Responder, headers: Callable[[], list[tuple[str, str]]], ping_seconds: float) -> None:
+        self.client = client
+        self.pushed = False
+        """Has any byte of the answer itself gone out?"""
+        self._headers = headers
+        self._seconds = ping_seconds
+        self._loop = asyncio.get_running_loop()
+        self._last = self._loop.time()
+        self._timer: asyncio.TimerHandle | None = None
+        self._catching_up: asyncio.Task[None] | None = None
+
+    def watch_silence(self) -> None:
+        """From now on the client is not left without a word for longer than it may be."""
+        self._timer = self._loop.call_later(self._seconds, self._tick)
+
+    def open(self) -> None:
+        """The 200, if it has not gone yet."""
+        if not self.client.started:
+            self.client.start(200, [*STREAM_TYPE, *self._headers()])
+
+    def push(self, data: bytes, source: Reply | None = None) -> None:
+        """Whole events, at once. `source` is what has to wait while the client is behind."""
+        if not data:
+            return
+        self.open()
+        self.pushed = True
+        self._last = self._loop.time()
+        if not self.client.push(data) and source is not None and self._catching_up is None:
+            source.pause()
+            self._catching_up = self._loop.create_task(self._catch_up(source))
+
+    def hush(self) -> None:
+        """No more pings: the end is near, or somebody else speaks."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def close(self) -> None:
+        self.hush()
+        if self._catching_up is not None:
+            self._catching_up.cancel()
+
+    async def _catch_up(self, source: Reply) -> None:
+        try:
+            await self.client.drained()
+        except ConnectionError:
+            return  # the server cancels whoever answers a client that is gone
+        finally:
+            self._catching_up = None
+        source.resume()
+
+    def _tick(self) -> None:
+        quiet = self._loop.time() - self._last
+        if quiet + 0.001 >= self._seconds:
+            self.open()
+            self.client.push(PING)
+            self._last, quiet = self._loop.time(), 0.0
+        self._timer = self._loop.call_later(self._seconds - quiet, self._tick)

@@ -1,0 +1,74 @@
+"""What a response says of itself in its headers: the backend's own that pass, and clew's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from clew.dialects.anthropic.headers import response_headers
+from clew.engine.route import Way
+from clew.http.client_message import Headers
+from clew.model.blocks import THINKING_TYPES
+from clew.model.change import Change, tally
+from clew.model.request import Request
+
+__all__ = ["JSON_TYPE", "STREAM_TYPE", "error_body", "own_headers", "passed_headers", "thinking_counts"]
+
+JSON_TYPE = ("content-type", "application/json")
+STREAM_TYPE = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
+
+
+def own_headers(exchange: str, way: Way | None, thinking: str) -> list[tuple[str, str]]:
+    """clew's own: which exchange it was, who answered, and what became of the thinking."""
+    headers = [("x-clew-exchange", exchange)]
+    if way is not None:
+        headers += [("x-clew-backend", _plain(way.backend.name)), ("x-clew-model", _plain(way.target.model))]
+    return [*headers, ("x-clew-thinking", thinking)] if thinking else headers
+
+
+def passed_headers(headers: Headers) -> list[tuple[str, str]]:
+    return response_headers(headers)
+
+
+def thinking_counts(going: Request, changes: Sequence[Change]) -> dict[str, int]:
+    """How many blocks were kept, restored, left out, handed over, healed."""
+    counts = tally(change for change in changes if change.step in ("thinking", "heal"))
+    restored = counts.get("restored", 0)
+    return {
+        "kept": max(0, _thinking_in(going) - restored),
+        "restored": restored,
+        "left-out": counts.get("left out", 0),
+        "handed-over": counts.get("handed over", 0),
+        "healed": counts.get("healed", 0),
+    }
+
+
+def _thinking_in(going: Request) -> int:
+    return sum(
+        1
+        for message in going.messages
+        if message.role == "assistant" and isinstance(message.content, tuple)
+        for block in message.content
+        if block.type in THINKING_TYPES
+    )
+
+
+def said(counts: dict[str, int]) -> str:
+    """As the header says it: `kept=2, restored=1, …`."""
+    return ", ".join(f"{name}={count}" for name, count in counts.items())
+
+
+def error_body(kind: str, message: str, request_id: str) -> bytes:
+    """An error in the shape that Anthropic clients read."""
+    error = {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id}
+    return msgspec.json.encode(error)
+
+
+def _plain(text: str) -> str:
+    """A header's value holds neither line ends nor what is not Latin-1."""
+    return "".join(each if " " <= each <= "~" else "?" for each in text)
+
+
+def first_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
+    return next((value.decode("latin-1") for given, value in headers if given == name), "")

@@ -1,0 +1,141 @@
+"""Route: where a request goes. Pure.
+
+A sub-agent's own rule, or the backend that it began with, comes first: a switch in the middle of its work would only make it
+slower and duller. Then the rules, then the thread's pin, then the active backend. Behind the chosen one stand the backends
+of the failover list; each is tried with each of its keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec import UNSET, Struct, structs
+
+from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
+from clew.errors import SettingsInvalid
+from clew.model.request import Body
+from clew.model.target import Target
+from clew.pipeline.attempts import Candidate
+from clew.settings.values import Rule, Settings
+
+__all__ = ["Seeking", "Way", "class_of", "ways_of"]
+
+
+class Seeking(Struct, frozen=True, kw_only=True):
+    """What routing looks at."""
+
+    model: str
+    agent: str = ""
+    request_class: str = ""
+    pin: str = ""
+    began_with: str = ""
+    """The backend that this thread was last answered by, where it has been answered at all."""
+
+
+class Way(Struct, frozen=True, kw_only=True, eq=False):
+    """A backend, with one of its keys, as the reader of this request."""
+
+    backend: Backend
+    key: Secret | None
+    target: Target
+
+    @property
+    def candidate(self) -> Candidate:
+        own = self.backend.auth != "passthrough"
+        return Candidate(self.backend.name, self.key.fingerprint if self.key else self.target.account, own)
+
+
+def ways_of(settings: Settings, active: str, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:
+    """The ways to try, in order. Raises SettingsInvalid if a name leads nowhere."""
+    rule = _rule(settings.rules, seeking)
+    chosen = _chosen(settings, active, seeking, rule)
+    names = [chosen, *(name for name in settings.failover if name != chosen)]
+    own = rule.model if rule and rule.backend == chosen else ""
+    return tuple(
+        way for name in names for way in _ways(settings, name, seeking.model, credential, own if name == chosen else "")
+    )
+
+
+def _chosen(settings: Settings, active: str, seeking: Seeking, rule: Rule | None) -> str:
+    if rule and rule.agent:
+        return rule.backend
+    if seeking.agent and not seeking.pin and seeking.began_with in settings.backends:
+        return seeking.began_with
+    return rule.backend if rule else seeking.pin or active
+
+
+def _rule(rules: Sequence[Rule], seeking: Seeking) -> Rule | None:
+    """The first that fits; those for sub-agents before all others."""
+    by_agent = (rule for rule in rules if rule.agent and _fits_agent(rule, seeking))
+    return next(by_agent, None) or next((rule for rule in rules if _fits(rule, seeking)), None)
+
+
+def _fits_agent(rule: Rule, seeking: Seeking) -> bool:
+    return bool(seeking.agent) and rule.agent in ("*", seeking.agent)
+
+
+def _fits(rule: Rule, seeking: Seeking) -> bool:
+    if rule.family:
+        return rule.family == family_of(seeking.model)
+    return bool(rule.request_class) and rule.request_class == seeking.request_class
+
+
+def _ways(settings: Settings, name: str, model: str, credential: Credential, own: str) -> Iterable[Way]:
+    """One for each key. `own` is the backend's name of the model, where a rule says it."""
+    backend = settings.backends.get(name)
+    if backend is None:
+        known = ", ".join(sorted(settings.backends))
+        raise SettingsInvalid(f"there is no backend {name!r}; there are: {known}", key=name)
+    if own:
+        backend = structs.replace(backend, model=own, models={})
+    for key in backend.keys or (None,):
+        account = account_of(backend, key, credential)
+        target = target_of(backend, model, overrides=settings.models, foreign=settings.thinking.foreign, account=account)
+        yield Way(backend=backend, key=key, target=target)
+
+
+class _Tool(Struct):
+    type: str = ""
+
+
+def class_of(kind: str, body: Body, header: str) -> str:
+    """What a request is for, where it is not the conversation itself: as the client says, else by its shape."""
+    if kind == "count_tokens":
+        return "count_tokens"
+    if header:
+        return header
+    if body.max_tokens is not UNSET and bytes(body.max_tokens) == b"1" and body.tools is UNSET:
+        return "probe"
+    return "search" if _is_search(body) else "title" if _is_title(body) else ""
+
+
+def _is_search(body: Body) -> bool:
+    """A nested search: nothing but the server's search tool."""
+    if body.tools is UNSET:
+        return False
+    try:
+        tools = msgspec.json.decode(body.tools, type=list[_Tool])
+    except msgspec.MsgspecError:
+        return False
+    return len(tools) == 1 and tools[0].type.startswith("web_search")
+
+
+class _Format(Struct):
+    type: str = ""
+
+
+class _Output(Struct):
+    format: _Format | None = None
+
+
+def _is_title(body: Body) -> bool:
+    """A question in one message for an answer of a given form, without tools."""
+    if body.tools is not UNSET and bytes(body.tools) != b"[]":
+        return False
+    if body.output_config is UNSET or len(body.messages) != 1:
+        return False
+    try:
+        return msgspec.json.decode(body.output_config, type=_Output).format is not None
+    except msgspec.MsgspecError:
+        return False

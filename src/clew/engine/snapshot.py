@@ -1,0 +1,34 @@
+"""Snapshot: all that the operator decided, as one value. A request keeps the one that it began with."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from clew.pipeline.options import Options
+from clew.settings.values import Settings, options_of
+from clew.thinking.seal import Sealer
+
+__all__ = ["Snapshot", "snapshot_of"]
+
+
+class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
+    """The settings, what they mean for a projection, the sealing keys, and the backend that is active now."""
+
+    settings: Settings
+    options: Options
+    sealer: Sealer
+    active: str
+    active_from: str = "the settings"
+    """Who chose it: the settings, `clew use`, or `clew use` for this gateway alone."""
+
+
+def snapshot_of(settings: Settings, sealer: Sealer, *, active: str = "", active_from: str = "") -> Snapshot:
+    """With a choice from the store, where that names a backend that there is; else as the settings say."""
+    chosen = active if active in settings.backends else ""
+    return Snapshot(
+        settings=settings,
+        options=options_of(settings),
+        sealer=sealer,
+        active=chosen or settings.active,
+        active_from=active_from if chosen else "the settings",
+    )

@@ -1,0 +1,80 @@
+"""The story of an exchange: what befell it, as it goes, and what the store gets of it in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from clew.engine.asking import Asking
+from clew.engine.route import Way
+from clew.engine.turns import Heard, asked_raw, recording_for, title_of, usage_of
+from clew.model.change import Change
+from clew.model.request import Request
+from clew.store.values import Bodies, Exchange, Outcome, Try, Turn
+
+__all__ = ["Story"]
+
+
+@dataclass(slots=True)
+class Story:
+    """Everything that is known so far."""
+
+    id: str
+    asking: Asking
+    started: float
+    began: float
+    """The same moment on the clock that never jumps."""
+    way: Way
+    """The one that is being tried, or was last."""
+    going: Request
+    changes: tuple[Change, ...] = ()
+    heals: int = 0
+    status: int = 0
+    request_id: str = ""
+    first_byte: float | None = None
+    tries: list[Try] = field(default_factory=list[Try])
+    sent: bytes = b""
+    answered: bytes = b""
+
+    def exchange(self, outcome: Outcome, heard: Heard | None, ended: float) -> Exchange:
+        """What befell it, without a word of the conversation."""
+        call, answer = self.asking.call, heard.answer if heard else None
+        return Exchange(
+            id=self.id,
+            principal=call.principal,
+            thread=self.asking.thread,
+            started=self.started,
+            ended=ended,
+            asked_model=self.asking.request.body.model,
+            backend=self.way.backend.name,
+            model=self.way.target.model,
+            session=call.context.session,
+            agent=call.context.agent,
+            outcome=outcome,
+            status=self.status,
+            first_byte=self.first_byte,
+            attempts=max(1, len(self.tries)),
+            changes=self.changes,
+            usage=usage_of(answer.usage, estimated=outcome != "whole") if answer else None,
+            kind=call.kind,
+            streamed=self.asking.streams,
+            stop_reason=answer.stop_reason if answer else "",
+            request_id=self.request_id,
+            heals=self.heals,
+            tries=tuple(self.tries),
+        )
+
+    def turn(self, outcome: Outcome, heard: Heard | None, ended: float) -> Turn:
+        """All that is kept of it. Looks things up, so it may take a moment where the history is long."""
+        keeps = self.asking.snapshot.settings.store
+        recording = recording_for(self.id, self.asking, self.way, self.going, heard) if heard else None
+        request = self.asking.request
+        return Turn(
+            exchange=self.exchange(outcome, heard, ended),
+            recording=recording,
+            asked=asked_raw(request) if keeps.content else (),
+            title=title_of(request) if keeps.content else "",
+            bodies=None if keeps.bodies == "off" else self._bodies(),
+        )
+
+    def _bodies(self) -> Bodies:
+        return Bodies(asked=self.asking.call.body, sent=self.sent, answered=self.answered)

@@ -1,0 +1,106 @@
+"""Turns: what an exchange leaves in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from clew.dialects.anthropic.requests import messages_after_last_answer
+from clew.engine.asking import Asking
+from clew.engine.route import Way
+from clew.model.blocks import Block
+from clew.model.json import JsonObject
+from clew.model.origin import Origin
+from clew.model.recording import Recording
+from clew.model.request import Request, blocks_of
+from clew.pipeline.stream.answer import Answer
+from clew.store.values import Usage
+from clew.thinking.keys import asked_of, key_of
+from clew.thinking.record import recording_of
+
+__all__ = ["Heard", "asked_raw", "origin_of", "recording_for", "title_of", "usage_of"]
+
+_TITLE = 80
+_PREFIX_MISMATCH = "prefix_binding_mismatch"
+
+
+class Heard(Struct, frozen=True, kw_only=True, eq=False):
+    """An answer, as far as it came: what its maker said, and what the client holds of it (None: the same)."""
+
+    answer: Answer
+    held: Sequence[Block] | None = None
+    whole: bool = True
+
+
+def origin_of(way: Way) -> Origin:
+    """Who made it. The model as it was asked for: what a vendor calls itself may be an alias that moves."""
+    return Origin(way.target.realm, way.backend.name, way.target.model, way.target.account)
+
+
+def recording_for(id: str, asking: Asking, way: Way, going: Request, heard: Heard) -> Recording | None:
+    """The recording; None for an answer of which no block was complete."""
+    answer = heard.answer
+    if not answer.blocks:
+        return None
+    return recording_of(
+        id,
+        asked=asking.request,
+        going=going,
+        blocks=[msgspec.json.encode(block) for block in answer.blocks],
+        origin=origin_of(way),
+        shelf=asking.shelf,
+        context=asking.facts.context,
+        held=heard.held,
+        unread=_unread(going, answer),
+        thread=asking.thread,
+        whole=heard.whole,
+    )
+
+
+def _unread(going: Request, answer: Answer) -> frozenset[bytes]:
+    """Blocks that the vendor says it dropped because what came before them changed: they are not in the strand."""
+    paths = [path for path, reason in answer.dropped if reason == _PREFIX_MISMATCH]
+    return frozenset(key for path in paths if (block := _at(going, path)) and (key := key_of(block)))
+
+
+def _at(going: Request, path: str) -> Block | None:
+    words = path.split(".")
+    if len(words) != 4 or not (words[1].isdigit() and words[3].isdigit()):
+        return None
+    message, block = int(words[1]), int(words[3])
+    if message >= len(going.messages):
+        return None
+    blocks = blocks_of(going.messages[message])
+    return blocks[block] if block < len(blocks) else None
+
+
+def asked_raw(request: Request) -> tuple[bytes, ...]:
+    """What the client said since the answer before, as it said it."""
+    return messages_after_last_answer(request)
+
+
+def title_of(request: Request) -> str:
+    """The first words that a person said."""
+    asked = asked_of(message.content for message in request.messages[:1])
+    words = " ".join(asked.texts[0].split()) if asked.texts else ""
+    return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
+
+
+def usage_of(usage: JsonObject, *, estimated: bool) -> Usage | None:
+    """The vendor's counts; None where it gave none."""
+    if not usage:
+        return None
+    return Usage(
+        input=_count(usage, "input_tokens"),
+        output=_count(usage, "output_tokens"),
+        cache_read=_count(usage, "cache_read_input_tokens"),
+        cache_written=_count(usage, "cache_creation_input_tokens"),
+        estimated=estimated,
+    )
+
+
+def _count(usage: JsonObject, name: str) -> int:
+    value = usage.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -1,0 +1,153 @@
+"""Answer: what a maker said in all, as blocks, however much of it came.
+
+From a stream it is folded once, when the stream is over, and not while it passes: the deltas of a run are decoded in one
+call and joined before the fold sees them, so that an answer of three hundred events costs a few dozen steps. The fold itself
+(`model.assemble`) knows the lifecycle; what breaks it is reported, after all that came whole before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
+
+import msgspec
+from msgspec import Struct
+
+from clew.errors import StreamIllegal
+from clew.model.assemble import Assembler
+from clew.model.events import BlockDelta, Event
+from clew.model.json import JsonObject, JsonValue
+from clew.pipeline.stream.pieces import ALL_DELTAS, data_in, pieces_of
+from clew.wire.events import decode_event
+from clew.wire.sse import SseEvent
+
+__all__ = ["Answer", "answer_of", "answer_of_message"]
+
+
+class Answer(Struct, frozen=True, kw_only=True, eq=False):
+    """The blocks that came to their stop, and what was said about the answer."""
+
+    blocks: tuple[JsonObject, ...] = ()
+    message: JsonObject = {}
+    illegal: StreamIllegal | None = None
+    """What broke the stream's own grammar, if something did: then this is what came before it."""
+
+    @property
+    def stop_reason(self) -> str:
+        return _text(self.message.get("stop_reason"))
+
+    @property
+    def model(self) -> str:
+        """As the maker names itself."""
+        return _text(self.message.get("model"))
+
+    @property
+    def usage(self) -> JsonObject:
+        usage = self.message.get("usage")
+        return usage if isinstance(usage, dict) else {}
+
+    @property
+    def dropped(self) -> tuple[tuple[str, str], ...]:
+        """Path and reason of each thinking block that the vendor says it did not read (R46)."""
+        told = self.message.get("input_transformations")
+        rows = [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
+        return tuple((_text(row.get("path")), _text(row.get("reason"))) for row in rows if _is_drop(row))
+
+
+def _is_drop(row: JsonObject) -> bool:
+    return row.get("type") == "thinking_dropped"
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def answer_of(raw: bytes, *, blocks: bool = True) -> Answer:
+    """What these events tell: whole ones, as they came from the maker. Without `blocks` only what is said about it."""
+    assembler = Assembler()
+    illegal: StreamIllegal | None = None
+    try:
+        for event in _events(raw, blocks):
+            assembler.feed(event)
+    except StreamIllegal as error:
+        illegal = error
+    said = tuple(each.block for each in assembler.blocks() if each.complete) if blocks else ()
+    try:
+        return Answer(blocks=said, message=assembler.message(), illegal=illegal)
+    except StreamIllegal as error:
+        return Answer(illegal=illegal or error)
+
+
+def answer_of_message(message: JsonObject) -> Answer:
+    """The same, of an answer that came in one piece."""
+    content = message.get("content")
+    blocks = tuple(each for each in content if isinstance(each, dict)) if isinstance(content, list) else ()
+    return Answer(blocks=blocks, message=message)
+
+
+def _events(raw: bytes, deltas: bool) -> Iterable[Event]:
+    for piece in pieces_of(raw, ALL_DELTAS):
+        if piece.is_run:
+            yield from _joined(data_in(piece.raw)) if deltas else ()
+        elif piece.event is not None:
+            yield decode_event(piece.event)
+
+
+class _Delta(Struct, gc=False):
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    partial_json: str | None = None
+    signature: str | None = None
+
+
+class _Row(Struct, gc=False):
+    type: str = ""
+    index: int = -1
+    delta: _Delta | None = None
+
+    @property
+    def kind(self) -> tuple[int, str]:
+        return self.index, self.delta.type if self.delta else ""
+
+
+_rows = msgspec.json.Decoder(list[_Row])
+
+_MEMBERS = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "input_json_delta": "partial_json",
+    "signature_delta": "signature",
+}
+"""Kinds of delta that carry one string. Neighbours of one kind and block are one delta: with the strings joined, or, since a
+second signature replaces the first, with the last."""
+
+
+def _joined(data: Sequence[bytes]) -> Iterable[Event]:
+    array = b"[" + b",".join(data) + b"]"
+    try:
+        rows = _rows.decode(array)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _one_by_one(data)
+    if len(rows) != len(data) or not all(_is_plain(row) for row in rows):
+        return _one_by_one(data)
+    return [_merged(list(group)) for _, group in groupby(rows, key=attrgetter("kind"))]
+
+
+def _is_plain(row: _Row) -> bool:
+    delta = row.delta
+    member = _MEMBERS.get(delta.type) if delta else None
+    return row.type == BlockDelta.type and member is not None and getattr(delta, member) is not None
+
+
+def _merged(rows: list[_Row]) -> Event:
+    index, kind = rows[0].kind
+    member = _MEMBERS[kind]
+    strings: list[str] = [getattr(row.delta, member) for row in rows]
+    return BlockDelta(index, {"type": kind, member: strings[-1] if kind == "signature_delta" else "".join(strings)})
+
+
+def _one_by_one(data: Sequence[bytes]) -> Iterable[Event]:
+    """The slow way, which names what is wrong."""
+    return [decode_event(SseEvent(b"content_block_delta", each)) for each in data]

@@ -1,0 +1,136 @@
+"""Relay: an Anthropic stream on its way to the client, as bytes, with somebody reading along.
+
+`feed` it what came; it returns what may go on now. Only whole events go on, so that whatever happens the client can be told
+so between two of them. Three things are decided here:
+
+- *begun*: nothing goes on before the first content event; until then the whole request can still go elsewhere;
+- *ending*: the `message_delta` that carries the stop reason, and all after it, is held back until the store has the turn;
+- *ended*: without the end event an answer is not whole, however complete it looks.
+
+What came is kept as it came, for the recording.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from clew.errors import StreamIllegal
+from clew.model.events import (
+    BlockDelta,
+    BlockStart,
+    BlockStop,
+    Event,
+    MessageDelta,
+    MessageStart,
+    MessageStop,
+    Ping,
+    StreamFailed,
+)
+from clew.model.json import JsonObject
+from clew.model.lifecycle import LENIENT, Lifecycle
+from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, VISIBLE_DELTAS, Piece, pieces_of
+from clew.pipeline.stream.rename import renamed_start
+from clew.pipeline.stream.sealing import Sealing
+from clew.wire.events import decode_event
+from clew.wire.frames import Frames, SseLimits
+
+__all__ = ["Relay", "error_event"]
+
+
+class Relay:
+    """One answer. Raises StreamIllegal for what no stream may do, SseTooLarge for what is too long."""
+
+    def __init__(self, dress: Dress, limits: SseLimits | None = None) -> None:
+        self.begun = False
+        self.ended = False
+        self.failure: JsonObject | None = None
+        """The error object of an error event, if one came."""
+        self.held: list[bytes] = []
+        """The end of the answer, which waits for the store."""
+        self._dress = dress
+        self._frames = Frames(limits or SseLimits())
+        self._raw: list[bytes] = []
+        self._lifecycle = Lifecycle(LENIENT)
+        self._sealing = None if dress.wear.is_plain else Sealing(dress)
+        self._pattern = _pattern(dress)
+        self._before: list[bytes] = []
+        self._ending = False
+
+    @property
+    def raw(self) -> bytes:
+        """All whole events so far, as they came."""
+        return b"".join(self._raw)
+
+    def feed(self, data: bytes) -> bytes:
+        """What may go to the client now."""
+        return self._passed(self._frames.feed(data))
+
+    def flush(self) -> bytes:
+        """At the end of the stream."""
+        return self._passed(self._frames.flush())
+
+    def _passed(self, whole: bytes) -> bytes:
+        if not whole:
+            return b""
+        self._raw.append(whole)
+        out: list[bytes] = []
+        for piece in pieces_of(whole, self._pattern):
+            self._place(self._run(piece) if piece.is_run else self._event(piece), out)
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    def _place(self, new: bytes, out: list[bytes]) -> None:
+        """Now, or with the end, or not before the beginning."""
+        if not new:
+            return
+        if self._ending:
+            self.held.append(new)
+        elif self.begun:
+            if self._before:
+                out += self._before
+                self._before = []
+            out.append(new)
+        else:
+            self._before.append(new)
+
+    def _run(self, piece: Piece) -> bytes:
+        if not self._lifecycle.is_open:
+            raise StreamIllegal("a delta came while no block was open", state=self._lifecycle.state.name)
+        return piece.raw
+
+    def _event(self, piece: Piece) -> bytes:
+        if piece.event is None:
+            return piece.raw if self.begun else b""  # a comment
+        event = decode_event(piece.event)
+        self._lifecycle.accept(event)
+        self._note(event)
+        if isinstance(event, MessageStart):
+            return renamed_start(piece.raw, piece.event, self._dress.wear.model)
+        if isinstance(event, Ping) and not self.begun:
+            return b""  # clew sends its own while nothing goes on
+        if self._sealing is not None and isinstance(event, BlockStart | BlockDelta | BlockStop):
+            return self._sealing.feed(event, piece.raw)
+        return piece.raw
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, BlockStart):
+            self.begun = True
+        elif isinstance(event, StreamFailed):
+            self.failure = event.error
+        elif isinstance(event, MessageStop) or (isinstance(event, MessageDelta) and event.delta.get("stop_reason")):
+            self.begun = self._ending = True
+            self.ended = self.ended or isinstance(event, MessageStop)
+
+
+def _pattern(dress: Dress) -> re.Pattern[bytes]:
+    if dress.wear.is_plain:
+        return ALL_DELTAS
+    return NO_DELTAS if dress.wear.hide else VISIBLE_DELTAS
+
+
+def error_event(kind: str, message: str) -> bytes:
+    """The vendor's own way to say that an answer broke off."""
+    data = msgspec.json.encode({"type": "error", "error": {"type": kind, "message": message}})
+    return b"event: error\ndata: " + data + b"\n\n"

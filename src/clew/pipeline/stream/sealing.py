@@ -1,0 +1,88 @@
+"""The stream step that dresses an answer from outside the realm `anthropic`, event by event.
+
+A thinking block's own signature is kept from the client: one `signature_delta` with the seal comes just before its stop,
+because only then the text that the seal covers is known. Text that a maker puts into a block's start is said as a delta,
+since clients take thinking from deltas alone. Hidden blocks vanish, and the others are counted anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clew.model.events import BlockDelta, BlockStart, BlockStop
+from clew.model.json import JsonObject, JsonValue
+from clew.pipeline.stream.dress import Dress
+from clew.wire.events import encode_event
+
+__all__ = ["Sealing"]
+
+
+class Sealing:
+    """One answer's blocks. `feed` returns what the client gets for each event."""
+
+    def __init__(self, dress: Dress) -> None:
+        self._dress = dress
+        self._hidden: set[int] = set()
+        self._texts: list[str] | None = None
+        self._signature = ""
+
+    def feed(self, event: BlockStart | BlockDelta | BlockStop, raw: bytes) -> bytes:
+        if isinstance(event, BlockStart) and self._dress.is_hidden(event.content_block):
+            self._hidden.add(event.index)
+        if event.index in self._hidden:
+            return b""
+        match event:
+            case BlockStart():
+                return self._started(event, raw)
+            case BlockDelta():
+                return self._delta(event, raw)
+            case BlockStop():
+                return self._stopped(event, raw)
+
+    def _shift(self, index: int) -> int:
+        """Where the block stands among those that the client sees."""
+        return index - sum(1 for each in self._hidden if each < index)
+
+    def _moved(self, event: BlockStart | BlockDelta | BlockStop, raw: bytes) -> bytes:
+        return encode_event(replace(event, index=self._shift(event.index))) if self._hidden else raw
+
+    def _started(self, event: BlockStart, raw: bytes) -> bytes:
+        if self._dress.wear.sealer is not None and event.block_type == "thinking":
+            return self._opened(event)
+        block = self._dress.block(event.index, event.content_block)
+        if block is event.content_block:
+            return self._moved(event, raw)
+        return encode_event(replace(event, index=self._shift(event.index), content_block=block))
+
+    def _opened(self, event: BlockStart) -> bytes:
+        text = _text(event.content_block.get("thinking"))
+        self._texts, self._signature = [text], _text(event.content_block.get("signature"))
+        blank: JsonObject = {**event.content_block, "thinking": "", "signature": ""}
+        index = self._shift(event.index)
+        start = encode_event(replace(event, index=index, content_block=blank))
+        return start + encode_event(_thinking(index, text)) if text else start
+
+    def _delta(self, event: BlockDelta, raw: bytes) -> bytes:
+        if self._texts is not None and event.kind == "signature_delta":
+            self._signature = _text(event.delta.get("signature"))  # the last one counts
+            return b""
+        if self._texts is not None and event.kind == "thinking_delta":
+            self._texts.append(_text(event.delta.get("thinking")))
+        return self._moved(event, raw)
+
+    def _stopped(self, event: BlockStop, raw: bytes) -> bytes:
+        stop = self._moved(event, raw)
+        if self._texts is None:
+            return stop
+        token = self._dress.seal(event.index, "thinking", "".join(self._texts), self._signature)
+        self._texts, self._signature = None, ""
+        delta: JsonObject = {"type": "signature_delta", "signature": token}
+        return encode_event(BlockDelta(self._shift(event.index), delta)) + stop
+
+
+def _thinking(index: int, text: str) -> BlockDelta:
+    return BlockDelta(index, {"type": "thinking_delta", "thinking": text})
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
