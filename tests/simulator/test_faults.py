@@ -59,9 +59,9 @@ def test_a_fault_is_a_word_a_value_and_options() -> None:
     [
         ("", "fault '': "),
         ("earthquake", "there is no fault 'earthquake'; there are status, error, cut, "),
-        ("cut speed=3", "fault 'cut' has no option 'speed'; it has at, after, how"),
-        ("cut 1 2", "fault 'cut' has no option '2'; it has at, after, how"),
-        ("hang-up now", "fault 'hang-up' has no option 'now'; it has no options"),
+        ("cut speed=3", "fault 'cut' has no option 'speed'; it has at, after, content, before, how"),
+        ("cut 1 2", "fault 'cut' has no option '2'; it has at, after, content, before, how"),
+        ("lump now", "fault 'lump' has no option 'now'; it has no options"),
         ("cut at=soon", "fault 'cut at=soon': Expected `int | null`"),
         ("cut how=slowly", "fault 'cut how=slowly': Invalid enum value 'slowly'"),
         ("status '529", 'fault "status \'529": No closing quotation'),

@@ -2,7 +2,8 @@
 
 GET  /_sim/journal[?since=N]     what happened, after entry N
 GET  /_sim/journal/N/body        the body of entry N, byte for byte
-POST /_sim/fault                 {"fault": "status 529 retry-after=2", "times": 2, "path": "/v1/messages"}
+POST /_sim/fault                 {"fault": "status 529 retry-after=2", "times": 2, "path": "/v1/messages", "key": "sim-a-1"};
+                                 times null: from now on; without key: whoever comes
 POST /_sim/reset                 forget journal, cache, faults in waiting, ids already given
 GET  /_sim/scenarios             what can be played
 """
@@ -40,8 +41,9 @@ class Controlled(Protocol):
 
 class _Order(msgspec.Struct, forbid_unknown_fields=True):
     fault: str
-    times: int = 1
+    times: int | None = 1
     path: str = "/v1/messages"
+    key: str = ""
 
 
 def answer(shell: Controlled, request: HttpRequest) -> Steps:
@@ -63,7 +65,7 @@ def answer(shell: Controlled, request: HttpRequest) -> Steps:
 def _fault(shell: Controlled, body: bytes) -> Steps:
     try:
         order = msgspec.json.decode(body, type=_Order)
-        shell.faults.put(faults.parse(order.fault), times=order.times, path=order.path)
+        shell.faults.put(faults.parse(order.fault), times=order.times, path=order.path, key=order.key)
     except (msgspec.DecodeError, SettingsInvalid) as error:
         return json_reply({"ok": False, "error": str(error)}, status=400)
     return json_reply({"ok": True, "waiting": shell.faults.waiting()})

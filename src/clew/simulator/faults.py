@@ -1,18 +1,31 @@
 """Faults on demand, in one small language.
 
-    status 529 retry-after=2              an error answer; also type=, message=, body=, content-type=, should-retry=,
-                                          location=
-    error overloaded_error after=3        an `error` event after so many events (0: before all; not streamed: a status)
-    cut at=120 how=rst                    broken off after so many bytes (or after= events): fin, rst, or end (looks whole)
+    status 529 retry-after=2              an error answer; also retry-after-ms=, type=, message=, body=, content-type=,
+                                          should-retry=, location=
+    error overloaded_error after=3        an `error` event (not streamed: a status)
+    cut at=120 how=rst                    broken off: fin, rst, or end (looks whole)
     stall 2 after=3                       so many seconds of silence, then on
     slow-start 2                          silence before the head
     drip 1                                so many bytes in a chunk
+    lump                                  the whole body in one chunk
+    pings every=0.05                      pings for ever, and nothing else
+    flood 50000000 shape=event            so many bytes in one event; shape=line without any line break; shape=events so
+                                          many small events; 0: without end
+    bomb 1000000000 coding=gzip           a packed body of so many zeros: gzip, zstd; members: so many empty gzip members
     bad-utf8 after=4                      a byte that is no UTF-8, inside that event
+    bad-json after=4                      the value of that event breaks off
+    event odd data='{"type":"odd"}'       an event put in
     omit message_stop,message_delta       events left out
     repeat message_start                  events said twice
+    index-gap 1 block=1                   blocks from that one on are numbered so much higher
+    no-usage                              the usage is missing, in the events and in the message
     content-type text/html                a lie about the body
     no-answer rst                         nothing at all: fin or rst
-    hang-up                               a whole answer, then the connection is closed without a word
+    hang-up 0.2                           a whole answer; so many seconds later the connection is closed without a word, and
+                                          what the client asked on it in the meantime has no answer
+
+The place, for those that have one: `after=N` events (0: before all), `content=N` content_block events, `before=EVENT`, or
+`at=N` bytes.
 
 A scenario says it with `fault:`, a request with the header `x-sim-fault`, a test with `POST /_sim/fault`. What each does to
 an answer is in `spoil`.
@@ -41,29 +54,60 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_un
     body: str | None = None
     content_type: str = ""
     retry_after: str = ""
+    retry_after_ms: str = ""
     should_retry: str = ""
     location: str = ""
     at: int | None = None
     after: int | None = None
+    content: int | None = None
+    before: str = ""
     how: Literal["fin", "rst", "end"] = "fin"
     seconds: float = 1.0
+    later: float = 0.0
+    every: float = 0.05
     size: int = 1
+    shape: Literal["event", "line", "events"] = "event"
+    coding: Literal["gzip", "zstd", "members"] = "gzip"
     events: str = ""
+    name: str = "odd"
+    data: str = ""
+    by: int = 1
+    block: int = 1
 
+
+_PLACE: Final = ("at", "after", "content", "before")
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
-    "status": ("status", "type", "message", "body", "content-type", "retry-after", "should-retry", "location"),
-    "error": ("type", "message", "after"),
-    "cut": ("at", "after", "how"),
-    "stall": ("seconds", "at", "after"),
+    "status": (
+        "status",
+        "type",
+        "message",
+        "body",
+        "content-type",
+        "retry-after",
+        "retry-after-ms",
+        "should-retry",
+        "location",
+    ),
+    "error": ("type", "message", "after", "content", "before"),
+    "cut": ("at", "after", "content", "before", "how"),
+    "stall": ("seconds", *_PLACE),
     "slow-start": ("seconds",),
     "drip": ("size",),
-    "bad-utf8": ("after",),
+    "lump": (),
+    "pings": ("every", *_PLACE),
+    "flood": ("size", "shape", *_PLACE),
+    "bomb": ("size", "coding"),
+    "bad-utf8": ("after", "content", "before"),
+    "bad-json": ("after", "content", "before"),
+    "event": ("name", "data", *_PLACE),
     "omit": ("events",),
     "repeat": ("events",),
+    "index-gap": ("by", "block"),
+    "no-usage": (),
     "content-type": ("content-type",),
     "no-answer": ("how",),
-    "hang-up": (),
+    "hang-up": ("later",),
 }
 """Each kind and its options; the first may be given without its name."""
 

@@ -16,7 +16,7 @@ from clew.errors import SettingsInvalid
 from clew.http.message import HttpRequest, Refusal
 from clew.http.responder import Responder
 from clew.simulator import catalogue, control, faults
-from clew.simulator.accounts import account_of, organization_of, refusal
+from clew.simulator.accounts import account_of, credential_of, organization_of, refusal
 from clew.simulator.encoding import decoded
 from clew.simulator.envelope import error_body, type_of_status
 from clew.simulator.given import Given
@@ -188,7 +188,7 @@ class Shell:
     def _go_wrong(self, request: HttpRequest, entry: Entry, steps: Steps) -> Steps:
         asked = request.header("x-sim-fault")
         try:
-            fault = faults.parse(asked) if asked else self.faults.take(request.path)
+            fault = faults.parse(asked) if asked else self.faults.take(request.path, credential_of(request.joined))
         except SettingsInvalid as error:
             return self._refused(_misuse("sim.fault", error), entry, (("request-id", entry.request_id),))
         if fault is None:
@@ -197,12 +197,11 @@ class Shell:
         return spoil([fault], steps, entry.request_id)
 
     async def _play(self, entry: Entry, steps: Steps, respond: Responder) -> None:
-        ended: Literal["whole", "cut", "client left"] = "client left"
+        broken = steps[-1] in (End("fin"), End("rst"))
         try:
             await play(steps, respond)
-            ended = "cut" if steps[-1] in (End("fin"), End("rst")) else "whole"
         finally:
-            self.journal.close(entry, ended)
+            self.journal.close(entry, ("cut" if broken else "whole") if respond.ended else "client left")
 
 
 def _identity(ids: Ids, account: Account | None = None) -> HeaderPairs:

@@ -7,13 +7,14 @@ what went wrong on the wire can be read, compared and tested without a wire.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from clew.http.responder import Responder
 
-__all__ = ["End", "Head", "Send", "Step", "Steps", "Wait", "body_of", "play"]
+__all__ = ["End", "Head", "Repeat", "Send", "Step", "Steps", "Wait", "body_of", "play"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,15 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeat:
+    """A piece of the body so many times, None for ever, and so many seconds apart."""
+
+    data: bytes
+    times: int | None
+    every: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """Silence."""
 
@@ -41,12 +51,13 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """`end`: as it should. `close`: whole, and then the connection is closed without a word. `fin`, `rst`: broken off."""
+    """`end`: as it should. `close`: whole, and `later` the connection is closed without a word. `fin`, `rst`: broken off."""
 
     how: Literal["end", "close", "fin", "rst"] = "end"
+    later: float = 0.0
 
 
-Step: TypeAlias = Head | Send | Wait | End
+Step: TypeAlias = Head | Send | Repeat | Wait | End
 Steps: TypeAlias = tuple[Step, ...]
 
 
@@ -71,18 +82,28 @@ async def _do(step: Step, respond: Responder) -> None:
             respond.start(status, headers)
         case Send(data):
             await respond.write(data)
+        case Repeat():
+            await _repeat(step, respond)
         case Wait(seconds):
             await asyncio.sleep(seconds)
-        case End(how):
-            await _end(how, respond)
+        case End():
+            await _end(step, respond)
 
 
-async def _end(how: Literal["end", "close", "fin", "rst"], respond: Responder) -> None:
-    match how:
+async def _repeat(step: Repeat, respond: Responder) -> None:
+    """Other requests go on meanwhile: a client that reads fast would never let the loop go."""
+    for _ in itertools.count() if step.times is None else range(step.times):
+        await respond.write(step.data)
+        await asyncio.sleep(step.every)
+
+
+async def _end(end: End, respond: Responder) -> None:
+    match end.how:
         case "end":
             respond.end()
         case "close":
             respond.end()
+            await asyncio.sleep(end.later)
             respond.hang_up()
         case "fin":
             respond.hang_up()

@@ -18,9 +18,9 @@ from clew.simulator.cache import CacheUse
 from clew.simulator.interfaces import Prompt
 from clew.simulator.steps import Send, Step, Wait
 
-__all__ = ["Message", "events", "message"]
+__all__ = ["PING", "Message", "events", "message"]
 
-_PING = Send(b'event: ping\ndata: {"type": "ping"}\n\n', "ping")
+PING = Send(b'event: ping\ndata: {"type": "ping"}\n\n', "ping")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def _events(whole: Message) -> Iterator[Step]:
             yield step
             if not pinged and isinstance(step, Send) and step.event == "content_block_start":
                 pinged = True
-                yield _PING
+                yield PING
         index += isinstance(item, Piece)
     yield _event(_message_delta(whole))
     yield _event({"type": "message_stop"})
@@ -84,7 +84,7 @@ def _said(item: Item, index: int) -> Iterator[Step]:
             yield Wait(seconds)
         case Ping(times, every):
             for _ in range(times):
-                yield _PING
+                yield PING
                 if every:
                     yield Wait(every)
         case Event(name, data):

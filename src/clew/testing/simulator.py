@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import msgspec
 
-from clew.simulator.faults import parse
+from clew.simulator.faults import Fault, parse
 from clew.simulator.interfaces import Judge, Kind, Stance
 from clew.simulator.journal import encoded
 from clew.simulator.server import Simulation, start
@@ -72,9 +72,12 @@ class Simulator:
         """The body of entry n, byte for byte."""
         return self._background.call(self._body(n))
 
-    def fault(self, fault: str, *, times: int = 1, path: str = "/v1/messages") -> None:
-        """Let the next requests go wrong: `status 529 retry-after=1`, `cut at=100 how=rst`, …"""
-        self._background.call(self._put(fault, times, path))
+    def fault(self, fault: str, *, times: int | None = 1, path: str = "/v1/messages", key: str = "") -> None:
+        """Let the next requests go wrong: `status 529 retry-after=1`, `cut at=100 how=rst`, …
+
+        `times` None is from now on, until `reset`. With `key` only requests that bring this key.
+        """
+        self._background.call(self._put(parse(fault), times, path, key))
 
     def reset(self) -> None:
         """Forget journal, cache, faults in waiting, and which ids were given."""
@@ -95,8 +98,8 @@ class Simulator:
             raise LookupError(f"the journal has no body for entry {n}")
         return entry.body
 
-    async def _put(self, fault: str, times: int, path: str) -> None:
-        self._running.shell.faults.put(parse(fault), times=times, path=path)
+    async def _put(self, fault: Fault, times: int | None, path: str, key: str) -> None:
+        self._running.shell.faults.put(fault, times=times, path=path, key=key)
 
     async def _reset(self) -> None:
         self._running.shell.reset()
