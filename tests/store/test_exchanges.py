@@ -19,7 +19,15 @@ TRIES = (
 
 def test_an_exchange_keeps_its_tries_and_how_it_was_asked_and_ended(store: SqliteStore) -> None:
     """Law 6."""
-    more = {"streamed": True, "stop_reason": "tool_use", "request_id": "req_1", "heals": 2, "tries": TRIES, "attempts": 3}
+    more = {
+        "streamed": True,
+        "stop_reason": "tool_use",
+        "request_id": "req_1",
+        "heals": 2,
+        "kept": 3,
+        "tries": TRIES,
+        "attempts": 3,
+    }
     made = turn(recorded("r"), **more)
     store.record(made).result(5)
     assert store.exchanges("local") == [made.exchange]

@@ -22,7 +22,7 @@ __all__ = ["pin", "record", "set_setting", "touch"]
 SEEN_STEP = 60.0
 USED_STEP = 3600.0
 
-_EXCHANGE = f"INSERT INTO exchanges VALUES (NULL{', ?' * 21}) ON CONFLICT (principal, id) DO NOTHING"  # noqa: S608  (marks alone)
+_EXCHANGE = f"INSERT INTO exchanges VALUES (NULL{', ?' * 22}) ON CONFLICT (principal, id) DO NOTHING"  # noqa: S608  (marks alone)
 _THREAD = """
 INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (principal, id) DO UPDATE SET
@@ -79,7 +79,7 @@ def _exchange_row(exchange: Exchange) -> tuple[Value, ...]:
         *(exchange.asked_model, exchange.backend, exchange.model, exchange.session, exchange.agent),
         *(exchange.outcome, exchange.status, exchange.first_byte, exchange.attempts),
         *(msgspec.json.encode(exchange.changes), exchange.kind, int(exchange.streamed), exchange.stop_reason),
-        *(exchange.request_id, exchange.heals, msgspec.json.encode(exchange.tries)),
+        *(exchange.request_id, exchange.heals, exchange.kept, msgspec.json.encode(exchange.tries)),
     )
 
 

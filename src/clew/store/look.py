@@ -32,7 +32,7 @@ WHERE turns.principal = ? AND turns.thread = ? ORDER BY turns.seq
 _EXCHANGES = """
 SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, ended, asked_model,
     exchanges.backend AS backend, exchanges.model AS model, session, agent,
-    outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, tries,
+    outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
     input, output, cache_read, cache_written, estimated
 FROM exchanges LEFT JOIN usage ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id
 WHERE exchanges.principal = :principal

@@ -85,6 +85,8 @@ class Exchange(Struct, frozen=True, kw_only=True):
     request_id: str = ""
     """The backend's own name for the call, by which its makers can be asked about it."""
     heals: int = 0
+    kept: int = 0
+    """Thinking blocks that went to the backend as the client sent them. What became of the others, the changes say."""
     tries: tuple[Try, ...] = ()
 
 
