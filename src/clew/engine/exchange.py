@@ -113,8 +113,7 @@ class LiveExchange:
     async def _attempt(self, way: Way, attempt: Attempt, story: Story, passing: Passing) -> Outcome:
         if attempt.wait:
             await asyncio.sleep(attempt.wait)
-        began = self._loop.time()
-        story.way = way
+        story.way, story.tried_at = way, self._loop.time()
         try:
             result = await self._ask(way, story, passing)
         except BackendError as error:
@@ -123,7 +122,7 @@ class LiveExchange:
             result = self._outcome(error=BackendError(f"{way.backend.name}: {error}"), started=passing.pushed)
             if isinstance(error, Told):
                 self._client.end()
-        self._note(way, result, self._loop.time() - began, story)
+        self._note(way, result, self._loop.time() - story.tried_at, story)
         return result
 
     def _outcome(
@@ -146,9 +145,15 @@ class LiveExchange:
         )
 
     def _note(self, way: Way, result: Outcome, seconds: float, story: Story) -> None:
-        why = str(result.error) if result.error else "" if result.content_started else f"refused ({result.status})"
-        story.tries.append(kept.Try(backend=way.backend.name, status=result.status or 0, seconds=round(seconds, 4), why=why))
-        story.status = result.status or (result.error.status if result.error else 0)
+        """What came of it. Content that reached the client was noted when it began, and is only corrected."""
+        status = result.status or 0
+        why = str(result.error) if result.error else "" if result.content_started else f"refused ({status})"
+        tried = kept.Try(backend=way.backend.name, status=status, seconds=round(seconds, 6), why=why)
+        if not result.content_started:
+            story.tries.append(tried)
+            story.status = status or (result.error.status if result.error else 0)
+        elif why and story.tries:
+            story.tries[-1] = tried
 
     async def _ask(self, way: Way, story: Story, passing: Passing) -> Outcome:
         """Send the request in this target's form; repair it as long as it is refused for its thinking."""
@@ -219,6 +224,8 @@ class LiveExchange:
         story = self._told()
         story.status = 200
         story.first_byte = round(self._loop.time() - story.began, 6)
+        seconds = round(self._loop.time() - story.tried_at, 6)
+        story.tries.append(kept.Try(backend=story.way.backend.name, status=200, seconds=seconds))
 
     async def _tell_whole(self, raw: bytes, shown: bytes, heard: Heard) -> None:
         self._told().answered = raw

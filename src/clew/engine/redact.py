@@ -51,7 +51,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: frozenset[str] = frozenset()
-        self._values: re.Pattern[str] | None = None
+        self._pattern: re.Pattern[str] | None = None
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
@@ -60,11 +60,14 @@ class Redactor:
             return
         self._secrets = known
         longest_first = sorted(known, key=len, reverse=True)
-        self._values = re.compile("|".join(map(re.escape, longest_first)))
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+
+    def values(self, text: str) -> str:
+        """Without the secrets that are known; what only looks like one stays."""
+        return self._pattern.sub(HIDDEN, text) if self._pattern is not None else text
 
     def __call__(self, text: str) -> str:
-        if self._values is not None:
-            text = self._values.sub(HIDDEN, text)
+        text = self.values(text)
         for shape, replacement in _SHAPES:
             text = shape.sub(replacement, text)
         return text

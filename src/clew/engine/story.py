@@ -31,6 +31,8 @@ class Story:
     status: int = 0
     request_id: str = ""
     first_byte: float | None = None
+    tried_at: float = 0.0
+    """When the present try began."""
     tries: list[Try] = field(default_factory=list[Try])
     sent: bytes = b""
     answered: bytes = b""
