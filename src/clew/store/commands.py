@@ -48,8 +48,12 @@ SELECT :principal, unhex(value), :at FROM json_each(:keys) WHERE NOT EXISTS (
 ON CONFLICT (principal, key) DO UPDATE SET seen = excluded.seen WHERE seen < excluded.seen - :step
 """
 _USED = """
-UPDATE recordings SET used = :at WHERE principal = :principal
-    AND id IN (SELECT value FROM json_each(:ids)) AND used < :at - :step
+UPDATE recordings SET used = :at WHERE principal = :principal AND used < :at - :step AND (
+    id IN (SELECT value FROM json_each(:ids)) OR seq IN (
+        SELECT recording FROM marks WHERE principal = :principal AND kind = 'key'
+            AND hash IN (SELECT unhex(value) FROM json_each(:keys))
+    )
+)
 """
 
 
@@ -102,7 +106,7 @@ def touch(connection: Database, principal: str, keys: Sequence[bytes], recording
     bindings = {"principal": principal, "at": at, "step": SEEN_STEP, "keys": json.dumps([key.hex() for key in keys])}
     connection.execute(_SEEN, bindings)
     connection.execute(_STRANGERS, bindings)
-    connection.execute(_USED, {"principal": principal, "at": at, "step": USED_STEP, "ids": json.dumps(list(recordings))})
+    connection.execute(_USED, {**bindings, "step": USED_STEP, "ids": json.dumps(list(recordings))})
 
 
 def pin(connection: Database, principal: str, thread: str, backend: str) -> bool:
