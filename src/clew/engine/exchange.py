@@ -55,7 +55,6 @@ class LiveExchange:
         self._call = call
         self._client = client
         self._id = parts.new_id()
-        self._loop = asyncio.get_running_loop()
         self._passed: list[tuple[str, str]] = []
         self._story: Story | None = None
         self._hearing: StreamHearing | None = None
@@ -88,7 +87,7 @@ class LiveExchange:
         return asking_of(self._call, parts.snapshot(), parts.store, parts.new_id())
 
     def _begin(self, asking: Asking) -> Story:
-        return Story(self._id, asking, self._parts.wall(), self._loop.time(), way=asking.ways[0], going=asking.request)
+        return Story(self._id, asking, self._parts.wall(), self._parts.clock(), way=asking.ways[0], going=asking.request)
 
     async def _aside(self, work: Callable[[], T]) -> T:
         return await aside(len(self._call.body), work)
@@ -99,7 +98,7 @@ class LiveExchange:
         """One way after another, as long as it makes sense. None once the client has its answer."""
         ways = {way.candidate: way for way in story.asking.ways}
         retry = story.asking.snapshot.settings.retry
-        now = self._loop.time()
+        now = self._parts.clock()
         flow = attempts(tuple(ways), retry, self._parts.cool_downs, jitter=self._parts.jitter, now=now)
         attempt = next(flow)
         while True:
@@ -107,13 +106,13 @@ class LiveExchange:
             try:
                 attempt = flow.send(result)
             except StopIteration as end:
-                self._parts.learn(end.value.cooled, self._loop.time())
+                self._parts.learn(end.value.cooled, self._parts.clock())
                 return end.value.failure
 
     async def _attempt(self, way: Way, attempt: Attempt, story: Story, passing: Passing) -> Outcome:
         if attempt.wait:
             await asyncio.sleep(attempt.wait)
-        story.way, story.tried_at = way, self._loop.time()
+        story.way, story.tried_at = way, self._parts.clock()
         try:
             result = await self._ask(way, story, passing)
         except BackendError as error:
@@ -122,7 +121,7 @@ class LiveExchange:
             result = self._outcome(error=BackendError(f"{way.backend.name}: {error}"), started=passing.pushed)
             if isinstance(error, Told):
                 self._client.end()
-        self._note(way, result, self._loop.time() - story.tried_at, story)
+        self._note(way, result, self._parts.clock() - story.tried_at, story)
         return result
 
     def _outcome(
@@ -135,7 +134,7 @@ class LiveExchange:
     ) -> Outcome:
         headers = no.headers if no else ()
         return Outcome(
-            now=self._loop.time(),
+            now=self._parts.clock(),
             status=status,
             error=error,
             retry_after=retry_after_of(headers, wall=self._parts.wall()),
@@ -223,8 +222,8 @@ class LiveExchange:
     def _content_begins(self) -> None:
         story = self._told()
         story.status = 200
-        story.first_byte = round(self._loop.time() - story.began, 6)
-        seconds = round(self._loop.time() - story.tried_at, 6)
+        story.first_byte = round(self._parts.clock() - story.began, 6)
+        seconds = round(self._parts.clock() - story.tried_at, 6)
         story.tries.append(kept.Try(backend=story.way.backend.name, status=200, seconds=seconds))
 
     async def _tell_whole(self, raw: bytes, shown: bytes, heard: Heard) -> None:

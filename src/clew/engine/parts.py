@@ -35,6 +35,7 @@ class Parts:
     """Told of an answer that the store could not take in time."""
     new_id: Callable[[], str] = new_id
     wall: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = random.random
     cool_downs: CoolDowns = field(default_factory=CoolDowns)
     """What this process learnt about backends that should be left alone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from clew.engine.asking import Asking
+from clew.engine.reply_head import thinking_counts
 from clew.engine.route import Way
 from clew.engine.turns import Heard, asked_raw, recording_for, title_of, usage_of
 from clew.model.change import Change
@@ -62,6 +63,7 @@ class Story:
             stop_reason=answer.stop_reason if answer else "",
             request_id=self.request_id,
             heals=self.heals,
+            kept=thinking_counts(self.going, self.changes)["kept"],
             tries=tuple(self.tries),
         )
 
