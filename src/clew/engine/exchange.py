@@ -170,7 +170,12 @@ class LiveExchange:
             story.heals, tried = story.heals + 1, (*tried, remedy.remedy)
 
     def _projection(self, way: Way, story: Story) -> Projection:
+        if self._by_sessions(story):
+            return self._parts.sessions.project(story, way, self._parts.clock())
         return project(story.asking.request, way.target, story.asking.facts)
+
+    def _by_sessions(self, story: Story) -> bool:
+        return story.asking.snapshot.settings.thinking.policy == "session"
 
     def _healed(self, refused: Refused, way: Way, story: Story, tried: tuple[Remedy, ...]) -> Heal | None:
         refusal = refusal_in(refused.status, refused.body.decode("utf-8", "replace"))
@@ -200,12 +205,16 @@ class LiveExchange:
     def _stream_hearing(self, way: Way, story: Story, passing: Passing) -> StreamHearing:
         seconds = story.asking.snapshot.settings.first_content_seconds
         return StreamHearing(
-            self._dress(way, story), passing, self._settle, first_content=seconds, blocks=self._parts.store is not None
+            self._dress(way, story),
+            passing,
+            self._settle,
+            first_content=seconds,
+            blocks=self._parts.store is not None or self._by_sessions(story),
         )
 
     def _dress(self, way: Way, story: Story) -> Dress:
         asking, thinking = story.asking, story.asking.snapshot.settings.thinking
-        foreign = way.target.realm != ANTHROPIC and self._call.kind == "messages"
+        foreign = way.target.realm != ANTHROPIC and self._call.kind == "messages" and not self._by_sessions(story)
         return Dress(
             Wear(
                 model=asking.request.body.model,
@@ -242,6 +251,8 @@ class LiveExchange:
     async def _settle(self, heard: Heard) -> None:
         story = self._told()
         self._heard = heard
+        if self._by_sessions(story):
+            self._parts.sessions.register(heard.answer.blocks, self._parts.clock())
         if self._hearing is not None:
             story.answered = self._hearing.raw
         await self._keeping.settle(story, heard)

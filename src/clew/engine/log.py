@@ -118,9 +118,7 @@ class RequestLog:
 
     def decided(self, exchange: str, changes: Sequence[Change], kept: Sequence[str] | int) -> None:
         """What the projection did. `kept` are the paths of the blocks that went as they came, or just their number."""
-        gone = [change for change in changes if change.step in _THINKING_STEPS and change.what in _GONE]
-        count = kept if isinstance(kept, int) else len(kept)
-        self._remember(exchange, _Counts(self.epoch, confirmed=count, filtered_from_request=len(gone)))
+        self._remember(exchange, self._counts(kept if isinstance(kept, int) else len(kept), changes))
         if self._logger.isEnabledFor(TRACE):
             self._trace(exchange, [change for change in changes if change.step in _THINKING_STEPS], kept)
 
@@ -148,13 +146,17 @@ class RequestLog:
 
     def finished(self, exchange: Exchange, recording: Recording | None) -> None:
         """The end of a request: its blocks, then its summary."""
-        counts = self._open.pop(exchange.id, _Counts(self.epoch))
+        counts = self._open.pop(exchange.id, None) or self._counts(exchange.kept, exchange.changes)
         if recording is not None:
             self._known += len(recording.keys)
             if self._logger.isEnabledFor(logging.DEBUG):
                 self._recorded(recording, counts.session)
         if self._logger.isEnabledFor(logging.INFO):
             self._say(logging.INFO, "request", _summary(exchange) | counts._asdict() | {"cache_size_after": self._known})
+
+    def _counts(self, kept: int, changes: Sequence[Change]) -> _Counts:
+        gone = [change for change in changes if change.step in _THINKING_STEPS and change.what in _GONE]
+        return _Counts(self.epoch, confirmed=kept, filtered_from_request=len(gone))
 
     def _recorded(self, recording: Recording, session: int) -> None:
         thoughts = [block for block in map(made, recording.blocks) if is_thinking(block)]

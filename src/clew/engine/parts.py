@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from clew.engine.hub import Hub
 from clew.engine.ids import new_id
 from clew.engine.seen import Seen
+from clew.engine.sessions import Sessions
 from clew.engine.snapshot import Snapshot
 from clew.errors import StoreError
 from clew.model.recording import Recording
@@ -40,6 +41,7 @@ class Parts:
     cool_downs: CoolDowns = field(default_factory=CoolDowns)
     """What this process learnt about backends that should be left alone."""
     seen: Seen = field(default_factory=Seen)
+    sessions: Sessions = field(default_factory=Sessions)
 
     def learn(self, cooled: CoolDowns, now: float) -> None:
         self.cool_downs = (self.cool_downs | cooled).after(now) if cooled.until else self.cool_downs

@@ -1,0 +1,42 @@
+"""The policy `session`: a counter of backend switches decides which thinking goes, as one of the documents describes it.
+
+Kept for those who want exactly that. One table for the whole process, gone with it; blocks reach the client as their makers
+signed them, without a seal. What it loses, the default policy keeps.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import msgspec
+
+from clew.engine.route import Way
+from clew.engine.story import Story
+from clew.model.json import JsonValue
+from clew.pipeline.project import Projection, default_steps, project
+from clew.pipeline.thinking import keep_thinking
+from clew.pipeline.thinking.told import leave_out
+from clew.thinking.registry import ThinkingRegistry
+
+__all__ = ["Sessions"]
+
+
+class Sessions:
+    """The table, and what the engine does with it."""
+
+    def __init__(self) -> None:
+        self._registry = ThinkingRegistry(lock=threading.Lock())
+
+    def project(self, story: Story, way: Way, now: float) -> Projection:
+        """The request with what this backend made since the last switch, and nothing else."""
+        self._registry.orphan_threshold = story.asking.snapshot.settings.thinking.orphan_seconds
+        self._registry.notify_backend(way.backend.name)
+        body: JsonValue = msgspec.json.decode(story.asking.call.body)
+        told = self._registry.filter_request(body, now)
+        step = leave_out({each.path: each.why for each in told.decisions if not each.kept})
+        steps = tuple(step if each is keep_thinking else each for each in default_steps())
+        return project(story.asking.request, way.target, story.asking.facts, steps=steps)
+
+    def register(self, blocks: tuple[dict[str, JsonValue], ...], now: float) -> None:
+        """What an answer brought."""
+        self._registry.register_blocks(blocks, now)
