@@ -4,10 +4,10 @@ PY := .venv/bin/python
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup clients run test check golden bench soak lock clean
+.PHONY: help setup clients run test check golden bench bench-policies soak lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("clew needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -44,8 +44,13 @@ test: .venv/.ready $(CLIENTS) ## everything, with small counts (under ten minute
 golden: .venv/.ready ## rewrite the golden transcripts; review the diff
 	CLEW_GOLDEN=write $(PY) -m pytest -q tests/golden
 
-bench: .venv/.ready ## interleaved micro-benchmarks, printed as ratios
+bench: .venv/.ready ## what the core, the store and the gateway cost, as ratios (the gateway's to nginx)
 	$(PY) bench/core.py
+	$(PY) bench/store.py
+	$(PY) bench/gateway.py
+
+bench-policies: .venv/.ready ## what four ways of treating thinking lose; kept in docs/numbers
+	$(PY) bench/policies.py
 
 soak: .venv/.ready $(CLIENTS) ## the long counts, and a table of their numbers
 	$(PY) -m tests.soak
