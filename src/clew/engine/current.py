@@ -18,6 +18,7 @@ from typing import TypeAlias
 from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.errors import SettingsInvalid, StoreError
 from clew.settings.load import Loaded, config_file, load
+from clew.settings.secret import load_keyring
 from clew.settings.values import Settings
 from clew.store import Store
 from clew.thinking.seal import Sealer
@@ -50,9 +51,11 @@ class Current:
         environ: Mapping[str, str] = os.environ,
         file: Path | None = None,
         choice: str = "",
+        secret: Path | None = None,
         switched: Switched = lambda old, new: None,
     ) -> None:
-        """`file` is the one that was asked for, if one was; `choice` the backend that this gateway was started with."""
+        """`file` is the one that was asked for, if one was; `choice` the backend that this gateway was started with;
+        `secret` the file of the sealing keys, which another process may rotate."""
         self.loaded = loaded
         self.problem = ""
         """What is wrong with the settings file, if it cannot be used."""
@@ -63,6 +66,8 @@ class Current:
         self._file = file
         self._choice = choice
         self._switched = switched
+        self._secret = secret
+        self._secret_stamp = _stamp_of(secret)
         self._stamp = self._file_stamp()
         self._pending: _Stamp = None
         self._seen = -1
@@ -80,7 +85,7 @@ class Current:
 
     def glance(self) -> None:
         """Take over what changed since the last glance."""
-        changed = self._reload() | self._store_changed()
+        changed = self._reload() | self._rekeyed() | self._store_changed()
         if changed:
             self._swap(self._fresh())
 
@@ -139,10 +144,27 @@ class Current:
         self.problem = ""
         return True
 
-    def _file_stamp(self) -> _Stamp:
-        path = config_file(self._environ, self._file)
+    def _rekeyed(self) -> bool:
+        """Seals that another gateway minted with a new key must open here too."""
+        stamp = _stamp_of(self._secret)
+        if self._secret is None or stamp in (None, self._secret_stamp):
+            return False
+        self._secret_stamp = stamp
         try:
-            status = os.stat(path) if path else None
-        except OSError:
-            return None
-        return (status.st_ino, status.st_mtime_ns, status.st_size) if status else None
+            self._sealer = load_keyring(self._secret, self._environ).sealer()
+        except SettingsInvalid as error:
+            _log.error("the sealing keys stay as they were: %s", error)
+            return False
+        return True
+
+    def _file_stamp(self) -> _Stamp:
+        return _stamp_of(config_file(self._environ, self._file))
+
+
+def _stamp_of(path: Path | None) -> _Stamp:
+    """What tells one version of a file from another, without reading it."""
+    try:
+        status = os.stat(path) if path else None
+    except OSError:
+        return None
+    return (status.st_ino, status.st_mtime_ns, status.st_size) if status else None
