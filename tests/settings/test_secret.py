@@ -156,7 +156,7 @@ def test_a_path_that_cannot_hold_a_file_is_our_error(path: Path) -> None:
     """Foreign exceptions are mapped at the border."""
     path.mkdir(parents=True)
 
-    assert str(refused(path)) == f"cannot use the secret file {path}: Is a directory"
+    assert str(refused(path)) == f"cannot use {path}: Is a directory"
 
 
 def test_a_failed_write_leaves_nothing_behind_and_keeps_the_old_secret(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

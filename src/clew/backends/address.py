@@ -16,6 +16,7 @@ __all__ = ["is_local", "url_fault"]
 
 _PLAIN: Final = re.compile(r"[!-~]+")
 _NAME: Final = re.compile(r"(?=.{1,253}$)[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?)*", re.I)
+_AUTHORITY: Final = re.compile(r"(\[[^\[\]]+\]|[^\[\]:]+)(:[0-9]{1,5})?")
 _LOOSE_NUMBER: Final = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.I)
 """What old readers of addresses take for a part of one."""
 
@@ -42,6 +43,8 @@ def url_fault(url: str, *, allow_private: bool = False) -> str:
         return "it begins with http:// or https:// and a host"
     if "@" in parts.netloc:
         return "it holds no credentials: a key has a setting of its own"
+    if not _AUTHORITY.fullmatch(parts.netloc):
+        return "after the host there is a port at most"
     if parts.query or parts.fragment or "?" in url or "#" in url:
         return "a base has no ? and no #"
     return _host_fault(host, allow_private=allow_private)

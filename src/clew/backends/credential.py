@@ -39,7 +39,7 @@ class Secret:
         return "<secret>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and hmac.compare_digest(self._value.encode(), other._value.encode())
+        return isinstance(other, Secret) and hmac.compare_digest(_bytes(self._value), _bytes(other._value))
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -61,4 +61,8 @@ def credential_account(credential: Credential) -> str:
 
 
 def _fingerprint(value: str) -> str:
-    return sha256(value.encode("utf-8", "surrogateescape")).hexdigest()[:_FINGERPRINT]
+    return sha256(_bytes(value)).hexdigest()[:_FINGERPRINT]
+
+
+def _bytes(value: str) -> bytes:
+    return value.encode("utf-8", "surrogatepass")

@@ -180,7 +180,7 @@ def _models(document: Document) -> tuple[Mapping[str, ModelFacts] | None, list[P
     try:
         return merge_overrides(document.models, file="models"), []
     except SettingsInvalid as error:
-        return None, [Problem(_model_key(error.key, document), str(error).partition(": ")[2])]
+        return None, [Problem(_model_key(error.key, document), str(error).removeprefix(f"models: {error.key}: "))]
 
 
 def _column_problems(value: object, key: Key, fields: Mapping[str, Any]) -> Iterator[Problem]:

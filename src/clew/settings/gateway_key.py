@@ -134,7 +134,7 @@ class KeyTable:
 
     def principal_of(self, presented: str) -> str | None:
         """The owner of what was shown as a key; None for one that opens nothing."""
-        shown = sha256(presented.encode("utf-8", "surrogateescape")).digest()
+        shown = sha256(presented.encode("utf-8", "surrogatepass")).digest()
         found: str | None = None
         for digest, principal in self._own:
             found = principal if hmac.compare_digest(shown, digest) else found
@@ -178,7 +178,7 @@ def _base62(length: int) -> str:
 
 
 def _hash(secret: str) -> str:
-    return sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+    return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _split(presented: str) -> tuple[str, str]:

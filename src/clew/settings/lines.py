@@ -51,10 +51,12 @@ def key_lines(text: str) -> dict[Key, int]:
 
 
 def line_of(key: Key, lines: Mapping[Key, int]) -> int:
-    """The line of the key, or of the nearest that holds it; 0 if none does."""
-    while key and key not in lines:
-        key = key[:-1]
-    return lines.get(key, 0)
+    """The line of the key, or of the nearest that holds it, or of the first that it holds; 0 if there is none."""
+    nearest = key
+    while nearest and nearest not in lines:
+        nearest = nearest[:-1]
+    held = [line for each, line in lines.items() if key and each[: len(key)] == key]
+    return lines.get(nearest, 0) or min(held, default=0)
 
 
 def spelled(key: Key) -> str:

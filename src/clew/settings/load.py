@@ -99,11 +99,12 @@ def _text(path: Path) -> tuple[str, dict[str, object]]:
     raw = _bytes(path)
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
-        return text, tomllib.loads(text)
     except UnicodeDecodeError as error:
         raise _Unreadable(Fault(raw[: error.start].count(b"\n") + 1, "", "this line is not UTF-8")) from None
+    try:
+        return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _Unreadable(_syntax(str(error))) from None
+        raise _Unreadable(_syntax(str(error), text)) from None
     except RecursionError:
         raise _Unreadable(Fault(0, "", "it is nested too deep")) from None
 
@@ -119,11 +120,12 @@ def _bytes(path: Path) -> bytes:
     return raw
 
 
-def _syntax(says: str) -> Fault:
+def _syntax(says: str, text: str) -> Fault:
     """The reader puts the place at the end of its message."""
     what, _, where = says.rpartition(" (at ")
     number = where.removeprefix("line ").partition(",")[0]
-    return Fault(int(number) if number.isdecimal() else 0, "", f"not TOML: {what or says}")
+    last = text.rstrip().count("\n") + 1
+    return Fault(int(number) if number.isdecimal() else last, "", f"not TOML: {what or says}")
 
 
 def _faults(problems: Iterable[Problem], lines: Mapping[Key, int]) -> Iterator[Fault]:

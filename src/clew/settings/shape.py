@@ -14,13 +14,24 @@ from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Meta, Struct, structs
 
 from clew.settings.lines import Key
 
 __all__ = ["Problem", "fields_of", "nearest", "problems_of"]
 
 _PLACE: Final = re.compile(r" - at `[^`]*`$")
+_KINDS: Final = {
+    "str": "a text",
+    "dict": "a table",
+    "object": "a table",
+    "list": "a list",
+    "array": "a list",
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "null": "nothing",
+}
 
 
 class Problem(Struct, frozen=True):
@@ -107,8 +118,22 @@ def _of_leaf(value: object, kind: Any, key: Key) -> Iterator[Problem]:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         words = _words(kind)
-        says = _PLACE.sub("", str(error)).replace("`", "").replace("str", "a text", 1)
-        yield Problem(key, f"expected one of {', '.join(words)}{_meant(value, words)}" if words else says)
+        allowed = f"one of {', '.join(words)}{_meant(value, words)}" if words else _described(kind)
+        yield Problem(key, f"expected {allowed}" if allowed else _plainly(str(error)))
+
+
+def _described(kind: Any) -> str:
+    """What the type itself says is allowed."""
+    found = [each.description for each in get_args(kind) if isinstance(each, Meta) and each.description]
+    return found[0] if found else ""
+
+
+def _plainly(says: str) -> str:
+    """The reader's message, without its place and in words for people."""
+    says = _PLACE.sub("", says).replace("Expected", "expected", 1)
+    for name, word in _KINDS.items():
+        says = says.replace(f"`{name}`", word).replace(f"`{name} ", f"{word} ").replace(f" | {name}`", f" or {word}`")
+    return says.replace("`", "")
 
 
 def _meant(value: object, words: Iterable[str]) -> str:
@@ -138,5 +163,4 @@ def _allowed(fields: Iterable[str]) -> str:
 
 
 def _said(value: object) -> str:
-    names = {"str": "a text", "dict": "a table", "list": "a list", "bool": "true or false", "int": "a number"}
-    return names.get(type(value).__name__, "another value")
+    return _KINDS.get(type(value).__name__, "another value")

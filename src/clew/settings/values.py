@@ -40,7 +40,8 @@ Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Some: TypeAlias = Annotated[int, Meta(ge=1)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
-Bodies: TypeAlias = Annotated[str, Meta(pattern=r"^(off|all|last:[0-9]{1,6})$")]
+Bodies: TypeAlias = Annotated[str, Meta(pattern=r"^(off|all|last:[0-9]{1,6})$", description="off, last:N or all")]
+StoreUrl: TypeAlias = Annotated[str, Meta(pattern=r"^(sqlite|sqlite:.+|off)$", description="sqlite, sqlite:PATH or off")]
 
 _DAY = 86_400
 _MEGABYTE = 1_000_000
@@ -87,7 +88,7 @@ class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is remembered, and for how long."""
 
-    url: Annotated[str, Meta(pattern=r"^(sqlite|sqlite:.+|off)$")] = "sqlite"
+    url: StoreUrl = "sqlite"
     """`sqlite` keeps a file in the home directory, `sqlite:PATH` another one, `off` nothing."""
     content: bool = True
     """Keep what was said, readable; without it only what must go back to its maker."""

@@ -1,0 +1,58 @@
+"""Where clew keeps its things."""
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from clew.errors import SettingsInvalid
+from clew.settings.home import Home, home_of
+
+
+def test_one_variable_moves_everything(tmp_path: Path) -> None:
+    home = home_of({"CLEW_HOME": str(tmp_path)})
+    places = (home.config, home.store, home.secret, home.key, home.keys, home.run, home.socket("main"))
+    names = ("clew.toml", "clew.db", "secret", "key", "keys.json", "run", "run/main.sock")
+    assert places == tuple(tmp_path / name for name in names)
+
+
+def test_without_it_config_and_data_are_where_the_platform_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    plain = home_of({"HOME": "/home/me"})
+    assert (plain.config, plain.store) == (
+        Path("/home/me/.config/clew/clew.toml"),
+        Path("/home/me/.local/share/clew/clew.db"),
+    )
+    moved = home_of({"HOME": "/home/me", "XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "relative"})
+    assert (moved.config, moved.store) == (Path("/c/clew/clew.toml"), Path("/home/me/.local/share/clew/clew.db"))
+    monkeypatch.setattr(sys, "platform", "darwin")
+    there = Path("/Users/me/Library/Application Support/clew")
+    assert home_of({"HOME": "/Users/me"}) == Home(there)
+
+
+def test_what_is_made_is_its_owners_alone(tmp_path: Path) -> None:
+    """Reliability 4.9: 0700."""
+    home = Home(tmp_path / "deep" / "home").make()
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (home.root, home.run)] == [0o700, 0o700]
+    assert home.make() == home
+
+
+def test_a_directory_into_which_others_can_write_is_refused(tmp_path: Path) -> None:
+    root = tmp_path / "home"
+    root.mkdir()
+    root.chmod(0o777)
+    with pytest.raises(SettingsInvalid) as error:
+        Home(root).make()
+    assert str(error.value) == f"others can put files into {root}: run `chmod 700 {root}`"
+
+
+def test_a_home_that_cannot_be_made_is_our_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingsInvalid, match=r"cannot make .*file/home: Not a directory"):
+        Home(tmp_path / "file" / "home").make()
+
+
+def test_a_home_too_long_for_a_socket_says_so() -> None:
+    with pytest.raises(SettingsInvalid, match="is too long for a socket: set CLEW_HOME to a shorter directory"):
+        Home(Path("/" + "x" * 100)).socket("main")

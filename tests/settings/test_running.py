@@ -1,0 +1,58 @@
+"""The registry of gateways that run."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec import structs
+
+from clew.settings.home import Home
+from clew.settings.running import Running, register, running, unregister
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+def gateway(**more: object) -> Running:
+    return Running(**{"pid": os.getpid(), "url": "http://127.0.0.1:2539", "started": 1.0} | more)
+
+
+def test_a_gateway_is_there_from_its_entry_to_its_leave(home: Home) -> None:
+    assert running(home) == []
+    one = register(home, gateway(name="main", admin_url="http://127.0.0.1:2540", socket=str(home.socket("main"))))
+    two = register(home, gateway(url="http://127.0.0.1:9", started=0.5))
+    assert (two.name, running(home)) == (str(os.getpid()), [two, one])
+    assert [stat.S_IMODE(path.stat().st_mode) for path in home.run.iterdir()] == [0o600, 0o600]
+    unregister(home, one)
+    unregister(home, one)
+    assert running(home) == [two]
+
+
+def test_the_dead_are_removed_with_their_sockets(home: Home) -> None:
+    """`kill -9` leaves a file and a socket behind."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait(30)
+    socket = home.make().socket("gone")
+    socket.touch()
+    register(home, gateway(pid=child.pid, name="gone", socket=str(socket)))
+    assert (running(home), list(home.run.iterdir())) == ([], [])
+
+
+def test_a_process_number_that_is_used_again_is_not_the_gateway(home: Home) -> None:
+    entered = register(home, gateway(name="main"))
+    (home.run / "main.json").write_bytes(msgspec.json.encode(structs.replace(entered, born="1")))
+    assert running(home) == []
+
+
+def test_what_is_no_entry_is_removed_and_stops_nobody(home: Home) -> None:
+    entered = register(home, gateway(name="main"))
+    (home.run / "half.json").write_text('{"pid":')
+    (home.run / "huge.json").write_text('{"pid":99999999999999999999,"url":""}')
+    assert running(home) == [entered]
+    assert [path.name for path in home.run.iterdir()] == ["main.json"]
