@@ -1,0 +1,1 @@
+"""The operator's side: a JSON API, live events, metrics and login, on its own listeners. Loaded after clients are served."""

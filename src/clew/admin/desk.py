@@ -1,0 +1,97 @@
+"""The desk: what the routes of one admin work with."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Final, Protocol, TypeVar
+
+from clew.admin.access import Access
+from clew.admin.feed import Feed
+from clew.admin.metrics import Metrics
+from clew.admin.problem import Problem
+from clew.engine.redact import Redactor
+from clew.engine.snapshot import Snapshot
+from clew.errors import SettingsInvalid
+from clew.settings.gateway_key import LOCAL, named_keys
+from clew.settings.home import Home
+from clew.store import Store
+
+__all__ = ["Desk", "Present", "principals_of", "secrets_of"]
+
+T = TypeVar("T")
+
+WRITE_SECONDS: Final = 5.0
+
+
+class Present(Protocol):
+    """What holds now: the snapshot, and why a newer one could not be taken ("" if nothing is wrong)."""
+
+    @property
+    def snapshot(self) -> Snapshot: ...
+    @property
+    def problem(self) -> str: ...
+    def glance(self) -> None:
+        """Take over what changed, now."""
+        ...
+
+
+@dataclass(kw_only=True)
+class Desk:
+    """Handed to every route."""
+
+    current: Present
+    store: Store | None
+    home: Home
+    access: Access
+    feed: Feed
+    metrics: Metrics
+    version: str
+    open_streams: Callable[[], int]
+    url: str = ""
+    """Of this admin, without a slash at its end."""
+    pid: int = field(default_factory=os.getpid)
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def kept(self) -> Store:
+        """The store, or the reason why there is nothing to show."""
+        if self.store is None:
+            raise Problem(
+                409,
+                "there is no store",
+                'the settings say `[store] url = "off"`, so nothing is kept',
+                "remove that line and start the gateway again",
+            )
+        return self.store
+
+    async def read(self, work: Callable[[], T]) -> T:
+        """What the store is asked takes some time, so it is asked in a thread."""
+        return await asyncio.to_thread(work)
+
+    async def written(self, future: Future[T]) -> T:
+        """The end of a write, within reason."""
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), WRITE_SECONDS)
+        except TimeoutError:
+            raise Problem(503, "the store did not answer in time", "another process may hold it", "try again") from None
+
+    def redactor(self) -> Redactor:
+        """Knows every secret that is loaded now."""
+        return Redactor(secrets_of(self.current.snapshot))
+
+
+def secrets_of(snapshot: Snapshot) -> Iterable[str]:
+    return (key.reveal() for backend in snapshot.settings.backends.values() for key in backend.keys)
+
+
+def principals_of(home: Home) -> tuple[str, ...]:
+    """The operator's own, and those that keys were made for. An unreadable table of keys hides the others."""
+    try:
+        named = [key.principal for key in named_keys(home)]
+    except SettingsInvalid:
+        named = []
+    return tuple(dict.fromkeys([LOCAL, *named]))

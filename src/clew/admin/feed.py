@@ -1,0 +1,123 @@
+"""The feed: what happens in this process and in every other that shares the store, as one stream of events.
+
+The hub tells at once what this process does. Worker processes have hubs of their own, which nobody here can hear; what they
+finish is in the store, so the store is asked twice a second whether anything changed, and if so, for the exchanges after the
+last one known. An exchange that both tell of is told once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from clew.engine.hub import Hub, Value
+from clew.errors import StoreError
+from clew.store import Store
+from clew.store.values import Exchange
+
+__all__ = ["EXCHANGE", "SWITCH", "Feed"]
+
+EXCHANGE: Final = "exchange"
+"""An exchange is over; its value is the `Exchange`."""
+
+SWITCH: Final = "switch"
+"""Another backend is active."""
+
+POLL_SECONDS: Final = 0.5
+PAGE: Final = 500
+REMEMBERED: Final = 2000
+
+_log = logging.getLogger("clew.admin")
+
+
+class Feed:
+    """Run it as a task; listen to its `hub`; `heard` is called with each exchange, once."""
+
+    def __init__(
+        self,
+        source: Hub,
+        store: Store | None,
+        principals: Callable[[], Iterable[str]],
+        *,
+        active: Callable[[], str],
+        heard: Callable[[Exchange], None] = lambda exchange: None,
+    ) -> None:
+        self.hub = Hub()
+        self._source = source
+        self._store = store
+        self._principals = principals
+        self._active = active
+        self._heard = heard
+        self._last: dict[str, str | None] = {}
+        self._known: OrderedDict[str, None] = OrderedDict()
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow_hub())
+            tasks.create_task(self._follow_active())
+            if self._store is not None:
+                tasks.create_task(self._follow_store(self._store))
+
+    async def _follow_hub(self) -> None:
+        async with self._source.subscribe(4096) as events:
+            async for event in events:
+                self._tell(event.kind, event.value)
+
+    async def _follow_active(self) -> None:
+        before = self._active()
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            now = self._active()
+            if now != before:
+                self.hub.publish(SWITCH, {"old_backend": before, "new_backend": now})
+                before = now
+
+    async def _follow_store(self, store: Store) -> None:
+        seen: int | None = None
+        while True:
+            try:
+                changed = await asyncio.to_thread(store.changed)
+                if changed != seen:
+                    await asyncio.to_thread(self._begin, store) if seen is None else await self._catch_up(store)
+                    seen = changed
+            except StoreError as error:
+                _log.warning("the store cannot be followed: %s", error)
+            await asyncio.sleep(POLL_SECONDS)
+
+    def _begin(self, store: Store) -> None:
+        """What was there before is not news."""
+        for principal in self._principals():
+            newest = store.exchanges(principal, limit=1)
+            self._last[principal] = newest[0].id if newest else None
+
+    async def _catch_up(self, store: Store) -> None:
+        for principal in self._principals():
+            for exchange in await asyncio.to_thread(self._news, store, principal):
+                self._tell(EXCHANGE, exchange)
+
+    def _news(self, store: Store, principal: str) -> list[Exchange]:
+        """Oldest first. The one that was last may be gone by now: then the newest are looked through."""
+        last = self._last.get(principal)
+        news = store.exchanges(principal, after=last, limit=PAGE) if last else []
+        if not news and (last is None or store.exchange(principal, last) is None):
+            news = store.exchanges(principal, limit=PAGE)[::-1]
+        if news:
+            self._last[principal] = news[-1].id
+        return news
+
+    def _tell(self, kind: str, value: Value) -> None:
+        if isinstance(value, Exchange):
+            if value.id in self._known:
+                return
+            self._remember(value.id)
+            self._heard(value)
+        self.hub.publish(kind, value)
+
+    def _remember(self, id: str) -> None:
+        self._known[id] = None
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)

@@ -1,0 +1,31 @@
+"""Problem: an error of the admin, which says what is the matter, why, and what to do next."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from clew.errors import ClewError, StoreError
+
+__all__ = ["Problem", "problem_of"]
+
+
+class Said(Struct, frozen=True):
+    what: str
+    why: str
+    next: str
+
+
+class Problem(Exception):
+    """Raised by a route, answered as JSON."""
+
+    def __init__(self, status: int, what: str, why: str = "", next: str = "") -> None:
+        super().__init__(what)
+        self.status = status
+        self.said = Said(what, why, next)
+
+
+def problem_of(error: ClewError) -> Problem:
+    """What clew raised on purpose, in this shape."""
+    if isinstance(error, StoreError):
+        return Problem(503, "the store cannot be used", str(error), "run `clew doctor`")
+    return Problem(error.status if error.status < 500 else 500, "that did not work", str(error), "run `clew doctor`")

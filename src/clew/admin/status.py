@@ -1,0 +1,88 @@
+"""The status: what is active, what there is, and how it is going. No secret is part of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from clew.admin.desk import Desk
+from clew.backends.row import Backend
+from clew.settings.gateway_key import LOCAL
+from clew.settings.running import Running, running
+from clew.settings.values import Rule
+from clew.store.values import Health, Statistics
+
+__all__ = ["BackendRow", "Status", "status_of"]
+
+
+class BackendRow(Struct, frozen=True, kw_only=True):
+    """A backend without its keys."""
+
+    name: str
+    dialect: str
+    url: str
+    realm: str
+    auth: str
+    keys: int
+    model: str
+    models: Mapping[str, str]
+    active: bool
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """What `clew status` shows."""
+
+    version: str
+    pid: int
+    active: str
+    active_from: str
+    backends: tuple[BackendRow, ...]
+    rules: tuple[Rule, ...]
+    failover: tuple[str, ...]
+    policy: str
+    open_streams: int
+    settings_problem: str
+    """Why a newer config was not taken; "" if there is nothing wrong."""
+    store: Health | None
+    """None: switched off."""
+    thinking: Statistics | None
+    gateways: tuple[Running, ...]
+
+
+def status_of(desk: Desk) -> Status:
+    """Reads the store and the registry, so it belongs into a thread."""
+    snapshot, redact = desk.current.snapshot, desk.redactor()
+    settings = snapshot.settings
+    store = desk.store
+    return Status(
+        version=desk.version,
+        pid=os.getpid(),
+        active=snapshot.active,
+        active_from=snapshot.active_from,
+        backends=tuple(_row(each, snapshot.active, redact(each.url)) for each in settings.backends.values()),
+        rules=settings.rules,
+        failover=settings.failover,
+        policy=settings.thinking.policy,
+        open_streams=desk.open_streams(),
+        settings_problem=redact(desk.current.problem),
+        store=store.health() if store else None,
+        thinking=store.statistics(LOCAL, backend=snapshot.active, now=time.time()) if store else None,
+        gateways=tuple(running(desk.home)),
+    )
+
+
+def _row(backend: Backend, active: str, url: str) -> BackendRow:
+    return BackendRow(
+        name=backend.name,
+        dialect=backend.dialect,
+        url=url,
+        realm=backend.realm,
+        auth=backend.auth,
+        keys=len(backend.keys),
+        model=backend.model,
+        models=backend.models,
+        active=backend.name == active,
+    )

@@ -1,0 +1,65 @@
+"""The table of routes: all that the admin answers. The reference is made from it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from clew.admin import login, page, views
+from clew.admin.events import events
+from clew.admin.routing import Route
+
+__all__ = ["ROUTES"]
+
+ROUTES: Final[tuple[Route, ...]] = (
+    Route("GET", "/healthz", "open", views.healthz, "Says that the process runs."),
+    Route("GET", "/login", "open", login.log_in, "Exchanges a one-time code for a session, and leads to `/`.", "code"),
+    Route("GET", "/", "open", page.home_page, "A page with the lines that connect a client."),
+    Route("GET", "/style.css", "open", page.style, "The style of that page."),
+    Route("GET", "/metrics", "read", views.metrics, "Counters in the Prometheus text form."),
+    Route("GET", "/api/status", "read", views.status, "What is active, which backends there are, and the store's health."),
+    Route(
+        "POST",
+        "/api/use",
+        "admin",
+        views.use,
+        "Switches the active backend, or pins one thread to a backend. `reset` goes back to the settings.",
+        "body: backend or reset; thread or gateway",
+    ),
+    Route(
+        "GET",
+        "/api/exchanges",
+        "read",
+        views.exchanges,
+        "What befell the last requests, newest first; with `after`, what came after that exchange, oldest first.",
+        "thread, after, limit, principal",
+    ),
+    Route(
+        "GET",
+        "/api/exchanges/{id}",
+        "read",
+        views.exchange,
+        "One exchange, with its bodies where they are kept.",
+        "principal",
+    ),
+    Route("GET", "/api/threads", "read", views.threads, "Conversations, the last used first.", "limit, before, principal"),
+    Route(
+        "GET",
+        "/api/threads/{id}",
+        "read",
+        views.thread,
+        "A conversation as it was said; with `as`, its last line as that backend would get it, with each Change.",
+        "as, principal",
+    ),
+    Route("DELETE", "/api/threads/{id}", "admin", views.forget, "Deletes a conversation and its recordings.", "principal"),
+    Route(
+        "GET",
+        "/api/events",
+        "read",
+        events,
+        "Live events as SSE (`exchange`, `switch`); `Last-Event-ID` brings what was missed.",
+        "principal",
+    ),
+    Route("GET", "/api/session", "read", login.session, "How the caller came in, and a browser's CSRF token."),
+    Route("DELETE", "/api/session", "admin", login.log_out, "Ends a browser's session."),
+    Route("POST", "/api/login", "owner", login.link, "A new one-time link for a browser."),
+)

@@ -1,0 +1,142 @@
+"""What the JSON routes answer."""
+
+from __future__ import annotations
+
+import time
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from clew.admin.desk import Desk
+from clew.admin.metrics import CONTENT_TYPE
+from clew.admin.parameters import count, number, principal, read_body
+from clew.admin.problem import Problem
+from clew.admin.routing import as_json
+from clew.admin.status import status_of
+from clew.admin.thread_view import projected, spoken
+from clew.engine.current import ACTIVE
+from clew.store.values import Bodies, Exchange, Passage
+
+__all__ = ["exchange", "exchanges", "forget", "healthz", "metrics", "status", "thread", "threads", "use"]
+
+
+async def healthz(desk: Desk, request: Request) -> Response:
+    return as_json({"status": "ok"})
+
+
+async def status(desk: Desk, request: Request) -> Response:
+    return as_json(await desk.read(lambda: status_of(desk)))
+
+
+async def metrics(desk: Desk, request: Request) -> Response:
+    desk.metrics.know(desk.current.snapshot.settings.backends)
+    health = await desk.read(desk.store.health) if desk.store else None
+    return Response(desk.metrics.text(health, desk.open_streams()), media_type=CONTENT_TYPE)
+
+
+class Use(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Which backend, for whom. With `reset`: as the settings say again."""
+
+    backend: str = ""
+    thread: str = ""
+    gateway: str = ""
+    reset: bool = False
+
+
+async def use(desk: Desk, request: Request) -> Response:
+    """Every gateway and worker follows the store within a second, this one at once."""
+    wish = await read_body(request, Use)
+    _check_use(wish, desk)
+    if wish.thread:
+        pinned = await desk.written(desk.kept.pin(principal(request), wish.thread, "" if wish.reset else wish.backend))
+        if not pinned:
+            raise _no_thread(wish.thread)
+    else:
+        value = None if wish.reset else wish.backend
+        await desk.written(desk.kept.set(ACTIVE, value, scope=wish.gateway, at=time.time()))
+        await desk.read(desk.current.glance)
+    return as_json({"backend": "" if wish.reset else wish.backend, "thread": wish.thread, "gateway": wish.gateway})
+
+
+def _check_use(wish: Use, desk: Desk) -> None:
+    backends = desk.current.snapshot.settings.backends
+    if wish.reset == bool(wish.backend) or (wish.thread and wish.gateway):
+        raise Problem(400, "say one thing", "name a backend or `reset`, and at most one of `thread` and `gateway`")
+    if not wish.reset and wish.backend not in backends:
+        raise Problem(404, f"there is no backend {wish.backend[:100]!r}", f"there are: {', '.join(sorted(backends))}")
+
+
+class ExchangeRows(Struct, frozen=True):
+    exchanges: list[Exchange]
+
+
+async def exchanges(desk: Desk, request: Request) -> Response:
+    """Newest first; with `after`, what came after that one, oldest first."""
+    store, query, owner, limit = desk.kept, request.query_params, principal(request), count(request)
+    after, thread_id = query.get("after"), query.get("thread")
+    found = await desk.read(lambda: store.exchanges(owner, thread=thread_id, limit=limit, after=after))
+    return as_json(ExchangeRows(found))
+
+
+class _Texts(Struct, frozen=True):
+    """Bodies as text, for people to read and compare."""
+
+    asked: str
+    sent: str
+    answered: str
+
+
+class ExchangePage(Struct, frozen=True):
+    exchange: Exchange
+    bodies: _Texts | None
+    note: str
+
+
+NOT_KEPT = 'the bodies of this exchange are not kept; `[store] bodies = "last:50"` or `"all"` keeps those to come'
+
+
+async def exchange(desk: Desk, request: Request) -> Response:
+    store, owner, id = desk.kept, principal(request), request.path_params["id"]
+    found, bodies = await desk.read(lambda: (store.exchange(owner, id), store.bodies(owner, id)))
+    if found is None:
+        raise Problem(404, "there is no such exchange", "it may have been forgotten", "list them with /api/exchanges")
+    return as_json(ExchangePage(found, _texts(bodies, desk) if bodies else None, "" if bodies else NOT_KEPT))
+
+
+def _texts(bodies: Bodies, desk: Desk) -> _Texts:
+    """With no key of ours in them, wherever it may have got in."""
+    hide = desk.redactor().values
+    asked, sent, answered = (hide(raw.decode("utf-8", "replace")) for raw in (bodies.asked, bodies.sent, bodies.answered))
+    return _Texts(asked, sent, answered)
+
+
+async def threads(desk: Desk, request: Request) -> Response:
+    store, owner, limit, before = desk.kept, principal(request), count(request), number(request, "before")
+    return as_json({"threads": await desk.read(lambda: store.threads(owner, limit=limit, before=before))})
+
+
+async def thread(desk: Desk, request: Request) -> Response:
+    store, owner, id = desk.kept, principal(request), request.path_params["id"]
+    passages = await desk.read(lambda: store.passages(owner, id))
+    if not passages:
+        raise _no_thread(id)
+    backend = request.query_params.get("as")
+    if backend is None:
+        return as_json({"thread": id, "turns": spoken(passages)})
+    return as_json(await desk.read(lambda: _projected(desk, passages, backend, owner)))
+
+
+def _projected(desk: Desk, passages: list[Passage], backend: str, owner: str) -> object:
+    return projected(passages, backend, desk.current.snapshot, desk.kept, owner)
+
+
+async def forget(desk: Desk, request: Request) -> Response:
+    id = request.path_params["id"]
+    if not await desk.written(desk.kept.forget(principal(request), id)):
+        raise _no_thread(id)
+    return as_json({"forgotten": id})
+
+
+def _no_thread(id: str) -> Problem:
+    return Problem(404, f"there is no thread {id[:100]!r}", "it may have been forgotten", "list them with /api/threads")

@@ -1,0 +1,67 @@
+"""Codes work once and not for long; sessions end; nothing is kept that could be used."""
+
+from clew.admin.access import CODE_SECONDS, MOST, SESSION_SECONDS, Access
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_code_opens_one_session() -> None:
+    """reliability 4.1: one-time code, exchanged for a cookie."""
+    access = Access()
+    code = access.new_code()
+    secret = access.log_in(code)
+    assert secret is not None
+    assert access.session(secret) is not None
+    assert access.log_in(code) is None
+
+
+def test_each_session_has_its_own_secret_and_its_own_csrf() -> None:
+    """X19: no session is fixed from outside."""
+    access = Access()
+    first, second = (access.log_in(access.new_code()) for _ in range(2))
+    assert first and second and first != second
+    one, two = access.session(first), access.session(second)
+    assert one and two and one.csrf != two.csrf
+
+
+def test_a_code_gets_too_old() -> None:
+    clock = Clock()
+    access = Access(clock=clock)
+    code = access.new_code()
+    clock.now += CODE_SECONDS
+    assert access.log_in(code) is None
+
+
+def test_a_session_ends_by_itself_or_when_it_is_left() -> None:
+    clock = Clock()
+    access = Access(clock=clock)
+    left, kept = access.log_in(access.new_code()), access.log_in(access.new_code())
+    assert left and kept
+    access.log_out(left)
+    assert access.session(left) is None
+    assert access.session(kept) is not None
+    clock.now += SESSION_SECONDS
+    assert access.session(kept) is None
+
+
+def test_codes_and_sessions_are_bounded() -> None:
+    """reliability 3.7."""
+    access = Access()
+    codes = [access.new_code() for _ in range(MOST + 1)]
+    assert access.log_in(codes[0]) is None
+    secrets = [access.log_in(access.new_code()) for _ in range(MOST + 1)]
+    assert access.session(secrets[0] or "") is None
+    assert access.session(secrets[1] or "") is not None
+
+
+def test_the_token_is_new_each_time_unless_it_is_given() -> None:
+    assert Access().token != Access().token
+    given = Access("mine")
+    assert (given.holds_token("mine"), given.holds_token("mine "), given.holds_token("")) == (True, False, False)
+    assert (Access().holds_token(""), Access().session("")) == (False, None)
