@@ -30,7 +30,9 @@ def request(*messages: Any, **more: Any) -> bytes:
 
 
 def clew(*arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> Result:
-    return CliRunner(env={"CLEW_SECRET": ""} | (env or {})).invoke(main, ["check", *arguments], input=stdin)
+    return CliRunner(env={"CLEW_SECRET": "", "CLEW_CONFIG": "", "CLEW_HOME": "/nowhere"} | (env or {})).invoke(
+        main, ["check", *arguments], input=stdin
+    )
 
 
 def sealed(words: str, realm: str = "glm") -> dict[str, Any]:
@@ -411,7 +413,7 @@ def test_a_secret_that_is_too_short_is_wrong_usage() -> None:
 def test_help_has_examples_and_the_exit_codes() -> None:
     told = clew("--help").stdout
     assert "clew check session.jsonl --fix > clean.jsonl" in told
-    assert "Exit status: 0 clean, 1 violations, 2 wrong usage." in told
+    assert "Exit status: 0 clean, 1 violations, 2 wrong usage, 5 a config that cannot" in told
 
 
 def test_rich_is_not_loaded_where_there_is_no_terminal(tmp_path: Path) -> None:
@@ -465,3 +467,41 @@ def test_a_reader_that_left_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_bytes(BAD)
     ran = subprocess.run(f"{CLEW[0]} check r.json | true", shell=True, cwd=tmp_path, capture_output=True, timeout=30)
     assert ran.stderr == b""
+
+
+# ── with a config
+
+
+def test_a_users_row_about_a_model_counts(tmp_path: Path) -> None:
+    """A row changes what a model takes, and adds a model that nobody knows."""
+    config = tmp_path / "clew.toml"
+    config.write_text('[models."claude-opus-5-5"]\nmax_tokens = 1000\n[models."claude-nova-9"]\nmax_tokens = 500\n')
+    nova = GOOD.replace(MODEL.encode(), b"claude-nova-9")
+    assert [clew("-", stdin=body).exit_code for body in (GOOD, nova)] == [0, 0]
+    for body, words in ((GOOD, "max_tokens: 2000 > 1000"), (nova, "max_tokens: 2000 > 500")):
+        result = clew("-", "--config", str(config), stdin=body)
+        assert (result.exit_code, words in result.stdout) == (1, True)
+    assert clew("-", stdin=nova, env={"CLEW_CONFIG": str(config)}).exit_code == 1
+
+
+def test_a_backend_of_the_config_is_a_target_by_its_name(tmp_path: Path) -> None:
+    """With its realm, its model and what becomes of others' reasoning; its key is not needed."""
+    config = tmp_path / "clew.toml"
+    config.write_text(
+        '[backends.mine]\npreset = "zai"\nkey = "${NOT_SET}"\nmodel = "glm-9"\nquirks = { foreign = "text" }\n'
+    )
+    own = request(user("Why?"), assistant(sealed("Hm.", "zai"), text("Because.")), user("Really?"))
+    result = clew("-", "--config", str(config), "--for", "mine", "--fix", stdin=own, env={"CLEW_SECRET": SECRET})
+    assert (result.exit_code, json.loads(result.stdout)["messages"][1]["content"][0]["thinking"]) == (0, "Hm.")
+    other = clew("-", "--config", str(config), "--for", "mine", "--fix", stdin=GOOD)
+    assert "native signature" not in other.stdout and json.loads(other.stdout)["messages"][1]["content"] == [
+        text("Because.")
+    ]
+
+
+def test_a_config_that_cannot_be_used_ends_with_5_and_says_where(tmp_path: Path) -> None:
+    config = tmp_path / "clew.toml"
+    config.write_text("[models.x]\ncontxt = 1\n")
+    result = clew("-", "--config", str(config), stdin=GOOD)
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert result.stderr.startswith(f"Error: {config}:2: models.x.contxt: there is no such column; did you mean 'context'?")

@@ -12,9 +12,11 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
+from clew.cli.endings import told
 from clew.cli.examine import Report, examine, targets_for
 from clew.cli.examine_talk import examine_talk
 from clew.cli.findings import as_json, page
@@ -25,6 +27,8 @@ from clew.errors import ClewError, SettingsInvalid
 from clew.model.change import Change
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
+from clew.settings.load import load
+from clew.settings.values import Settings
 from clew.thinking.seal import Sealer
 from clew.thinking.secret import ring_of_text
 
@@ -42,17 +46,19 @@ SECRET = "CLEW_SECRET"  # noqa: S105  (the variable's name)
 @click.command(short_help="Say what a vendor would refuse in a request or a transcript, and mend it.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True))
 @click.option("--for", "names", multiple=True, metavar="MODEL|BACKEND", help="Judge for this target; can be repeated.")
+@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Backends and rows about models of yours.")
 @click.option("--fix", is_flag=True, help="Print the mended document; what was changed goes to stderr.")
 @click.option("--json", "json_", is_flag=True, help="Print the findings as JSON.")
 @click.pass_context
-def check(ctx: click.Context, file: str, names: tuple[str, ...], fix: bool, json_: bool) -> None:
+def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | None, fix: bool, json_: bool) -> None:
     """Read a request (JSON) or a Claude Code transcript (JSON lines) from FILE, or from standard input if FILE is -.
 
     Says of each thinking block where it came from and whether it can go to the target, and which of the vendor's rules the
     request breaks, with the rule's id, the place, the vendor's words and what would be right. Nothing is sent anywhere.
 
-    The target is the model that the request asks for, at Anthropic, unless --for names another: a Claude model, `anthropic`,
-    or any other name, which is then a backend of its own. Seals of other backends are opened if CLEW_SECRET is set.
+    The target is the model that the request asks for, at Anthropic, unless --for names another: a backend of your config, a
+    Claude model, `anthropic`, or any other name, which is then a backend of its own. What your config says about models
+    counts. Seals of other backends are opened if CLEW_SECRET is set.
 
     \b
     Examples:
@@ -60,29 +66,49 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], fix: bool, json
       clew check request.json --for claude-sonnet-4-5 --for glm
       clew check ~/.claude/projects/-home-me/5f0c….jsonl
       clew check session.jsonl --fix > clean.jsonl
+      clew check request.json --config ./clew.toml --for glm
       curl … | clew check - --json
 
-    Exit status: 0 clean, 1 violations, 2 wrong usage.
+    Exit status: 0 clean, 1 violations, 2 wrong usage, 5 a config that cannot be used.
     """
     if fix and (json_ or len(names) > 1):
         raise click.UsageError("--fix prints the document for one target: give --for at most once, and leave --json out.")
     try:
-        status = _checked(file, names, fix=fix, json_=json_)
+        status = _checked(file, Aim(names, _settings(config)), fix=fix, json_=json_)
     except KeyboardInterrupt:
         status = INTERRUPTED
     ctx.exit(status)
 
 
-def _checked(file: str, names: Sequence[str], *, fix: bool, json_: bool) -> int:
+class Aim(NamedTuple):
+    """For whom a document is judged: the names of `--for`, and the settings that they are looked up in."""
+
+    names: Sequence[str]
+    settings: Settings
+
+    def examine(self, raw: bytes, facts: Facts) -> Report:
+        return examine(raw, self.names, facts, settings=self.settings)
+
+    def examine_talk(self, talk: Talk, facts: Facts) -> tuple[Report, dict[str, Place]]:
+        return examine_talk(talk, self.names, facts, self.settings)
+
+
+def _settings(config: Path | None) -> Settings:
+    """Nobody is called, so no key is looked up."""
+    with told():
+        return load(config, os.environ, keys=False).settings
+
+
+def _checked(file: str, aim: Aim, *, fix: bool, json_: bool) -> int:
     raw = _bytes_of(file)
     facts = Facts(sealer=_sealer())
     if not looks_like_transcript(raw):
-        return _fix_request(file, raw, names, facts) if fix else _say(file, [examine(raw, names, facts)], None, json_)
+        return _fix_request(file, raw, aim, facts) if fix else _say(file, [aim.examine(raw, facts)], None, json_)
     with _progress(len(raw)) as progress:
         transcript = read(raw, progress)
     if fix:
-        return _fix_transcript(transcript, names, facts)
-    return _say(file, [examine_talk(talk, names, facts)[0] for talk in _talks(transcript)], transcript, json_)
+        return _fix_transcript(transcript, aim, facts)
+    return _say(file, [aim.examine_talk(talk, facts)[0] for talk in _talks(transcript)], transcript, json_)
 
 
 def _bytes_of(file: str) -> bytes:
@@ -119,11 +145,11 @@ def _say(file: str, reports: Sequence[Report], transcript: Transcript | None, js
     return CLEAN if all(report.clean for report in reports) else VIOLATIONS
 
 
-def _fix_request(file: str, raw: bytes, names: Sequence[str], facts: Facts) -> int:
+def _fix_request(file: str, raw: bytes, aim: Aim, facts: Facts) -> int:
     """The request as the target would get it. What remains wrong after that is said, on stderr."""
     try:
         request = parse(raw)
-        [target] = targets_for(names, request.body.model).values()
+        [target] = targets_for(aim.names, request.body.model, aim.settings).values()
         projection = project(request, target, facts)
         fixed = encode(projection.request)
     except ClewError as error:
@@ -132,17 +158,17 @@ def _fix_request(file: str, raw: bytes, names: Sequence[str], facts: Facts) -> i
     sys.stdout.buffer.write(fixed)
     sys.stdout.flush()
     _say_changes(projection.changes)
-    report = examine(fixed, names, facts)
+    report = aim.examine(fixed, facts)
     if not report.clean:
         show(page(f"{Path(file).name} as mended", [report], None), sys.stderr)
     return CLEAN if report.clean else VIOLATIONS
 
 
-def _fix_transcript(transcript: Transcript, names: Sequence[str], facts: Facts) -> int:
+def _fix_transcript(transcript: Transcript, aim: Aim, facts: Facts) -> int:
     """The transcript without the blocks that do not go; every other line as it was."""
     drop: dict[Place, str] = {}
     for talk in _talks(transcript):
-        drop |= _unfit(*examine_talk(talk, names, facts))
+        drop |= _unfit(*aim.examine_talk(talk, facts))
     try:
         lines = list(mended(transcript, drop))
     except ClewError as error:

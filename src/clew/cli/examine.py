@@ -6,21 +6,23 @@ violations are what the compliance check finds in the request as it is, which is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
+from clew.backends.row import target_of
 from clew.dialects.anthropic.requests import MAX_BYTES, parse, raw_of
 from clew.errors import BodyTooLarge, ClewError, RequestInvalid, SealInvalid
 from clew.model.blocks import Block, is_thinking, string_of
 from clew.model.change import Change
-from clew.model.facts import rules
+from clew.model.facts import ModelFacts, rules
 from clew.model.origin import ANTHROPIC
 from clew.model.request import Request, blocks_of
 from clew.model.target import Target
 from clew.pipeline.project import Projection, project
 from clew.pipeline.step import Facts
+from clew.settings.values import Settings
 from clew.thinking.compliance import Violation, check, not_checkable
 from clew.thinking.keys import proof_of
 from clew.thinking.profiles import canonical_model, profile_for
@@ -29,6 +31,9 @@ from clew.wire.body import Fault, find_fault
 from clew.wire.splice import duplicate_keys
 
 __all__ = ["Judged", "Report", "Seen", "Verdict", "examine", "targets_for"]
+
+Rows: TypeAlias = Mapping[str, ModelFacts] | None
+"""What is known of models, with the operator's rows on top; None: ours alone."""
 
 BEYOND = frozenset({"R17.too-many-messages", "R63.lone-surrogate"})
 """Findings after which looking for doubled keys would be looking at noise."""
@@ -82,30 +87,38 @@ class Report(Struct, frozen=True, kw_only=True):
         return not any(each.violations for each in self.judged)
 
 
-def targets_for(names: Sequence[str], own_model: str) -> dict[str, Target]:
-    """What `--for` means, by name: a Claude model, `anthropic` for the model that is asked for, or another vendor's realm.
+def targets_for(names: Sequence[str], own_model: str, settings: Settings | None = None) -> dict[str, Target]:
+    """What each name of `--for` means.
 
+    A backend of the settings, a Claude model, `anthropic` for the model that is asked for, or another vendor's realm.
     Without any name it is the model that is asked for, whatever it is called: the request is in Anthropic's dialect.
     """
+    rows = settings.models if settings else None
     if not names:
-        return {own_model or ANTHROPIC: _claude(own_model)}
-    return {name: _target(name, own_model) for name in names}
+        return {own_model or ANTHROPIC: _claude(own_model, rows)}
+    return {name: _configured(name, own_model, settings) or _target(name, own_model, rows) for name in names}
 
 
-def _target(name: str, own_model: str) -> Target:
-    if name == ANTHROPIC or canonical_model(name).startswith("claude"):
-        return _claude(own_model if name == ANTHROPIC else name)
-    return Target(backend=name, model=name, profile=profile_for(name), realm=name)
+def _configured(name: str, own_model: str, settings: Settings | None) -> Target | None:
+    if settings is None or name not in settings.backends:
+        return None
+    return target_of(settings.backends[name], own_model, overrides=settings.models, foreign=settings.thinking.foreign)
 
 
-def _claude(model: str) -> Target:
-    return Target(backend=ANTHROPIC, model=model, profile=profile_for(model))
+def _target(name: str, own_model: str, rows: Rows) -> Target:
+    if name == ANTHROPIC or canonical_model(name, rows).startswith("claude"):
+        return _claude(own_model if name == ANTHROPIC else name, rows)
+    return Target(backend=name, model=name, profile=profile_for(name, rows), realm=name)
 
 
-def examine(raw: bytes, names: Sequence[str], facts: Facts, *, name: str = "") -> Report:
+def _claude(model: str, rows: Rows) -> Target:
+    return Target(backend=ANTHROPIC, model=model, profile=profile_for(model, rows))
+
+
+def examine(raw: bytes, names: Sequence[str], facts: Facts, *, name: str = "", settings: Settings | None = None) -> Report:
     """A request as it would go to each of these targets; by default to its own model."""
     own, request = _read(raw)
-    targets = targets_for(names, own)
+    targets = targets_for(names, own, settings)
     judged = tuple(_judged(raw, label, target, request) for label, target in targets.items())
     if request is None:
         return _of_unreadable(raw, Report(name=name, model=own, judged=judged))

@@ -15,6 +15,7 @@ from clew.cli.examine import Judged, Report, examine, targets_for
 from clew.cli.transcripts import Excerpt, Place, Talk, excerpts
 from clew.model.origin import ANTHROPIC
 from clew.pipeline.step import Facts
+from clew.settings.values import Settings
 from clew.thinking.compliance import Violation
 
 __all__ = ["examine_talk"]
@@ -24,15 +25,16 @@ _OF_REQUESTS = ("R5.", "R8.")
 """Model names and token counts: of the excerpt's they would say nothing."""
 
 
-def examine_talk(talk: Talk, names: Sequence[str], facts: Facts) -> tuple[Report, dict[str, Place]]:
+def examine_talk(
+    talk: Talk, names: Sequence[str], facts: Facts, settings: Settings | None = None
+) -> tuple[Report, dict[str, Place]]:
     """One conversation of a transcript; and where each block of the report stands."""
-    judged = tuple(
-        Judged(name, (), known=target.realm == ANTHROPIC) for name, target in targets_for(names, talk.model).items()
-    )
+    targets = targets_for(names, talk.model, settings)
+    judged = tuple(Judged(name, (), known=target.realm == ANTHROPIC) for name, target in targets.items())
     report = Report(name=talk.name, model=talk.model, messages=talk.messages, judged=judged)
     places: dict[str, Place] = {}
     for excerpt in excerpts(talk, talk.model):
-        report = _joined(report, _placed(examine(excerpt.raw, names, facts), excerpt))
+        report = _joined(report, _placed(examine(excerpt.raw, names, facts, settings=settings), excerpt))
         places |= {str(place): place for place in excerpt.places.values()}
     return report, places
 
