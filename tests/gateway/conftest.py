@@ -9,14 +9,13 @@ import pytest
 
 from clew.backends.row import Backend, Secret
 from clew.engine.call import Call
-from clew.errors import ClewError
-from clew.gateway.admission import LocalKeys
 from clew.gateway.plane import DataPlane
 from clew.gateway.routes import RouteTable
 from clew.http.message import Limits
 from clew.http.responder import Responder
 from clew.http.server import Server, listen
 from clew.model.facts import models
+from clew.settings.gateway_key import KeyTable
 from clew.settings.values import GatewaySettings, Settings
 from clew.testing.background import Background
 from tests.http.conftest import Peer
@@ -45,19 +44,12 @@ class Governed:
         self.problem = ""
 
 
-class Named:
-    """The key of somebody else on the team."""
-
-    def principal_of(self, key: str) -> str | None:
-        return "team" if key == TEAM_KEY else None
-
-
 class FakeEngine:
     """Says `ok`, or does what the test tells it to."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
-        self.error: ClewError | None = None
+        self.error: Exception | None = None
         self.hold: asyncio.Event | None = None
 
     async def answer(self, call: Call, client: Responder) -> None:
@@ -135,7 +127,9 @@ def making() -> Iterator[Making]:
         ) -> Gateway:
             async def start() -> Gateway:
                 engine = FakeEngine()
-                plane = DataPlane(Governed(settings or settings_with(PASSTHROUGH, KEYED)), LocalKeys([KEY], Named()), routes)
+                plane = DataPlane(
+                    Governed(settings or settings_with(PASSTHROUGH, KEYED)), KeyTable(KEY, extra={TEAM_KEY: "team"}), routes
+                )
                 server = await listen(plane.handle, refuse=plane.refuse, limits=limits)
                 plane.listening(host, server.port)
                 if loaded:

@@ -4,7 +4,6 @@ import pytest
 
 from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
-from clew.gateway.admission import LocalKeys
 from clew.gateway.routes import ROUTES, Route, RouteTable
 from tests.gateway.conftest import KEY, KEYED, PASSTHROUGH, TEAM_KEY, Gateway, Making, said, settings_with
 
@@ -116,9 +115,3 @@ def test_a_route_for_keys_alone_does_not_take_a_credential_of_the_clients_own(ma
     routes = RouteTable([Route(methods=("GET",), path="/x", scope="key", action="greet")])
     gateway = making(settings_with(PASSTHROUGH), routes=routes)
     assert [gateway.ask("GET", "/x", b"", x_api_key=key)[0] for key in ("sk-ant-own", KEY)] == [401, 200]
-
-
-def test_an_empty_key_is_nobodys() -> None:
-    """An operator's empty `CLEW_KEY` opens nothing."""
-    assert LocalKeys(["", "a"]).principal_of("") is None
-    assert LocalKeys(["", "a"]).principal_of("a") == "local"

@@ -20,6 +20,11 @@ class _Row(NamedTuple):
 
 
 COMMANDS: Final[Mapping[str, _Row]] = {
+    "serve": _Row("clew.cli.serve:serve", "Run the gateway; this is what `clew` alone does."),
+    "use": _Row("clew.cli.use:use", "Switch the backend, for all or for one thread or gateway; or list them."),
+    "status": _Row("clew.cli.status:status", "Say what is active, what runs, and how it goes."),
+    "log": _Row("clew.cli.log:log", "Say what befell each request, and why."),
+    "show": _Row("clew.cli.show:show_thread", "Show a conversation as it was said, or as a backend would get it."),
     "check": _Row("clew.cli.check:check", "Find what a request or a transcript breaks, offline."),
     "sim": _Row("clew.cli.sim:sim", "Run the simulator: the vendor's rules, without a key."),
 }
@@ -49,4 +54,6 @@ class _Lazy(click.Group):
 def main(context: click.Context) -> None:
     """clew keeps a conversation's reasoning intact while models and backends change."""
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        from clew.cli.serve import serve
+
+        context.invoke(serve)

@@ -6,15 +6,13 @@ looked at, and whichever is a gateway key is taken away: it never travels on. So
 backend's row asks for it.
 
 Without a gateway key a request may still pass if nothing of the operator's can be spent by it: it comes to a loopback
-address, by a loopback name, with a credential of its own, and every backend there is takes just that. Keys are compared by
-their hash, all of them, in constant time; what is wrong with a key is not said.
+address, by a loopback name, with a credential of its own, and every backend there is takes just that. What is wrong with a
+key is not said.
 """
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Iterable, Mapping
-from hashlib import sha256
+from collections.abc import Mapping
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -22,11 +20,9 @@ from msgspec import Struct
 from clew.backends.row import Credential
 from clew.gateway.routes import Scope
 from clew.http.message import HttpRequest, Refusal
+from clew.settings.gateway_key import LOCAL
 
-__all__ = ["CREDENTIALS", "LOCAL", "Access", "Keys", "LocalKeys", "admit"]
-
-LOCAL: Final = "local"
-"""The principal of `CLEW_KEY`, of one-run keys and of passthrough on this machine."""
+__all__ = ["CREDENTIALS", "Access", "Keys", "admit"]
 
 OWN_HEADER: Final = "x-clew-key"
 CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", OWN_HEADER})
@@ -40,25 +36,9 @@ _REFUSED: Final = Refusal(
 
 
 class Keys(Protocol):
-    """What tells whose a gateway key is."""
+    """What tells whose a gateway key is: `clew.settings.gateway_key.KeyTable`."""
 
-    def principal_of(self, key: str) -> str | None: ...
-
-
-class LocalKeys:
-    """Keys of this machine's own user; `others` knows the named ones."""
-
-    def __init__(self, keys: Iterable[str], others: Keys | None = None) -> None:
-        self._digests = tuple(sha256(key.encode()).digest() for key in keys if key)
-        self._others = others
-
-    def principal_of(self, key: str) -> str | None:
-        digest = sha256(key.encode("utf-8", "surrogateescape")).digest()
-        found = False
-        for own in self._digests:  # all of them, whichever it is
-            found |= hmac.compare_digest(own, digest)
-        named = self._others.principal_of(key) if self._others else None
-        return LOCAL if found else named
+    def principal_of(self, presented: str) -> str | None: ...
 
 
 class Access(Struct, frozen=True):

@@ -26,7 +26,7 @@ from clew.http.responder import Responder
 from clew.model.json import JsonValue
 from clew.settings.values import GatewaySettings, Settings
 
-__all__ = ["Answers", "DataPlane", "Governs"]
+__all__ = ["Answers", "AsStarted", "DataPlane", "Governs"]
 
 _log = logging.getLogger("clew.gateway")
 
@@ -49,6 +49,15 @@ class Governs(Protocol):
     def problem(self) -> str:
         """Why the settings are not the newest that were written; "" if they are."""
         ...
+
+
+class AsStarted:
+    """The settings until somebody follows them."""
+
+    problem = ""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
 
 
 class _Visit(Struct, frozen=True, eq=False):
@@ -90,8 +99,9 @@ class DataPlane:
     def listening(self, host: str, port: int) -> None:
         self._place, self._border = (host, port), None
 
-    def serve(self, engine: Answers) -> None:
+    def serve(self, engine: Answers, governs: Governs | None = None) -> None:
         self._engine = engine
+        self.governs = governs or self.governs
         self._loaded.set()
 
     async def handle(self, request: HttpRequest, respond: Responder) -> None:

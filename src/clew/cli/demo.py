@@ -1,0 +1,66 @@
+"""The demo: two simulated backends of different realms, and a config that names them. Nothing leaves the machine.
+
+One is Anthropic with block binding enforced, so that a lost or altered thinking block is refused at once; the other speaks
+the same dialect and signs with a key of its own, which the first must never see. Its home is a directory that goes with it,
+unless `CLEW_HOME` says where to keep it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from clew.settings.home import HOME_VARIABLE, Home, home_of
+from clew.simulator.judge import judge
+from clew.simulator.server import Simulation, start
+from clew.simulator.shell import Settings
+from clew.simulator.stances import stance
+
+__all__ = ["demo"]
+
+_CONFIG: Final = """# The demo's two backends, both simulated. `clew use other` switches, `clew use claude` switches back.
+active = "claude"
+
+[backends.claude]
+url = "{claude}"
+realm = "anthropic"
+auth = "key"
+key = "sim-demo-1"
+
+[backends.other]
+url = "{other}"
+auth = "key"
+key = "sim-other-1"
+model = "other-model"
+"""
+
+
+@asynccontextmanager
+async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[str, str]]]:
+    """The config file, and the environment to read it in: without any vendor's key."""
+    with ExitStack() as stack:
+        home = _home(environ, stack)
+        claude = await start(Settings(stance=stance({"prefix_enforcement": "on"})), judge)
+        other = await start(Settings(stance=stance(), kind="compat"), judge)
+        file = home.root / "demo.toml"
+        file.write_text(_CONFIG.format(claude=claude.url, other=other.url))
+        own = {name: value for name, value in environ.items() if name.startswith("CLEW_") and name != "CLEW_CONFIG"}
+        try:
+            yield file, own | {HOME_VARIABLE: str(home.root), "PATH": environ.get("PATH", "")}
+        finally:
+            await _closed(claude, other)
+
+
+def _home(environ: Mapping[str, str], stack: ExitStack) -> Home:
+    if environ.get(HOME_VARIABLE, "").strip():
+        return home_of(environ).make()
+    directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="clew-demo-", ignore_cleanup_errors=True))
+    return Home(Path(directory)).make()
+
+
+async def _closed(*simulations: Simulation) -> None:
+    for simulation in simulations:
+        await simulation.close(grace=0)

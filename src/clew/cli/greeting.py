@@ -1,0 +1,41 @@
+"""What `clew serve` says when it listens: how to call it, and where to look.
+
+On a terminal the line to copy holds the key. Anywhere else (a journal, a container's log) it names where the key is: a log
+is read by more people than a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+
+import msgspec
+
+from clew.gateway.client import line_to_copy
+from clew.settings.gateway_key import KEY_VARIABLE
+from clew.settings.home import Home
+from clew.settings.running import Running
+from clew.settings.values import Settings
+
+__all__ = ["admin_line", "as_json", "greeting"]
+
+
+def greeting(settings: Settings, url: str, key: str, home: Home, warnings: tuple[str, ...] = ()) -> str:
+    line = line_to_copy(settings, url, key if sys.stdout.isatty() else _reference(key, home))
+    told = [f"clew listens on {url}", f"  {line}", *(f"warning: {warning}" for warning in warnings)]
+    names = [f"{name} (active)" if name == settings.active else name for name in settings.backends]
+    return "\n".join([*told, f"backends: {', '.join(names)}; `clew use NAME` switches"])
+
+
+def admin_line(url: str, socket: str) -> str:
+    return f"admin: {url}" if url else f"admin: {socket}"
+
+
+def as_json(gateway: Running) -> str:
+    """For scripts: where everything is, and no secret."""
+    return msgspec.json.encode(gateway).decode()
+
+
+def _reference(key: str, home: Home) -> str:
+    return f"${KEY_VARIABLE}" if os.environ.get(KEY_VARIABLE, "").strip() == key else f"$(cat {shlex.quote(str(home.key))})"

@@ -1,0 +1,230 @@
+"""`clew serve`: the gateway, until Ctrl-C.
+
+Whatever is slow is imported when clients can already connect. One process does it all, unless `--workers` asks for more:
+then this one is their parent, and has the admin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.endings import Failed, told
+
+if TYPE_CHECKING:
+    from clew.admin.server import Admin
+    from clew.gateway.plan import Plan
+    from clew.gateway.signals import Ending
+    from clew.gateway.works import Works
+    from clew.settings.home import Home
+    from clew.settings.load import Loaded
+
+__all__ = ["serve"]
+
+_EXAMPLES = """\b
+Examples:
+  clew serve                      with what clew.toml says, or with the keys that the environment has
+  clew serve --demo               two simulated backends: nothing to configure, no key needed
+  clew serve --port 8080 --workers 2
+  CLEW_KEY=… clew serve --host 0.0.0.0     others may call it; say by which name in `hosts`
+
+\b
+SIGTERM or Ctrl-C lets running answers finish; a second one ends at once.
+"""
+_CLOSE_SECONDS = 2.0
+_HASTE_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stage:
+    """What was asked for, looked up."""
+
+    plan: Plan
+    loaded: Loaded
+    home: Home
+    environ: Mapping[str, str]
+    workers: int
+    admin: bool
+    admin_is_asked_for: bool
+    as_json: bool
+
+
+@click.command(epilog=_EXAMPLES)
+@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The settings file.")
+@click.option("--host", metavar="ADDRESS", help="Where to listen; this machine alone unless the settings say otherwise.")
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="For clients: 2539, or the next that is free.")
+@click.option("--admin-port", type=click.IntRange(0, 65535), metavar="N", help="For the page and the API: 2540.")
+@click.option("--workers", type=click.IntRange(1, 64), metavar="N", help="Processes that share the port.")
+@click.option("--demo", is_flag=True, help="Two simulated backends, in a home of its own.")
+@click.option("--no-admin", is_flag=True, help="For clients only: no page, no API.")
+@click.option("--json", "as_json", is_flag=True, help="Say where it listens in one line of JSON.")
+def serve(**options: Any) -> None:
+    """Run the gateway: clients in front, any backend behind, switched while they talk."""
+    from clew.http.loops import run
+
+    try:
+        with told():
+            run(_serve(options))
+    except OSError as error:
+        raise Failed(_why(error)) from error
+
+
+async def _serve(options: Mapping[str, Any]) -> None:
+    from clew.gateway.signals import Ending
+
+    ending = Ending()
+    ending.watch()
+    async with _staged(options) as stage:
+        await (_alone(stage, ending) if stage.workers == 1 else _with_workers(stage, ending))
+
+
+# What was asked for.
+
+
+@asynccontextmanager
+async def _staged(options: Mapping[str, Any]) -> AsyncGenerator[_Stage]:
+    if not options["demo"]:
+        yield _stage(options, options["config"], os.environ)
+        return
+    from clew.cli.demo import demo
+
+    async with demo(os.environ) as (file, environ):
+        yield _stage(options, file, environ)
+
+
+def _stage(options: Mapping[str, Any], file: Path | None, environ: Mapping[str, str]) -> _Stage:
+    from clew.gateway.plan import Plan
+    from clew.settings.home import home_of
+    from clew.settings.load import load
+
+    loaded = load(file, environ)
+    wanted = loaded.settings.gateway
+    given = {name: options[name] for name in ("host", "port", "admin_port") if options[name] is not None}
+    plan = Plan(
+        name=str(os.getpid()),
+        host=given.get("host", wanted.host),
+        port=given.get("port", wanted.port),
+        admin_port=given.get("admin_port", wanted.admin_port),
+        port_is_asked_for="port" in given or "gateway.port" in loaded.origins,
+        named_file=str(file.absolute()) if file else "",
+    )
+    return _Stage(
+        plan=plan,
+        loaded=loaded,
+        home=home_of(environ),
+        environ=environ,
+        workers=options["workers"] or wanted.workers,
+        admin=not options["no_admin"],
+        admin_is_asked_for="admin_port" in given,
+        as_json=options["as_json"],
+    )
+
+
+# Serving.
+
+
+async def _alone(stage: _Stage, ending: Ending) -> None:
+    from clew.gateway.process import opened
+
+    gateway = await opened(stage.plan, stage.loaded, stage.home, environ=stage.environ)
+    try:
+        _greet(stage, gateway.url, gateway.key)
+        async with gateway.load() as works, _beside(stage, works, gateway.url, ending):
+            await ending.asked.wait()
+            await gateway.drain(ending)
+    finally:
+        await gateway.server.close(grace=0)
+
+
+async def _with_workers(stage: _Stage, ending: Ending) -> None:
+    """The parent has the port, but takes no connection: the workers do."""
+    import msgspec
+
+    from clew.gateway.process import claim
+    from clew.gateway.workers import Workers
+    from clew.gateway.works import build_works
+    from clew.settings.gateway_key import load_key
+
+    with claim(stage.plan, reuse_port=True) as place:
+        plan = msgspec.structs.replace(stage.plan, port=place.getsockname()[1], port_is_asked_for=True)
+        key = load_key(stage.home.make(), stage.environ)
+        drain = stage.loaded.settings.gateway.drain_seconds
+        workers = Workers(plan, stage.workers, stage.environ, drain)
+        running = asyncio.ensure_future(workers.run(ending))
+        works = await build_works(plan, stage.loaded, stage.home, environ=stage.environ, hidden=(key,))
+        works.keep_up()
+        try:
+            await workers.listening.wait()
+            url = f"http://{plan.host}:{plan.port}"
+            _greet(stage, url, key)
+            async with _beside(stage, works, url, ending):
+                await running
+        finally:
+            running.cancel()
+            await works.close()
+
+
+def _greet(stage: _Stage, url: str, key: str) -> None:
+    from clew.cli.greeting import greeting
+
+    if not stage.as_json:
+        click.echo(greeting(stage.loaded.settings, url, key, stage.home, stage.loaded.warnings))
+
+
+@asynccontextmanager
+async def _beside(stage: _Stage, works: Works, url: str, ending: Ending) -> AsyncGenerator[None]:
+    """The admin, and the entry in the registry of what runs."""
+    from clew.cli.greeting import admin_line, as_json
+    from clew.settings.running import Running, register, unregister
+
+    admin = await _admin(stage, works) if stage.admin else None
+    place = {"admin_url": admin.url, "socket": str(admin.socket)} if admin else {}
+    gateway = register(stage.home, Running(pid=os.getpid(), url=url, started=time.time(), name=stage.plan.name, **place))
+    if stage.as_json:
+        click.echo(as_json(gateway))
+    elif admin:
+        click.echo(admin_line(admin.login_url, str(admin.socket)))
+    try:
+        yield
+    finally:
+        unregister(stage.home, gateway)
+        if admin:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(admin.close(), _HASTE_SECONDS if ending.insisted.is_set() else _CLOSE_SECONDS)
+
+
+async def _admin(stage: _Stage, works: Works) -> Admin:
+    """On its usual port, or on any other if that is taken and nobody asked for it."""
+    from clew.admin.server import serve_admin
+
+    ports = (stage.plan.admin_port,) if stage.admin_is_asked_for else (stage.plan.admin_port, 0)
+    for port in ports:
+        try:
+            return await serve_admin(
+                current=works.current,
+                store=works.store,
+                hub=works.hub,
+                home=stage.home,
+                port=port,
+                name=stage.plan.name,
+                open_streams=lambda: works.engine.running,
+            )
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or port == ports[-1]:
+                raise
+    raise AssertionError("there is a port to try")
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "that port is in use: choose another with --port, or a free one with --port 0"
+    return f"cannot start: {error.strerror or error}"

@@ -1,0 +1,44 @@
+"""What a client needs in its environment to talk to a gateway.
+
+A client keeps all that it has. The gateway's key goes beside the client's own credential where a backend takes that
+(`x-clew-key`, by the variable that Claude Code has for headers of the user's own), else it is the credential.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Final
+
+from clew.settings.values import Settings
+
+__all__ = ["BASE_URL", "CUSTOM_HEADERS", "TOKEN", "line_to_copy", "variables"]
+
+BASE_URL: Final = "ANTHROPIC_BASE_URL"
+TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105  (a variable's name)
+CUSTOM_HEADERS: Final = "ANTHROPIC_CUSTOM_HEADERS"
+_HEADER: Final = "x-clew-key"
+
+
+def variables(settings: Settings, url: str, key: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables to set, on top of what the client has."""
+    if any(backend.auth == "passthrough" for backend in settings.backends.values()):
+        return {BASE_URL: url, CUSTOM_HEADERS: _with_key(environ.get(CUSTOM_HEADERS, ""), key)}
+    return {BASE_URL: url, TOKEN: key}
+
+
+def line_to_copy(settings: Settings, url: str, key: str, command: str = "claude") -> str:
+    """A line for a shell. `key` may be an expansion that the shell makes, such as "$CLEW_KEY"."""
+    pairs = variables(settings, url, key, {})
+    return " ".join([*(f"{name}={_quoted(value)}" for name, value in pairs.items()), command])
+
+
+def _with_key(headers: str, key: str) -> str:
+    """One header a line; a key of another gateway around this one makes room."""
+    others = [line for line in headers.splitlines() if line.strip() and line.partition(":")[0].strip().lower() != _HEADER]
+    return "\n".join([*others, f"{_HEADER}: {key}"])
+
+
+def _quoted(value: str) -> str:
+    """Plain where it can be; an expansion must stay one."""
+    return f'"{value}"' if "$" in value else shlex.quote(value)

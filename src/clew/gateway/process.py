@@ -1,0 +1,139 @@
+"""A gateway as a process: listen first, load the rest, serve, drain.
+
+A client can connect as soon as the settings are read; what it asks waits until the engine is there. At the end the port is
+free at once, `/readyz` says 503 to whoever still has a connection, running answers go on for as long as the settings say,
+and what is then left gets an error event of its own dialect. A second signal ends that at once.
+
+What stands beside the data plane (the admin, for one) is brought by the caller as a context: this module knows none of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import resource
+import socket
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Final
+
+from clew.gateway.plan import Plan, check_exposure
+from clew.gateway.plane import AsStarted, DataPlane
+from clew.gateway.signals import Ending
+from clew.http.message import Limits
+from clew.http.server import Server, bound, listen
+from clew.settings.gateway_key import KeyTable, load_key
+from clew.settings.home import Home
+from clew.settings.load import Loaded
+from clew.settings.values import GatewaySettings
+
+if TYPE_CHECKING:
+    from clew.gateway.works import Works
+
+__all__ = ["Gateway", "claim", "opened"]
+
+_DESCRIPTORS: Final = 16_384
+_SPARE: Final = 128
+"""Descriptors that are neither a client's nor a backend's: files, pipes, the store."""
+_MEGABYTE: Final = 1024 * 1024
+
+
+@dataclass(slots=True)
+class Gateway:
+    """One that listens. `load` makes it answer, `drain` ends it."""
+
+    plan: Plan
+    loaded: Loaded
+    home: Home
+    environ: Mapping[str, str]
+    key: str
+    """The operator's own, for the line that is printed."""
+    plane: DataPlane
+    server: Server
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    @asynccontextmanager
+    async def load(self, log_to: IO[str] | None = None) -> AsyncGenerator[Works]:
+        """Bring the engine; the works are closed behind the block."""
+        from clew.gateway.works import build_works  # late: the listener does not wait for it
+
+        hidden = tuple(filter(None, (self.key, self.plan.run_key)))
+        works = await build_works(self.plan, self.loaded, self.home, environ=self.environ, log_to=log_to, hidden=hidden)
+        try:
+            self.plane.serve(works.engine, works.current)
+            works.keep_up()
+            yield works
+        finally:
+            await works.close()
+
+    async def drain(self, ending: Ending) -> None:
+        """Take nobody new, let the running ones finish, end the rest; at once if somebody insists."""
+        self.plane.draining = True
+        closing = asyncio.ensure_future(self.server.close(self.plane.governs.settings.gateway.drain_seconds))
+        insisting = asyncio.ensure_future(ending.insisted.wait())
+        await asyncio.wait({closing, insisting}, return_when=asyncio.FIRST_COMPLETED)
+        insisting.cancel()
+        if not closing.done():
+            closing.cancel()
+            await self.server.close(grace=0)
+
+
+async def opened(
+    plan: Plan,
+    loaded: Loaded,
+    home: Home,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    sock: socket.socket | None = None,
+) -> Gateway:
+    """Begin to listen. Raises OSError where it cannot, SettingsInvalid where it should not."""
+    home.make()
+    check_exposure(plan, home, environ)
+    key = load_key(home, environ)
+    keys = KeyTable(key, home.keys, extra={plan.run_key: "local"} if plan.run_key else None)
+    plane = DataPlane(AsStarted(loaded.settings), keys)
+    limits = limits_of(loaded.settings.gateway, _raised_descriptors())
+    server = await listen(plane.handle, sock=sock or claim(plan), refuse=plane.refuse, limits=limits)
+    plane.listening(plan.host, server.port)
+    return Gateway(plan, loaded, home, environ, key, plane, server)
+
+
+def claim(plan: Plan, *, reuse_port: bool = False) -> socket.socket:
+    """A socket at the first port of the plan that is free. Raises OSError if none is.
+
+    A port that is to be shared must be free as well: sharing is for our own workers, not with whoever is there.
+    """
+    ports = plan.ports()
+    for port in ports:
+        try:
+            plug = bound(plan.host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or port == ports[-1]:
+                raise
+            continue
+        if not reuse_port:
+            return plug
+        port = plug.getsockname()[1]
+        plug.close()
+        return bound(plan.host, port, reuse_port=True)
+    raise AssertionError("a plan has a port")
+
+
+def limits_of(gateway: GatewaySettings, descriptors: int) -> Limits:
+    """Half of what may be open is for clients: each of them may need a backend."""
+    connections = max(gateway.max_streams, (descriptors - _SPARE) // 2)
+    return Limits(body_bytes=gateway.max_body_megabytes * _MEGABYTE, connections=connections)
+
+
+def _raised_descriptors() -> int:
+    """As many open files as the system lets us have, within reason. How many that are."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return max(soft, wanted)

@@ -1,0 +1,108 @@
+"""Workers: processes that share one port, and the parent that keeps them.
+
+Each is a fresh interpreter, not a fork: nothing of the parent's threads, loops or descriptors leaks into it. It gets its
+plan by a pipe, and takes the end of that pipe for the death of its parent. A worker that crashes is started again, after a
+pause that grows as long as it keeps crashing. The terminal's signals are not for them: the parent hears and passes them on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from clew.gateway.plan import Plan
+from clew.gateway.signals import Ending
+
+__all__ = ["Workers"]
+
+_COMMAND: Final = (sys.executable, "-m", "clew.gateway.worker")
+_LISTENING: Final = b"listening\n"
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 10.0
+_SOUND_SECONDS: Final = 10.0
+"""Who lived so long did not crash of its start."""
+_LAST_SECONDS: Final = 2.0
+"""Beyond the drain: then a worker is killed."""
+
+_log = logging.getLogger("clew.gateway")
+
+
+class Workers:
+    """Started by `run`, which returns when the last of them is gone."""
+
+    def __init__(self, plan: Plan, count: int, environ: Mapping[str, str], drain_seconds: float) -> None:
+        self.listening = asyncio.Event()
+        """Somebody takes connections."""
+        self.crashes = 0
+        self._plan = msgspec.json.encode(plan) + b"\n"
+        self._count = count
+        self._environ = dict(environ)
+        self._patience = drain_seconds + _LAST_SECONDS
+        self._processes: set[Process] = set()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        return tuple(sorted(process.pid for process in self._processes))
+
+    async def run(self, ending: Ending) -> None:
+        """Keep them all alive until the end is asked for, then see them off."""
+        slots = [asyncio.ensure_future(self._keep(ending)) for _ in range(self._count)]
+        passing_on = asyncio.ensure_future(self._pass_on(ending))
+        try:
+            await asyncio.gather(*slots)
+        finally:
+            for task in (*slots, passing_on):
+                task.cancel()
+            self._signal(signal.SIGKILL)
+
+    async def _keep(self, ending: Ending) -> None:
+        pause = _FIRST_PAUSE
+        loop = asyncio.get_running_loop()
+        while not ending.asked.is_set():
+            began = loop.time()
+            code = await self._live()
+            if ending.asked.is_set():
+                return
+            self.crashes += 1
+            pause = _FIRST_PAUSE if loop.time() - began > _SOUND_SECONDS else min(_LONGEST_PAUSE, pause * 2)
+            _log.error("a worker ended with %d; another one starts in %.1f s", code, pause)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ending.asked.wait(), pause)
+
+    async def _live(self) -> int:
+        """One worker, from its start to its end."""
+        process = await asyncio.create_subprocess_exec(
+            *_COMMAND, stdin=PIPE, stdout=PIPE, env=self._environ, start_new_session=True
+        )
+        self._processes.add(process)
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(self._plan)
+            if await process.stdout.readline() == _LISTENING:
+                self.listening.set()
+            return await process.wait()
+        finally:
+            self._processes.discard(process)
+
+    async def _pass_on(self, ending: Ending) -> None:
+        await ending.asked.wait()
+        self._signal(signal.SIGTERM)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(ending.insisted.wait(), self._patience)
+            self._signal(signal.SIGTERM)
+            await asyncio.sleep(_LAST_SECONDS)
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for process in list(self._processes):
+            with suppress(ProcessLookupError):
+                process.send_signal(number)
