@@ -10,8 +10,9 @@ import logging
 
 from msgspec import UNSET, Struct
 
+from clew.backends.row import Credential
 from clew.dialects.anthropic.requests import parse
-from clew.engine.call import Call
+from clew.engine.call import AGENT, CLASS, Call
 from clew.engine.route import Seeking, Way, class_of, ways_of
 from clew.engine.snapshot import Snapshot
 from clew.errors import StoreError
@@ -25,6 +26,9 @@ from clew.thinking.keys import key_of
 from clew.thinking.recognise import Context, recognise
 
 __all__ = ["Asking", "asking_of"]
+
+MOST_WAYS = 1000
+"""Answers to remember; names of models come from clients, so there is no end to them."""
 
 _log = logging.getLogger("clew.engine")
 
@@ -84,16 +88,25 @@ def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | Non
 
 def _ways(call: Call, request: Request, snapshot: Snapshot, newest: Recording | None, pin: str) -> tuple[Way, ...]:
     settings = snapshot.settings
+    hint = call.headers.get(CLASS, "")
     seeking = Seeking(
         model=request.body.model,
-        agent=call.context.agent,
-        request_class=class_of(call.kind, request.body, call.headers.get("x-claude-code-request-class", ""))
-        if settings.rules
-        else "",
+        agent=call.headers.get(AGENT, ""),
+        request_class=class_of(call.kind, request.body, hint) if settings.rules else "",
         pin=pin if pin in settings.backends else "",
         began_with=newest.origin.backend if newest else "",
     )
-    return ways_of(settings, snapshot.active, seeking, call.credential)
+    return _known_ways(snapshot, seeking, call.credential)
+
+
+def _known_ways(snapshot: Snapshot, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:
+    """The same question has the same answer as long as the settings are the same."""
+    memo, asked = snapshot.ways, (seeking, tuple(credential))
+    if asked not in memo:
+        if len(memo) >= MOST_WAYS:
+            memo.clear()
+        memo[asked] = ways_of(snapshot.settings, snapshot.active, seeking, credential)
+    return memo[asked]
 
 
 def _thread_of(store: Store | None, context: Context) -> str:

@@ -10,12 +10,13 @@ from msgspec import Struct
 from clew.backends.row import Credential
 from clew.thinking.recognise import Context
 
-__all__ = ["Call", "Kind"]
+__all__ = ["AGENT", "CLASS", "SESSION", "Call", "Kind"]
 
 Kind: TypeAlias = Literal["messages", "count_tokens"]
 
 SESSION = "x-claude-code-session-id"
 AGENT = "x-claude-code-agent-id"
+CLASS = "x-claude-code-request-class"
 
 
 class Call(Struct, frozen=True, kw_only=True, eq=False):

@@ -20,7 +20,7 @@ from clew.engine.call import Call
 from clew.engine.failures import DRAINING, refuse, tell_in_stream
 from clew.engine.hearing import Refused, StreamHearing, Told, hear_whole
 from clew.engine.keeping import Keeping, aside
-from clew.engine.outgoing import endpoint, outgoing
+from clew.engine.outgoing import outgoing, place_of
 from clew.engine.parts import Parts
 from clew.engine.passing import Passing
 from clew.engine.reply_head import JSON_TYPE, first_header, own_headers, passed_headers, said, thinking_counts
@@ -189,7 +189,7 @@ class LiveExchange:
         story.sent = await self._aside(lambda: projection.body)
         request = outgoing(self._call, way, story.going, story.sent)
         patience = timeouts_for(story.asking.snapshot.settings, way.backend)
-        async with self._parts.pool.ask(endpoint(way.backend.url), request, timeouts=patience) as reply:
+        async with self._parts.pool.ask(place_of(way.backend.url).endpoint, request, timeouts=patience) as reply:
             self._passed = passed_headers(reply.headers)
             story.request_id = first_header(reply.headers, b"request-id")
             if not 200 <= reply.status < 300:

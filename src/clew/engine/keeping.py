@@ -15,9 +15,10 @@ from typing import TypeVar
 from clew.engine.parts import Parts
 from clew.engine.story import Story
 from clew.engine.turns import Heard
+from clew.model.recording import Recording
 from clew.model.request import Request
 from clew.store import outcome
-from clew.store.values import Outcome, Turn
+from clew.store.values import Exchange, Outcome, Turn
 from clew.thinking.keys import key_of
 
 __all__ = ["LARGE", "Keeping", "aside"]
@@ -43,14 +44,17 @@ class Keeping:
     async def settle(self, story: Story, heard: Heard) -> None:
         """A whole answer: kept before its end is told."""
         parts, call = self._parts, story.asking.call
+        if parts.store is None or call.kind != "messages":
+            self.done = True
+            self._tell(story.exchange("whole", heard, parts.wall()), None)
+            return
         turn = await aside(len(call.body), lambda: story.turn("whole", heard, parts.wall()))
         self.done = True
-        if parts.store is not None and call.kind == "messages":
-            problem = await outcome(parts.store.record(turn))
-            if problem is not None:
-                parts.unrecorded(story.id, problem)
-            self._touch(story)
-        self._tell(turn)
+        problem = await outcome(parts.store.record(turn))
+        if problem is not None:
+            parts.unrecorded(story.id, problem)
+        self._touch(story)
+        self._tell(turn.exchange, turn.recording)
 
     def leave(self, story: Story, ending: Outcome, heard: Heard | None) -> None:
         """What came of an answer that is not whole, or of none."""
@@ -60,7 +64,8 @@ class Keeping:
         if len(story.asking.call.body) > LARGE:
             asyncio.get_running_loop().run_in_executor(None, self._leave, story, ending, heard)
         else:
-            self._tell(self._leave(story, ending, heard))
+            turn = self._leave(story, ending, heard)
+            self._tell(turn.exchange, turn.recording)
 
     def _leave(self, story: Story, ending: Outcome, heard: Heard | None) -> Turn:
         turn = story.turn(ending, heard, self._parts.wall())
@@ -68,9 +73,9 @@ class Keeping:
             self._parts.store.record(turn).add_done_callback(_retrieved)
         return turn
 
-    def _tell(self, turn: Turn) -> None:
-        self._parts.finished(turn.exchange, turn.recording)
-        self._parts.hub.publish("exchange", turn.exchange)
+    def _tell(self, exchange: Exchange, recording: Recording | None) -> None:
+        self._parts.finished(exchange, recording)
+        self._parts.hub.publish("exchange", exchange)
 
     def _touch(self, story: Story) -> None:
         """Which blocks this request brought: news for the store once in a while."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from clew.backends.row import auth_headers
@@ -12,7 +14,7 @@ from clew.http.client_message import ClientRequest
 from clew.model.request import Request
 from clew.upstream.endpoint import Endpoint, endpoint_of
 
-__all__ = ["PATHS", "endpoint", "outgoing"]
+__all__ = ["PATHS", "Place", "outgoing", "place_of"]
 
 PATHS = {"messages": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"}
 """What is appended to a backend's base, by what is asked for."""
@@ -22,26 +24,31 @@ _OURS = (
     (b"content-type", b"application/json"),
     (b"accept-encoding", b"identity"),  # a watcher reads along, and nothing that comes may grow
 )
-_known: dict[str, Endpoint] = {}
 
 
-def endpoint(url: str) -> Endpoint:
-    """Where a base URL leads. Bases come from the settings alone, so there are few."""
-    found = _known.get(url)
-    if found is None:
-        found = _known[url] = endpoint_of(url)
-    return found
+class Place(NamedTuple):
+    """Where a base URL leads: the endpoint, the path in front of ours, and the `host` header."""
+
+    endpoint: Endpoint
+    path: str
+    host: tuple[bytes, bytes]
+
+
+@lru_cache(maxsize=256)
+def place_of(url: str) -> Place:
+    """Bases come from the settings alone, so there are few."""
+    found = endpoint_of(url)
+    return Place(found, urlsplit(url).path.rstrip("/"), (b"host", found.authority.encode("latin-1")))
 
 
 def outgoing(call: Call, way: Way, going: Request, body: bytes) -> ClientRequest:
-    base = urlsplit(way.backend.url).path.rstrip("/")
+    place = place_of(way.backend.url)
     query = f"?{call.query}" if call.query else ""
-    host = (b"host", endpoint(way.backend.url).authority.encode("latin-1"))
     own = auth_headers(way.backend, way.key, call.credential)
     return ClientRequest(
         method=b"POST",
-        target=f"{base}{PATHS[call.kind]}{query}".encode("latin-1", "replace"),
-        headers=(host, *_OURS, *own, *_from_client(call, way, going)),
+        target=f"{place.path}{PATHS[call.kind]}{query}".encode("latin-1", "replace"),
+        headers=(place.host, *_OURS, *own, *_from_client(call, way, going)),
         body=body,
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from clew.backends.row import Credential
+from clew.engine.route import Seeking, Way
 from clew.pipeline.options import Options
 from clew.settings.values import Settings, options_of
 from clew.thinking.seal import Sealer
@@ -20,6 +22,8 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     active: str
     active_from: str = "the settings"
     """Who chose it: the settings, `clew use`, or `clew use` for this gateway alone."""
+    ways: dict[tuple[Seeking, Credential], tuple[Way, ...]]
+    """Routes that were worked out already."""
 
 
 def snapshot_of(settings: Settings, sealer: Sealer, *, active: str = "", active_from: str = "") -> Snapshot:
@@ -31,4 +35,5 @@ def snapshot_of(settings: Settings, sealer: Sealer, *, active: str = "", active_
         sealer=sealer,
         active=chosen or settings.active,
         active_from=active_from if chosen else "the settings",
+        ways={},
     )

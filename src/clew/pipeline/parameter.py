@@ -38,6 +38,8 @@ def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[
     """The step: what the client asks, as the model takes it."""
     given = setting_of(request, target.profile)
     setting = _with_display(settled(given, target.profile), facts.options.display)
+    if setting is given and not any(message.role == "system" for message in request.messages):
+        return request, ()
     request, changes = _put_back(request, given, setting), setting.changes
     request, more = _with_legal_message_efforts(request, setting, target.profile)
     return request, changes + more

@@ -39,6 +39,8 @@ NOT_TEXT = "only text can be said by the user (R32)"
 
 def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
+    if not any(message.role == "system" or message.output_config is not UNSET for message in request.messages):
+        return request, ()
     head = sum(1 for _ in takewhile(lambda message: message.role == "system", request.messages))
     done: list[Message] = []
     changes: list[Change] = []

@@ -25,6 +25,8 @@ STRIPPED = "the policy is to send no thinking"
 
 def keep_thinking(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
+    if not any(message.role == "assistant" for message in request.messages):
+        return request, ()
     if target.binding and facts.options.policy == "origin" and (short := usual_case(request, target, facts)):
         return applied(request, *short)
     found = found_in(request, facts)
