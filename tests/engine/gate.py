@@ -20,11 +20,11 @@ from clew.engine.current import ACTIVE, Current
 from clew.engine.engine import Engine
 from clew.engine.hub import Hub
 from clew.engine.parts import Parts
-from clew.gateway.admission import LocalKeys
 from clew.gateway.plane import DataPlane
 from clew.http.server import Server, listen
 from clew.model.facts import models
 from clew.model.origin import ANTHROPIC
+from clew.settings.gateway_key import KeyTable
 from clew.settings.load import Loaded
 from clew.settings.values import Settings
 from clew.store import SqliteStore
@@ -108,7 +108,7 @@ class Gate:
         self._pool = Pool(PoolSettings(timeouts=settings.timeouts))
         parts = Parts(pool=self._pool, snapshot=lambda: self.current.snapshot, store=self.store, hub=self.hub)
         self.engine = Engine(parts)
-        plane = DataPlane(self.current, LocalKeys([KEY]))
+        plane = DataPlane(self.current, KeyTable(KEY))
         plane.serve(self.engine)
         server = await listen(plane.handle, refuse=plane.refuse)
         plane.listening(server.host, server.port)
