@@ -23,7 +23,7 @@ from clew.engine.keeping import Keeping, aside
 from clew.engine.outgoing import outgoing, place_of
 from clew.engine.parts import Parts
 from clew.engine.passing import Passing
-from clew.engine.reply_head import JSON_TYPE, first_header, own_headers, passed_headers, said, thinking_counts
+from clew.engine.reply_head import JSON_TYPE, first_header, kept_paths, own_headers, passed_headers, said, thinking_counts
 from clew.engine.route import Way
 from clew.engine.story import Story
 from clew.engine.turns import Heard, origin_of
@@ -63,6 +63,7 @@ class LiveExchange:
 
     async def run(self) -> None:
         """Answer the client. Raises ClewError only for a request that cannot be read."""
+        self._log_body("asked", self._call.body)
         asking = await self._aside(self._read)
         self._story = story = self._begin(asking)
         passing = Passing(self._client, self._headers, asking.snapshot.settings.gateway.ping_seconds)
@@ -158,6 +159,7 @@ class LiveExchange:
         """Send the request in this target's form; repair it as long as it is refused for its thinking."""
         projected = await self._aside(lambda: self._projection(way, story))
         story.going, story.changes, story.heals = projected.request, projected.changes, 0
+        self._log_decisions(story)
         tried: tuple[Remedy, ...] = ()
         while True:
             refused = await self._send(way, story, passing)
@@ -171,8 +173,13 @@ class LiveExchange:
 
     def _projection(self, way: Way, story: Story) -> Projection:
         if self._by_sessions(story):
-            return self._parts.sessions.project(story, way, self._parts.clock())
+            return self._parts.sessions.project(story, way, self._parts.clock(), self._parts.log)
         return project(story.asking.request, way.target, story.asking.facts)
+
+    def _log_decisions(self, story: Story) -> None:
+        log = self._parts.log
+        if log is not None and log.traces and not self._by_sessions(story):
+            log.decided(story.id, story.changes, kept_paths(story.going))
 
     def _by_sessions(self, story: Story) -> bool:
         return story.asking.snapshot.settings.thinking.policy == "session"
@@ -187,6 +194,7 @@ class LiveExchange:
         """One request to the backend, and its answer to the client; or the backend's no."""
         projection = Projection(story.going, story.changes)
         story.sent = await self._aside(lambda: projection.body)
+        self._log_body("sent", story.sent)
         request = outgoing(self._call, way, story.going, story.sent)
         patience = timeouts_for(story.asking.snapshot.settings, way.backend)
         async with self._parts.pool.ask(place_of(way.backend.url).endpoint, request, timeouts=patience) as reply:
@@ -248,6 +256,11 @@ class LiveExchange:
 
     # Ending.
 
+    def _log_body(self, which: str, raw: bytes) -> None:
+        log = self._parts.log
+        if log is not None and log.shows_bodies:
+            log.body(self._id, which, raw)
+
     async def _settle(self, heard: Heard) -> None:
         story = self._told()
         self._heard = heard
@@ -255,6 +268,7 @@ class LiveExchange:
             self._parts.sessions.register(heard.answer.blocks, self._parts.clock())
         if self._hearing is not None:
             story.answered = self._hearing.raw
+        self._log_body("answered", story.answered)
         await self._keeping.settle(story, heard)
 
     def _interrupted(self) -> None:

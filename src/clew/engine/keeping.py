@@ -15,6 +15,7 @@ from typing import TypeVar
 from clew.engine.parts import Parts
 from clew.engine.story import Story
 from clew.engine.turns import Heard
+from clew.errors import StoreError
 from clew.model.recording import Recording
 from clew.model.request import Request
 from clew.store import outcome
@@ -52,7 +53,7 @@ class Keeping:
         self.done = True
         problem = await outcome(parts.store.record(turn))
         if problem is not None:
-            parts.unrecorded(story.id, problem)
+            self._unrecorded(story, problem)
         self._touch(story)
         self._tell(turn.exchange, turn.recording)
 
@@ -74,8 +75,14 @@ class Keeping:
         return turn
 
     def _tell(self, exchange: Exchange, recording: Recording | None) -> None:
-        self._parts.finished(exchange, recording)
+        if self._parts.log is not None:
+            self._parts.log.finished(exchange, recording)
         self._parts.hub.publish("exchange", exchange)
+
+    def _unrecorded(self, story: Story, why: StoreError) -> None:
+        if self._parts.log is not None:
+            self._parts.log.unrecorded(story.id, why)
+        self._parts.hub.publish("unrecorded", {"exchange": story.id, "why": str(why)})
 
     def _touch(self, story: Story) -> None:
         """Which blocks this request brought: news for the store once in a while."""

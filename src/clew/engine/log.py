@@ -108,6 +108,19 @@ class RequestLog:
         chosen = _LEVELS.get(wanted.level.lower(), logging.INFO)
         self._logger.setLevel(min(chosen, logging.DEBUG) if wanted.debug else max(chosen, logging.INFO))
 
+    @property
+    def traces(self) -> bool:
+        """Whether anybody reads what `decided` has to say."""
+        return self._logger.isEnabledFor(TRACE)
+
+    @property
+    def shows_bodies(self) -> bool:
+        return self._logger.isEnabledFor(logging.DEBUG)
+
+    def unrecorded(self, exchange: str, why: Exception) -> None:
+        """An answer went out that the store could not take in time."""
+        self._say(logging.WARNING, "unrecorded", {"exchange": exchange, "why": str(why)})
+
     def switched(self, old: str, new: str) -> None:
         """The active backend is another one. No line if it is the same."""
         if old == new:

@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 
 from clew.engine.hub import Hub
 from clew.engine.ids import new_id
+from clew.engine.log import RequestLog
 from clew.engine.seen import Seen
 from clew.engine.sessions import Sessions
 from clew.engine.snapshot import Snapshot
-from clew.errors import StoreError
-from clew.model.recording import Recording
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
-from clew.store.values import Exchange
 from clew.upstream.pool import Pool
 
 __all__ = ["Parts"]
@@ -30,10 +28,7 @@ class Parts:
     snapshot: Callable[[], Snapshot]
     store: Store | None = None
     hub: Hub = field(default_factory=Hub)
-    finished: Callable[[Exchange, Recording | None], None] = lambda exchange, recording: None
-    """Told of every exchange that is over: the log."""
-    unrecorded: Callable[[str, StoreError], None] = lambda exchange, why: None
-    """Told of an answer that the store could not take in time."""
+    log: RequestLog | None = None
     new_id: Callable[[], str] = new_id
     wall: Callable[[], float] = time.time
     clock: Callable[[], float] = time.monotonic

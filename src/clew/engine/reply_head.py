@@ -13,7 +13,17 @@ from clew.model.blocks import THINKING_TYPES
 from clew.model.change import Change, tally
 from clew.model.request import Request
 
-__all__ = ["JSON_TYPE", "STREAM_TYPE", "error_body", "own_headers", "passed_headers", "thinking_counts"]
+__all__ = [
+    "JSON_TYPE",
+    "STREAM_TYPE",
+    "error_body",
+    "first_header",
+    "kept_paths",
+    "own_headers",
+    "passed_headers",
+    "said",
+    "thinking_counts",
+]
 
 JSON_TYPE = ("content-type", "application/json")
 STREAM_TYPE = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
@@ -52,6 +62,17 @@ def _thinking_in(going: Request) -> int:
         for block in message.content
         if block.type in THINKING_TYPES
     )
+
+
+def kept_paths(going: Request) -> list[str]:
+    """Where thinking stands in what goes out."""
+    return [
+        f"messages.{i}.content.{j}"
+        for i, message in enumerate(going.messages)
+        if message.role == "assistant" and isinstance(message.content, tuple)
+        for j, block in enumerate(message.content)
+        if block.type in THINKING_TYPES
+    ]
 
 
 def said(counts: dict[str, int]) -> str:

@@ -10,6 +10,7 @@ import threading
 
 import msgspec
 
+from clew.engine.log import RequestLog
 from clew.engine.route import Way
 from clew.engine.story import Story
 from clew.model.json import JsonValue
@@ -27,12 +28,14 @@ class Sessions:
     def __init__(self) -> None:
         self._registry = ThinkingRegistry(lock=threading.Lock())
 
-    def project(self, story: Story, way: Way, now: float) -> Projection:
+    def project(self, story: Story, way: Way, now: float, log: RequestLog | None) -> Projection:
         """The request with what this backend made since the last switch, and nothing else."""
         self._registry.orphan_threshold = story.asking.snapshot.settings.thinking.orphan_seconds
         self._registry.notify_backend(way.backend.name)
         body: JsonValue = msgspec.json.decode(story.asking.call.body)
         told = self._registry.filter_request(body, now)
+        if log is not None:
+            log.filtered(story.id, told)
         step = leave_out({each.path: each.why for each in told.decisions if not each.kept})
         steps = tuple(step if each is keep_thinking else each for each in default_steps())
         return project(story.asking.request, way.target, story.asking.facts, steps=steps)

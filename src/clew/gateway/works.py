@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 from clew.engine.current import Current
 from clew.engine.engine import Engine
@@ -21,15 +21,19 @@ from clew.engine.log import RequestLog, open_log
 from clew.engine.parts import Parts
 from clew.engine.redact import Redactor
 from clew.gateway.plan import Plan
+from clew.model.recording import Recording
 from clew.settings.home import Home
 from clew.settings.load import Loaded
 from clew.settings.secret import load_keyring
 from clew.settings.values import Settings, StoreSettings
 from clew.store import SqliteStore, Store, keep_house
-from clew.store.values import Retention
+from clew.store.values import Exchange, Retention
 from clew.upstream.pool import Pool, PoolSettings
 
-__all__ = ["Works", "build_works"]
+__all__ = ["Finished", "Works", "build_works"]
+
+Finished: TypeAlias = Callable[[Exchange, Recording | None], None]
+"""Told of an exchange that is over, and of what was recorded of its answer."""
 
 _EVERY = 0.5
 
@@ -85,8 +89,10 @@ async def build_works(
     environ: Mapping[str, str] = os.environ,
     log_to: IO[str] | None = None,
     hidden: tuple[str, ...] = (),
+    finished: Finished | None = None,
 ) -> Works:
-    """Raises StoreError and SettingsInvalid where something cannot be used. `hidden` are secrets that no log may show."""
+    """Raises StoreError and SettingsInvalid where something cannot be used. `hidden` are secrets that no log may show;
+    `finished` is told of every exchange that is over, after the log."""
     settings = loaded.settings
     redact = Redactor([*hidden, *_vendor_keys(settings)])
     open_log(settings.log, redact, out=log_to)
@@ -106,8 +112,17 @@ async def build_works(
     )
     pool = Pool(_pool_settings(settings, environ))
     hub = Hub()
-    parts = Parts(pool=pool, snapshot=lambda: current.snapshot, store=store, hub=hub, finished=log.finished)
+    ends = _both(log.finished, finished) if finished else log.finished
+    parts = Parts(pool=pool, snapshot=lambda: current.snapshot, store=store, hub=hub, finished=ends)
     return Works(store=store, pool=pool, current=current, hub=hub, engine=Engine(parts), log=log, redact=redact)
+
+
+def _both(first: Finished, second: Finished) -> Finished:
+    def told(exchange: Exchange, recording: Recording | None) -> None:
+        first(exchange, recording)
+        second(exchange, recording)
+
+    return told
 
 
 def _opened(wanted: StoreSettings, home: Home) -> Store | None:
