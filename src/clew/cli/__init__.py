@@ -25,6 +25,7 @@ COMMANDS: Final[Mapping[str, _Row]] = {
     "status": _Row("clew.cli.status:status", "Say what is active, what runs, and how it goes."),
     "log": _Row("clew.cli.log:log", "Say what befell each request, and why."),
     "show": _Row("clew.cli.show:show_thread", "Show a conversation as it was said, or as a backend would get it."),
+    "run": _Row("clew.cli.run:run", "Start a client with a gateway of its own."),
     "check": _Row("clew.cli.check:check", "Find what a request or a transcript breaks, offline."),
     "sim": _Row("clew.cli.sim:sim", "Run the simulator: the vendor's rules, without a key."),
 }

@@ -30,7 +30,7 @@ from clew.settings.load import Loaded
 from clew.settings.values import GatewaySettings
 
 if TYPE_CHECKING:
-    from clew.gateway.works import Works
+    from clew.gateway.works import Finished, Works
 
 __all__ = ["Gateway", "claim", "opened"]
 
@@ -58,12 +58,14 @@ class Gateway:
         return self.server.url
 
     @asynccontextmanager
-    async def load(self, log_to: IO[str] | None = None) -> AsyncGenerator[Works]:
+    async def load(self, log_to: IO[str] | None = None, finished: Finished | None = None) -> AsyncGenerator[Works]:
         """Bring the engine; the works are closed behind the block."""
         from clew.gateway.works import build_works  # late: the listener does not wait for it
 
         hidden = tuple(filter(None, (self.key, self.plan.run_key)))
-        works = await build_works(self.plan, self.loaded, self.home, environ=self.environ, log_to=log_to, hidden=hidden)
+        works = await build_works(
+            self.plan, self.loaded, self.home, environ=self.environ, log_to=log_to, hidden=hidden, finished=finished
+        )
         try:
             self.plane.serve(works.engine, works.current)
             works.keep_up()
