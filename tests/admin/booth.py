@@ -5,7 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,3 +149,12 @@ def settings() -> Settings:
         "glm": Backend(name="glm", url="https://glm.example/<b>", realm="glm", auth="key", keys=keys, model="glm-5"),
     }
     return Settings(active="claude", backends=backends, models=models())
+
+
+def until(true: Callable[[], Any], seconds: float = 5.0) -> Any:
+    """What it says, as soon as it says something."""
+    end = time.monotonic() + seconds
+    while not (said := true()):
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.01)
+    return said

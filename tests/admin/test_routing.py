@@ -7,7 +7,7 @@ import pytest
 from clew.admin.routing import Route, Routes
 from clew.admin.table import ROUTES
 from clew.store.values import Bodies
-from tests.admin.booth import CANARY, Booth
+from tests.admin.booth import CANARY, Booth, until
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
 
@@ -81,6 +81,7 @@ def test_no_answer_holds_a_secret(booth: Booth) -> None:
     assert booth.store is not None
     answer = recorded("r")
     booth.store.record(turn(answer, bodies=Bodies(asked=f"oops {CANARY}".encode(), sent=b"{}", answered=b""))).result()
+    until(lambda: booth.ask("/api/exchanges/x-r").json["bodies"])
     booth.current.problem = f"clew.toml:3: https://u:{CANARY}@host cannot be used"
     for route in ROUTES:
         if route.method != "GET" or route.path == "/api/events":

@@ -34,7 +34,7 @@ _log = logging.getLogger("clew.admin")
 
 
 class Feed:
-    """Run it as a task; listen to its `hub`; `heard` is called with each exchange, once."""
+    """Begin, then run it as a task; listen to its `hub`; `heard` is called with each exchange, once."""
 
     def __init__(
         self,
@@ -51,8 +51,23 @@ class Feed:
         self._principals = principals
         self._active = active
         self._heard = heard
+        self._seen = -1
         self._last: dict[str, str | None] = {}
         self._known: OrderedDict[str, None] = OrderedDict()
+
+    async def begin(self) -> None:
+        """What is in the store by now is not news; all that comes after is."""
+        if self._store is not None:
+            await asyncio.to_thread(self._look, self._store)
+
+    def _look(self, store: Store) -> None:
+        try:
+            self._seen = store.changed()
+            for principal in self._principals():
+                newest = store.exchanges(principal, limit=1)
+                self._last[principal] = newest[0].id if newest else None
+        except StoreError as error:
+            _log.warning("the store cannot be followed: %s", error)
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -77,22 +92,15 @@ class Feed:
                 before = now
 
     async def _follow_store(self, store: Store) -> None:
-        seen: int | None = None
         while True:
             try:
                 changed = await asyncio.to_thread(store.changed)
-                if changed != seen:
-                    await asyncio.to_thread(self._begin, store) if seen is None else await self._catch_up(store)
-                    seen = changed
+                if changed != self._seen:
+                    await self._catch_up(store)
+                    self._seen = changed
             except StoreError as error:
                 _log.warning("the store cannot be followed: %s", error)
             await asyncio.sleep(POLL_SECONDS)
-
-    def _begin(self, store: Store) -> None:
-        """What was there before is not news."""
-        for principal in self._principals():
-            newest = store.exchanges(principal, limit=1)
-            self._last[principal] = newest[0].id if newest else None
 
     async def _catch_up(self, store: Store) -> None:
         for principal in self._principals():

@@ -107,6 +107,7 @@ async def serve_admin(
         open_streams=open_streams,
         url=f"http://{LOOPBACK}:{tcp.getsockname()[1]}",
     )
+    await desk.feed.begin()
     server = _Server(_config(_app(desk)))
     serving = asyncio.create_task(server.serve(sockets=[unix, tcp]), name="clew admin")
     following = asyncio.create_task(desk.feed.run(), name="clew admin feed")

@@ -1,0 +1,90 @@
+"""Live events: of this process at once, of others through the store, each once, and none lost by coming back."""
+
+import http.client
+import json
+from typing import Any
+
+import pytest
+
+from clew.admin import events
+from clew.store import SqliteStore
+from tests.admin.booth import Booth, until
+from tests.store.turns import NOON, conversation, recorded, turn
+
+pytestmark = pytest.mark.slow
+
+
+def next_event(stream: http.client.HTTPResponse) -> tuple[str, str, Any]:
+    """Kind, id and value of the next event; comments are passed over."""
+    fields: dict[str, str] = {}
+    while True:
+        line = stream.readline().decode()
+        assert line, "the stream ended"
+        if line == "\n" and "data" in fields:
+            return fields["event"], fields.get("id", ""), json.loads(fields["data"])
+        name, _, value = line.rstrip("\n").partition(": ")
+        if name:
+            fields[name] = value
+
+
+def listening(stream: http.client.HTTPResponse) -> None:
+    """Its first line says so."""
+    assert stream.headers["content-type"].startswith("text/event-stream")
+    assert stream.readline() == b": still here\n"
+    assert stream.readline() == b"\n"
+
+
+def test_what_this_process_does_is_told_at_once(booth: Booth) -> None:
+    """Design §6: /api/events."""
+    exchange = turn(recorded("r")).exchange
+    with booth.opened("/api/events") as stream:
+        listening(stream)
+        booth.publish("exchange", exchange)
+        booth.publish("note", {"text": "two\nlines"})
+        kind, id, value = next_event(stream)
+        assert (kind, id, value["id"], value["kept"]) == ("exchange", "x-r", "x-r", 0)
+        assert next_event(stream) == ("note", "", {"text": "two\nlines"})
+
+
+def test_what_another_process_records_is_told_within_a_second_and_only_once(booth: Booth) -> None:
+    """Design §6: admin lives in the parent of the workers, which have hubs of their own."""
+    first, second = (turn(answer, at=NOON + number) for number, answer in enumerate(conversation(2)))
+    with SqliteStore(booth.home.store) as other, booth.opened("/api/events") as stream:
+        listening(stream)
+        other.record(first).result()
+        assert next_event(stream)[1] == "x-r0"
+        booth.publish("exchange", first.exchange)
+        other.record(second).result()
+        assert next_event(stream)[1] == "x-r1"
+
+
+def test_whoever_comes_back_gets_what_it_missed_first(booth: Booth) -> None:
+    assert booth.store is not None
+    answers = conversation(3)
+    for number, answer in enumerate(answers):
+        booth.store.record(turn(answer, at=NOON + number)).result()
+    with booth.opened("/api/events", headers={"last-event-id": "x-r0"}) as stream:
+        listening(stream)
+        assert [next_event(stream)[1] for _ in range(2)] == ["x-r1", "x-r2"]
+
+
+def test_a_switch_is_told(booth: Booth) -> None:
+    with booth.opened("/api/events") as stream:
+        listening(stream)
+        booth.ask("/api/use", method="POST", body={"backend": "glm"})
+        assert next_event(stream) == ("switch", "", {"old_backend": "claude", "new_backend": "glm"})
+
+
+def test_a_quiet_stream_says_that_it_is_still_there(booth: Booth, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "PING_SECONDS", 0.02)
+    with booth.opened("/api/events") as stream:
+        listening(stream)
+        assert [stream.readline() for _ in range(2)] == [b": still here\n", b"\n"]
+
+
+def test_a_listener_that_left_is_forgotten(booth: Booth) -> None:
+    hub = booth.admin._desk.feed.hub
+    with booth.opened("/api/events") as stream:
+        listening(stream)
+        assert hub.listeners == 1
+    until(lambda: hub.listeners == 0)
