@@ -77,6 +77,8 @@ class Keeping:
     def _tell(self, exchange: Exchange, recording: Recording | None) -> None:
         if self._parts.log is not None:
             self._parts.log.finished(exchange, recording)
+        if self._parts.finished is not None:
+            self._parts.finished(exchange, recording)
         self._parts.hub.publish("exchange", exchange)
 
     def _unrecorded(self, story: Story, why: StoreError) -> None:

@@ -13,8 +13,10 @@ from clew.engine.log import RequestLog
 from clew.engine.seen import Seen
 from clew.engine.sessions import Sessions
 from clew.engine.snapshot import Snapshot
+from clew.model.recording import Recording
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
+from clew.store.values import Exchange
 from clew.upstream.pool import Pool
 
 __all__ = ["Parts"]
@@ -29,6 +31,8 @@ class Parts:
     store: Store | None = None
     hub: Hub = field(default_factory=Hub)
     log: RequestLog | None = None
+    finished: Callable[[Exchange, Recording | None], None] | None = None
+    """Told of every exchange that is over, after the log."""
     new_id: Callable[[], str] = new_id
     wall: Callable[[], float] = time.time
     clock: Callable[[], float] = time.monotonic

@@ -112,17 +112,8 @@ async def build_works(
     )
     pool = Pool(_pool_settings(settings, environ))
     hub = Hub()
-    ends = _both(log.finished, finished) if finished else log.finished
-    parts = Parts(pool=pool, snapshot=lambda: current.snapshot, store=store, hub=hub, finished=ends)
+    parts = Parts(pool=pool, snapshot=lambda: current.snapshot, store=store, hub=hub, log=log, finished=finished)
     return Works(store=store, pool=pool, current=current, hub=hub, engine=Engine(parts), log=log, redact=redact)
-
-
-def _both(first: Finished, second: Finished) -> Finished:
-    def told(exchange: Exchange, recording: Recording | None) -> None:
-        first(exchange, recording)
-        second(exchange, recording)
-
-    return told
 
 
 def _opened(wanted: StoreSettings, home: Home) -> Store | None:
