@@ -44,6 +44,23 @@ def test_threads_are_listed_last_used_first(store: SqliteStore) -> None:
     assert store.threads("other") == []
 
 
+def test_threads_are_found_by_how_their_ids_begin(store: SqliteStore) -> None:
+    for name in ("0a1", "0a2", "0b1", "0a"):
+        store.record(turn(recorded(name, thread=name))).result(5)
+
+    def starting(start: str) -> list[str]:
+        return [each.id for each in store.threads("local", starting=start)]
+
+    assert [starting(each) for each in ("0a", "0a1", "0b", "1", "%", "0a1x")] == [
+        ["0a", "0a1", "0a2"],
+        ["0a1"],
+        ["0b1"],
+        [],
+        [],
+        [],
+    ]
+
+
 def test_a_thread_is_found_by_its_headers_but_never_by_none(store: SqliteStore) -> None:
     """No session is no evidence; no agent is the main thread."""
     for name, session, agent in (("main", "s", ""), ("agent", "s", "a"), ("bare", "", "")):

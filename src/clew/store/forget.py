@@ -43,7 +43,7 @@ SELECT seq, principal, exchange FROM turns WHERE at < ? AND NOT EXISTS (
     SELECT 1 FROM recordings WHERE recordings.principal = turns.principal AND recordings.id = turns.recording
 ) ORDER BY seq LIMIT ?
 """
-_OLD_BODIES = f"DELETE FROM bodies WHERE seq IN (SELECT seq FROM bodies WHERE at < ? ORDER BY seq LIMIT {BATCH})"  # noqa: S608
+_OLD_BODIES = "DELETE FROM bodies WHERE seq IN (SELECT seq FROM bodies WHERE at < ? ORDER BY seq LIMIT ?)"
 _OLDEST_BODIES = "DELETE FROM bodies WHERE seq = (SELECT min(seq) FROM bodies)"
 _COUNTS = """
 DELETE FROM exchanges WHERE seq IN (SELECT seq FROM exchanges WHERE kind <> 'messages' AND ended < ? ORDER BY ended LIMIT ?)
@@ -77,7 +77,7 @@ def _too_old(connection: Database, limit: float) -> int:
     rows = connection.execute(_TOO_OLD, (limit,)).fetchall()
     _delete(connection, rows)
     turns = _delete_turns(connection, limit, BATCH)
-    looked_at = _changes(connection, _OLD_BODIES, limit) + _changes(connection, _COUNTS, limit, BATCH)
+    looked_at = _changes(connection, _OLD_BODIES, limit, BATCH) + _changes(connection, _COUNTS, limit, BATCH)
     connection.execute("DELETE FROM strangers WHERE seen < ?", (limit,))
     connection.execute(_EMPTY_THREADS, (limit,))
     return len(rows) + turns + looked_at

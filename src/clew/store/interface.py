@@ -62,8 +62,8 @@ class Store(Protocol):
         """All recordings that a request points at, and all that these followed or came after, in one go."""
         ...
 
-    def threads(self, principal: str, *, limit: int = 100, before: float | None = None) -> list[Thread]:
-        """The last used first; `before` continues a list after the `used` of its last."""
+    def threads(self, principal: str, *, limit: int = 100, before: float | None = None, starting: str = "") -> list[Thread]:
+        """The last used first; `before` continues a list after the `used` of its last. `starting` is how their ids begin."""
         ...
 
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -19,7 +20,8 @@ T = TypeVar("T")
 _THREADS = """
 SELECT id, principal, session, agent, title, pin, created, used,
     (SELECT count(*) FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id) AS turns
-FROM threads WHERE principal = ? AND used < ? ORDER BY used DESC, id LIMIT ?
+FROM threads WHERE principal = :principal AND id >= :first AND id < :last AND used < :before
+ORDER BY used DESC, id LIMIT :limit
 """
 _THREAD_OF = """
 SELECT id FROM threads WHERE principal = ? AND session = ? AND agent = ? AND session <> '' ORDER BY used DESC LIMIT 1
@@ -59,8 +61,9 @@ WHERE marks.principal = :principal AND marks.kind = 'key'
 _USAGE = ("input", "output", "cache_read", "cache_written", "estimated")
 
 
-def threads(connection: Database, principal: str, limit: int, before: float | None) -> list[Thread]:
-    rows = connection.execute(_THREADS, (principal, float("inf") if before is None else before, limit))
+def threads(connection: Database, principal: str, limit: int, before: float | None, starting: str = "") -> list[Thread]:
+    range = {"first": starting, "last": starting + chr(sys.maxunicode), "before": float("inf") if before is None else before}
+    rows = connection.execute(_THREADS, {"principal": principal, "limit": limit} | range)
     return [_typed(Thread, row) for row in _named(rows)]
 
 

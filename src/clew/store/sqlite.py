@@ -116,9 +116,9 @@ class SqliteStore:
 
     # Looking
 
-    def threads(self, principal: str, *, limit: int = 100, before: float | None = None) -> list[Thread]:
+    def threads(self, principal: str, *, limit: int = 100, before: float | None = None, starting: str = "") -> list[Thread]:
         with self._readers.use() as connection:
-            return look.threads(connection, principal, limit, before)
+            return look.threads(connection, principal, limit, before, starting)
 
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
         with self._readers.use() as connection:

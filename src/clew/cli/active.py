@@ -1,0 +1,50 @@
+"""Which backend is active, for all or for one gateway, and who said so."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from clew.cli.kept import Place
+from clew.settings.load import Loaded
+from clew.store import SqliteStore
+
+__all__ = ["SETTING", "Active", "active_of", "said_by_settings"]
+
+SETTING: Final = "active"
+
+
+class Active(Struct, frozen=True, kw_only=True):
+    """A backend and where the choice comes from. `gone` is one that was chosen and is not in the settings any more."""
+
+    backend: str
+    source: str
+    gone: str = ""
+
+
+def active_of(at: Place, store: SqliteStore | None, gateway: str = "") -> Active | None:
+    """What a gateway of this name sends to; without a name, what all do that were told nothing else.
+
+    None where neither the store nor a usable config says anything.
+    """
+    chosen, source = _chosen(store, gateway)
+    if at.loaded is None:
+        return Active(backend=chosen, source=source) if chosen else None
+    if chosen in at.loaded.settings.backends:
+        return Active(backend=chosen, source=source)
+    usual = said_by_settings(at.loaded)
+    return Active(backend=usual.backend, source=usual.source, gone=chosen)
+
+
+def said_by_settings(loaded: Loaded) -> Active:
+    """What is active when nobody says otherwise."""
+    return Active(backend=loaded.settings.active, source=loaded.origins.get(SETTING, "default"))
+
+
+def _chosen(store: SqliteStore | None, gateway: str) -> tuple[str, str]:
+    if store is None:
+        return "", ""
+    if gateway and (own := store.settings(gateway).get(SETTING, "")):
+        return own, "clew use --gateway"
+    return store.settings().get(SETTING, ""), "clew use"

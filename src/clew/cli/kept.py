@@ -1,0 +1,102 @@
+"""What the commands on the store have in common: the home, the settings, the file, and the names that people give.
+
+They work beside a running gateway and without one. A config that cannot be used keeps nobody from looking at what was
+recorded: the store is then looked for where it usually is. Keys are never looked up, since nobody is called.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from clew.cli.endings import BadConfig
+from clew.errors import SettingsInvalid
+from clew.settings.home import Home, home_of
+from clew.settings.load import Loaded, load
+from clew.settings.values import Settings
+from clew.store import SqliteStore
+from clew.store.values import Thread
+
+__all__ = ["Place", "opened", "opened_to_write", "place", "principal_option", "store_file", "thread_named"]
+
+principal_option = click.option(
+    "--principal", default="local", metavar="NAME", help="Whose conversations: of the owner of a named key. Default: local."
+)
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where this user's clew is. Without `loaded`, `problem` says what is wrong with the config."""
+
+    home: Home
+    loaded: Loaded | None
+    problem: str = ""
+
+    @property
+    def usable(self) -> Loaded:
+        """Ends the command where the config cannot be used."""
+        if self.loaded is None:
+            raise BadConfig(self.problem)
+        return self.loaded
+
+    @property
+    def store(self) -> Path | None:
+        """The store's file, None if the settings want none."""
+        return store_file(self.loaded.settings, self.home) if self.loaded else self.home.store
+
+
+def place() -> Place:
+    home = home_of(os.environ)
+    try:
+        return Place(home=home, loaded=load(None, os.environ, keys=False))
+    except SettingsInvalid as error:
+        return Place(home=home, loaded=None, problem=str(error))
+
+
+def store_file(settings: Settings, home: Home) -> Path | None:
+    """Where `[store] url` says."""
+    kind, _, path = settings.store.url.partition(":")
+    if kind == "off":
+        return None
+    return Path(path).expanduser() if path else home.store
+
+
+@contextmanager
+def opened(at: Place) -> Generator[SqliteStore | None]:
+    """The store to look at; None if there is none yet. Nothing is made."""
+    file = at.store
+    if file is None or not file.exists():
+        yield None
+        return
+    with SqliteStore(file) as store:
+        yield store
+
+
+@contextmanager
+def opened_to_write(at: Place) -> Generator[SqliteStore]:
+    """The store, made if it is not there."""
+    file = at.store
+    if file is None:
+        raise BadConfig('nothing is kept, because the settings say `url = "off"` under [store]: remove that line')
+    at.home.make()
+    with SqliteStore(file) as store:
+        yield store
+
+
+def thread_named(store: SqliteStore | None, principal: str, given: str) -> Thread:
+    """The thread whose id begins so; `last` is the one that was used last. Ends the command if there is none, or several."""
+    found = _threads(store, principal, given) if store else []
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise click.UsageError(f"There is no thread {given!r}: `clew show` lists them.")
+    names = ", ".join(thread.id for thread in found[:5])
+    raise click.UsageError(f"{given!r} is the beginning of several threads: {names}{'…' if len(found) > 5 else ''}.")
+
+
+def _threads(store: SqliteStore, principal: str, given: str) -> list[Thread]:
+    return store.threads(principal, limit=1) if given == "last" else store.threads(principal, starting=given, limit=6)

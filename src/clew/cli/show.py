@@ -1,0 +1,180 @@
+"""`clew show`: a thread as it was said, or as a backend would get it next, with each change and its reason."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+from msgspec import Struct
+
+from clew.cli.endings import Failed, told
+from clew.cli.exchange_lines import at_time
+from clew.cli.kept import Place, opened, place, principal_option, thread_named
+from clew.cli.pages import Line, Page, Table, printable, show
+from clew.cli.thread_lines import changed_lines, message_lines
+from clew.errors import SettingsInvalid
+from clew.model.json import JsonObject
+from clew.settings.load import Loaded, load
+from clew.settings.secret import load_keyring
+from clew.store import SqliteStore
+from clew.store.values import Passage, Thread
+
+if TYPE_CHECKING:
+    from clew.admin.thread_view import Projected, Spoken
+
+__all__ = ["show_thread"]
+
+MOST_THREADS = 50
+NOTHING = "No conversation was recorded yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """A thread as `--json` prints it."""
+
+    thread: Thread
+    turns: Sequence[Spoken]
+
+
+@click.command("show", short_help="Show a conversation as it was said, or as a backend would get it.")
+@click.argument("thread", required=False)
+@click.option("--as", "as_", metavar="BACKEND", help="As this backend would get it next, with what changes, and why.")
+@click.option("--thinking", is_flag=True, help="Show the text of the thinking too.")
+@principal_option
+@click.option("--json", "json_", is_flag=True, help="Print JSON, with every block as it is kept.")
+def show_thread(thread: str | None, as_: str | None, thinking: bool, principal: str, json_: bool) -> None:
+    """Show the conversation THREAD: the beginning of its id, or `last`. Without THREAD: list the conversations.
+
+    Thinking and tools are folded. With --as, the conversation is projected for a backend, offline: each block that would be
+    left out, restored or handed over is marked, with the reason.
+
+    \b
+    Examples:
+      clew show
+      clew show last
+      clew show 0199a3 --thinking
+      clew show last --as glm
+
+    Exit status: 0 ok, 1 there is nothing to show, 2 wrong usage or unknown name, 5 the config cannot be used.
+    """
+    with told():
+        at = place()
+        with opened(at) as store:
+            if thread is None:
+                _list(store, principal, json_)
+                return
+            found = thread_named(store, principal, thread)
+            assert store is not None, "a thread was found in it"
+            _show(at, store, found, as_, thinking=thinking, json_=json_)
+
+
+def _list(store: SqliteStore | None, principal: str, json_: bool) -> None:
+    threads = store.threads(principal, limit=MOST_THREADS) if store else []
+    if json_:
+        click.echo(msgspec.json.encode(threads))
+    else:
+        show(_table(threads) if threads else [Line(NOTHING, "quiet")])
+
+
+def _table(threads: Sequence[Thread]) -> Page:
+    length = _enough([thread.id for thread in threads])
+    rows = [(each.id[:length], at_time(each.used), str(each.turns), each.agent, each.pin, each.title) for each in threads]
+    columns = ("thread", "last used", "turns", "agent", "stays with", "begins with")
+    return [
+        Table(columns, tuple(tuple(printable(cell[:60]) for cell in row) for row in rows)),
+        Line(""),
+        Line("Read one with `clew show THREAD`; `clew show THREAD --as BACKEND` shows what a backend would get.", "quiet"),
+    ]
+
+
+def _enough(ids: Sequence[str]) -> int:
+    """How many characters tell them apart, and six at least."""
+    length = 6
+    while len({id[:length] for id in ids}) < len(set(ids)):
+        length += 1
+    return length
+
+
+def _show(at: Place, store: SqliteStore, thread: Thread, as_: str | None, *, thinking: bool, json_: bool) -> None:
+    passages = store.passages(thread.principal, thread.id)
+    if as_ is not None:
+        projected = _projected(at, store, passages, as_, thread.principal)
+        if json_:
+            click.echo(msgspec.json.encode(projected))
+        else:
+            show([*_head(thread), *_projection_lines(projected, thinking)])
+    elif json_:
+        from clew.admin.thread_view import spoken
+
+        click.echo(msgspec.json.encode(Told(thread=thread, turns=spoken(passages))))
+    else:
+        show([*_head(thread), *_said(store, thread, passages, thinking)])
+
+
+def _head(thread: Thread) -> Iterator[Line]:
+    pin = f", stays with {thread.pin}" if thread.pin else ""
+    agent = f", agent {thread.agent}" if thread.agent else ""
+    turns = f"{thread.turns} {'turn' if thread.turns == 1 else 'turns'}"
+    yield Line(printable(f"thread {thread.id}: {turns}, {at_time(thread.created)} to {at_time(thread.used)}{agent}{pin}"))
+    yield Line("")
+
+
+# As it was said
+
+
+def _said(store: SqliteStore, thread: Thread, passages: Sequence[Passage], thinking: bool) -> Iterator[Line]:
+    for passage in passages:
+        for raw in passage.asked:
+            message = msgspec.json.decode(raw, type=JsonObject)
+            yield Line(f"{printable(str(message.get('role')))}, {at_time(passage.at)}", "head")
+            yield from message_lines(message.get("content"), thinking=thinking)
+        yield from _answer(store, thread, passage, thinking)
+
+
+def _answer(store: SqliteStore, thread: Thread, passage: Passage, thinking: bool) -> Iterator[Line]:
+    recording = passage.recording
+    if recording is None:
+        exchange = store.exchange(thread.principal, passage.exchange)
+        how = f"{exchange.outcome}, {exchange.status}" if exchange else "forgotten"
+        yield Line(printable(f"no answer is recorded ({how})"), "bad")
+        return
+    cut = "" if recording.whole else ", cut short"
+    yield Line(printable(f"{recording.origin.backend}, {recording.origin.model}{cut}"), "head")
+    yield from message_lines([msgspec.json.decode(raw) for raw in recording.blocks], thinking=thinking)
+
+
+# As a backend would get it
+
+
+def _projected(at: Place, store: SqliteStore, passages: Sequence[Passage], name: str, principal: str) -> Projected:
+    from clew.admin.problem import Problem  # late: the engine takes longer to load than a list takes to print
+    from clew.admin.thread_view import projected
+    from clew.engine.snapshot import snapshot_of
+
+    loaded = _with_keys(at.usable)
+    if name not in loaded.settings.backends:
+        known = ", ".join(sorted(loaded.settings.backends))
+        raise click.UsageError(f"There is no backend {name!r}. There are: {known}.")
+    sealer = load_keyring(at.home.secret, os.environ).sealer()
+    try:
+        return projected(passages, name, snapshot_of(loaded.settings, sealer), store, principal)
+    except Problem as problem:
+        raise Failed(f"{problem.said.what}: {problem.said.why}") from problem
+
+
+def _with_keys(loaded: Loaded) -> Loaded:
+    """A block can be bound to an account, and the key says which that is. Where keys are not at hand, it is left open."""
+    try:
+        return load(loaded.file, os.environ)
+    except SettingsInvalid:
+        return loaded
+
+
+def _projection_lines(projected: Projected, thinking: bool) -> Iterator[Line]:
+    count = len(projected.changes)
+    changes = f"{count} {'change' if count == 1 else 'changes'}" if count else "nothing changes"
+    yield Line(printable(f"as {projected.backend} ({projected.model}) would get it: {changes}"), "head")
+    yield Line("")
+    yield from changed_lines(projected.asked, projected.changes, thinking=thinking)

@@ -1,0 +1,220 @@
+"""`clew status`: what is active and who said so, what runs, what is kept, and how the last requests went.
+
+All of it is read from the home directory: the config, the registry of gateways, the store. No gateway is asked, so it works
+when none answers. What is broken is part of the status, and makes the exit code.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+from msgspec import Struct
+
+from clew.cli.active import Active, active_of
+from clew.cli.endings import told
+from clew.cli.exchange_lines import at_time, lines_of
+from clew.cli.kept import Place, opened, place, principal_option
+from clew.cli.pages import Line, Page, Table, printable, show
+from clew.errors import StoreError
+from clew.settings.running import Running, running
+from clew.store import SqliteStore
+from clew.store.values import Exchange, Statistics
+
+__all__ = ["status"]
+
+LAST: Final = 5
+LONG_LOG: Final = 64 << 20
+"""Bytes of the store's log from which on something is in its way."""
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """The store, seen from outside: `state` is "none", "ok" or "unusable"."""
+
+    file: str
+    state: str
+    bytes: int = 0
+    log_bytes: int = 0
+    why: str = ""
+
+
+class Gateway(Struct, frozen=True, kw_only=True):
+    """One that runs, and what it sends to."""
+
+    name: str
+    pid: int
+    url: str
+    admin_url: str
+    started: float
+    active: Active | None
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """All of it; this is what `--json` prints."""
+
+    active: Active | None
+    config: str
+    problem: str
+    gateways: tuple[Gateway, ...]
+    store: Kept
+    thinking: Statistics | None = None
+    last: tuple[Exchange, ...] = ()
+
+
+@click.command(short_help="Say what is active, what runs, and how it goes.")
+@principal_option
+@click.option("--json", "json_", is_flag=True, help="Print JSON.")
+@click.pass_context
+def status(ctx: click.Context, principal: str, json_: bool) -> None:
+    """Say which backend is active and who said so, which gateways run, what is kept, and how the last requests went.
+
+    Of the thinking blocks: those that a client sent back (confirmed) and those that none has sent yet; those of the active
+    backend and those of others, which wait for it; those that no request held for a while (dormant, and valid when they
+    return); and those that came in requests though nobody recorded them (unknown).
+
+    \b
+    Examples:
+      clew status
+      clew status --json | jq .active.backend
+
+    Exit status: 0 ok, 1 the store cannot be read, 5 the config cannot be used.
+    """
+    with told():
+        found = _status(place(), principal)
+    if json_:
+        click.echo(msgspec.json.encode(found))
+    else:
+        show(_page(found))
+    ctx.exit(5 if found.problem else 1 if found.store.state == "unusable" else 0)
+
+
+def _status(at: Place, principal: str) -> Status:
+    try:
+        with opened(at) as store:
+            return _with(at, store, principal)
+    except StoreError as error:
+        kept = Kept(file=str(at.store), state="unusable", why=str(error))
+        return _without(at, kept, active_of(at, None), {})
+
+
+def _with(at: Place, store: SqliteStore | None, principal: str) -> Status:
+    active = active_of(at, store)
+    own = {gateway.name: active_of(at, store, gateway.name) for gateway in running(at.home)}
+    found = _without(at, _kept(at.store, store), active, own)
+    if store is None:
+        return found
+    counted = store.statistics(principal, backend=active.backend if active else "", now=time.time())
+    return msgspec.structs.replace(found, thinking=counted, last=tuple(store.exchanges(principal, limit=LAST)[::-1]))
+
+
+def _without(at: Place, kept: Kept, active: Active | None, own: dict[str, Active | None]) -> Status:
+    """All but what the store holds."""
+    return Status(
+        active=active,
+        config=str(at.loaded.file or "") if at.loaded else "",
+        problem=at.problem,
+        gateways=tuple(_gateway(each, own.get(each.name, active)) for each in running(at.home)),
+        store=kept,
+    )
+
+
+def _gateway(each: Running, active: Active | None) -> Gateway:
+    return Gateway(name=each.name, pid=each.pid, url=each.url, admin_url=each.admin_url, started=each.started, active=active)
+
+
+def _kept(file: Path | None, store: SqliteStore | None) -> Kept:
+    if file is None or store is None:
+        return Kept(file=str(file or ""), state="none")
+    log = file.with_name(f"{file.name}-wal")
+    return Kept(file=str(file), state="ok", bytes=file.stat().st_size, log_bytes=log.stat().st_size if log.exists() else 0)
+
+
+# For people
+
+
+def _page(found: Status) -> Page:
+    return [
+        *_labelled("active", _active(found)),
+        *_labelled("config", _config(found)),
+        *_labelled("store", _store(found.store)),
+        *_labelled("thinking", _thinking(found.thinking)),
+        *_gateways(found.gateways),
+        *_last(found),
+    ]
+
+
+def _labelled(label: str, lines: Iterator[Line]) -> Iterator[Line]:
+    for index, line in enumerate(lines):
+        yield Line(f"{label if index == 0 else '':10}{printable(line.text)}", line.tone)
+
+
+def _active(found: Status) -> Iterator[Line]:
+    if found.active is None:
+        yield Line("unknown: the config cannot be used", "bad")
+        return
+    yield Line(f"{found.active.backend} ({found.active.source})", "head")
+    if found.active.gone:
+        yield Line(f"{found.active.gone} was chosen, but is not in the settings any more: `clew use --reset`", "bad")
+
+
+def _config(found: Status) -> Iterator[Line]:
+    if found.problem:
+        for line in found.problem.splitlines():
+            yield Line(line, "bad")
+        yield Line("gateways that run go on with what they had; `clew config check` says the same", "quiet")
+    else:
+        yield Line(found.config or "none, and none is needed: `clew config init` writes one")
+
+
+def _store(kept: Kept) -> Iterator[Line]:
+    if kept.state == "none":
+        yield Line(f"{kept.file}: nothing is kept yet" if kept.file else "off: nothing is kept", "quiet")
+    elif kept.state == "unusable":
+        yield Line(kept.why, "bad")
+    else:
+        yield Line(f"{kept.file}, {_size(kept.bytes)}, ok")
+    if kept.log_bytes > LONG_LOG:
+        yield Line(f"its log has {_size(kept.log_bytes)}: a process reads without end, find and end it", "bad")
+
+
+def _size(count: int) -> str:
+    return f"{count / 1_000_000:.1f} MB" if count >= 100_000 else f"{count / 1000:.0f} kB"
+
+
+def _thinking(counted: Statistics | None) -> Iterator[Line]:
+    if counted is None or not (counted.total or counted.unknown):
+        yield Line("no blocks recorded yet", "quiet")
+        return
+    yield Line(f"{counted.total} blocks: {counted.confirmed} confirmed, {counted.unconfirmed} unconfirmed")
+    yield Line(f"{counted.current_session} of the active backend, {counted.old_session} of others")
+    yield Line(f"{counted.dormant} dormant, {counted.unknown} unknown")
+
+
+def _gateways(gateways: tuple[Gateway, ...]) -> Iterator[Line | Table]:
+    if not gateways:
+        yield from _labelled("gateways", iter([Line("none runs: `clew serve`, or `clew run -- claude`", "quiet")]))
+        return
+    rows = [(each.name, str(each.pid), each.url, _sends_to(each), at_time(each.started)) for each in gateways]
+    yield Line("gateways")
+    yield Table(("name", "pid", "for clients", "active", "since"), tuple(tuple(map(printable, row)) for row in rows))
+
+
+def _sends_to(gateway: Gateway) -> str:
+    if gateway.active is None:
+        return "unknown"
+    return gateway.active.backend + (" (its own)" if gateway.active.source == "clew use --gateway" else "")
+
+
+def _last(found: Status) -> Iterator[Line]:
+    if not found.last:
+        if found.store.state != "unusable":
+            yield Line("No requests yet. Begin with `clew run -- claude`, or point a client at `clew serve`.", "quiet")
+        return
+    yield Line("last requests (`clew log` says more)")
+    for exchange in found.last:
+        head = lines_of(exchange)[0]
+        yield Line(f"  {head.text}", head.tone)

@@ -1,0 +1,208 @@
+"""`clew use`: switch the backend while everything runs, or list what there is.
+
+The choice goes into the store, where every gateway of this home sees it within a second. A thread can stay with a backend,
+a gateway can have a choice of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import click
+import msgspec
+from msgspec import Struct
+
+from clew.backends.row import Backend
+from clew.cli.active import SETTING, Active, active_of, said_by_settings
+from clew.cli.endings import Failed, told
+from clew.cli.kept import Place, opened, opened_to_write, place, principal_option, thread_named
+from clew.cli.pages import Line, Page, Table, printable, show
+from clew.settings.running import Running, running
+from clew.store import SqliteStore
+
+__all__ = ["use"]
+
+WRITE_SECONDS: Final = 10.0
+
+
+class Switched(Struct, frozen=True, kw_only=True):
+    """What `use` did. `thread` and `gateway` are "" where it was for all."""
+
+    active: str
+    before: str
+    source: str
+    thread: str = ""
+    gateway: str = ""
+
+
+@click.command(short_help="Switch the backend, for all or for one thread or gateway; or list them.")
+@click.argument("name", required=False)
+@click.option("--thread", metavar="THREAD", help="Only this thread stays with it, whatever is active. `last`: the newest.")
+@click.option("--gateway", metavar="NAME", help="Only the gateway of this name, as `clew status` lists it.")
+@click.option("--reset", is_flag=True, help="Take the choice back: the settings decide again, or the active backend does.")
+@principal_option
+@click.option("--json", "json_", is_flag=True, help="Print JSON.")
+def use(name: str | None, thread: str | None, gateway: str | None, reset: bool, principal: str, json_: bool) -> None:
+    """Send all that comes to the backend NAME, from the next request on. Without NAME: list the backends.
+
+    Requests under way are not disturbed, and conversations go on: what each model thought goes back to it, and to nobody
+    else. The choice outranks the config file until --reset, and survives a restart.
+
+    \b
+    Examples:
+      clew use                      what there is, and what is active
+      clew use glm                  everything goes to glm
+      clew use claude --thread last the newest conversation stays with claude
+      clew use --reset              as the config file says
+
+    Exit status: 0 done, 1 failed, 2 wrong usage or unknown name, 5 the config cannot be used.
+    """
+    _check(name, thread, gateway, reset)
+    with told():
+        at = place()
+        if name is None and not reset:
+            _list(at, thread, gateway, principal, json_)
+        else:
+            _say(_switched(at, name, thread, gateway, principal), at, json_)
+
+
+def _check(name: str | None, thread: str | None, gateway: str | None, reset: bool) -> None:
+    if name is not None and reset:
+        raise click.UsageError("--reset takes a choice back: leave the name out.")
+    if thread is not None and gateway is not None:
+        raise click.UsageError("--thread and --gateway are two different choices: give one of them.")
+
+
+# Switching
+
+
+def _switched(at: Place, name: str | None, thread: str | None, gateway: str | None, principal: str) -> Switched:
+    if name is not None and name not in (known := at.usable.settings.backends):
+        raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(sorted(known))}.")
+    with opened_to_write(at) as store:
+        if thread is not None:
+            return _pinned(store, principal, thread, name or "")
+        if gateway is not None and name is not None:
+            _check_gateway(gateway, running(at.home))
+        return _chosen(at, store, name, gateway or "")
+
+
+def _pinned(store: SqliteStore, principal: str, given: str, name: str) -> Switched:
+    thread = thread_named(store, principal, given)
+    _done(store.pin(principal, thread.id, name).result(WRITE_SECONDS))
+    return Switched(active=name, before=thread.pin, source="clew use --thread", thread=thread.id)
+
+
+def _chosen(at: Place, store: SqliteStore, name: str | None, gateway: str) -> Switched:
+    before = active_of(at, store, gateway)
+    store.set(SETTING, name, scope=gateway, at=time.time()).result(WRITE_SECONDS)
+    now = active_of(at, store, gateway)
+    return Switched(
+        active=now.backend if now else "",
+        before=before.backend if before else "",
+        source=now.source if now else "",
+        gateway=gateway,
+    )
+
+
+def _done(there: bool) -> None:
+    if not there:
+        raise Failed("the thread was deleted in this moment: `clew show` lists those that there are")
+
+
+def _check_gateway(name: str, alive: Sequence[Running]) -> None:
+    names = [gateway.name for gateway in alive]
+    if name not in names:
+        there = f"There are: {', '.join(names)}" if names else "None runs: `clew serve` starts one"
+        raise click.UsageError(f"No gateway {name!r} runs. {there}.")
+
+
+def _say(done: Switched, at: Place, json_: bool) -> None:
+    if json_:
+        click.echo(msgspec.json.encode(done).decode())
+        return
+    if done.thread:
+        show([Line(_said_of_thread(done))])
+        return
+    whose = f" for gateway {done.gateway}" if done.gateway else ""
+    was = f"before: {done.before}" if done.before != done.active else "as before"
+    show([Line(printable(f"{done.active} is active{whose} ({done.source}); {was}.")), Line(_followers(at, done), "quiet")])
+
+
+def _said_of_thread(done: Switched) -> str:
+    now = f"stays with {done.active}" if done.active else "follows the active backend again"
+    was = f"; before: {done.before}" if done.before and done.before != done.active else ""
+    return printable(f"thread {done.thread} {now}{was}.")
+
+
+def _followers(at: Place, done: Switched) -> str:
+    count = len([gateway for gateway in running(at.home) if done.gateway in ("", gateway.name)])
+    if not count:
+        return "No gateway runs now; the next one begins so: `clew serve`, or `clew run -- claude`."
+    return f"{count} running {'gateway follows' if count == 1 else 'gateways follow'} within a second."
+
+
+# Listing
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A backend of the list."""
+
+    name: str
+    active: bool
+    realm: str
+    dialect: str
+    model: str
+    auth: str
+    url: str
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """What there is, and what is chosen."""
+
+    active: Active
+    backends: tuple[Row, ...]
+    thread: str = ""
+    pin: str = ""
+
+
+def _list(at: Place, thread: str | None, gateway: str | None, principal: str, json_: bool) -> None:
+    loaded = at.usable
+    with opened(at) as store:
+        active = active_of(at, store, gateway or "") or said_by_settings(loaded)
+        pinned = thread_named(store, principal, thread) if thread is not None else None
+    rows = tuple(_row(each, active) for each in loaded.settings.backends.values())
+    listed = Listed(active=active, backends=rows, thread=pinned.id if pinned else "", pin=pinned.pin if pinned else "")
+    if json_:
+        click.echo(msgspec.json.encode(listed).decode())
+    else:
+        show(_page(listed))
+
+
+def _row(backend: Backend, active: Active) -> Row:
+    return Row(
+        name=backend.name,
+        active=backend.name == active.backend,
+        realm=backend.realm,
+        dialect=backend.dialect,
+        model=backend.model,
+        auth=backend.auth,
+        url=backend.url,
+    )
+
+
+def _page(listed: Listed) -> Page:
+    rows = [("→" if row.active else "", row.name, row.model or "as asked", row.realm, row.url) for row in listed.backends]
+    table = Table(("", "backend", "model", "realm", "url"), tuple(tuple(map(printable, row)) for row in rows))
+    lines = [Line(printable(f"{listed.active.backend} is active ({listed.active.source})."))]
+    if listed.active.gone:
+        lines.append(Line(printable(f"{listed.active.gone} was chosen, but is not in the settings any more."), "bad"))
+    if listed.thread:
+        lines.append(Line(printable(f"thread {listed.thread} " + _pin_of(listed.pin))))
+    return [table, Line(""), *lines, Line("Switch with `clew use NAME`; the running conversation goes on.", "quiet")]
+
+
+def _pin_of(pin: str) -> str:
+    return f"stays with {pin}." if pin else "follows the active backend."

@@ -1,0 +1,154 @@
+"""`clew show`: a conversation as it was said, or as a backend would get it, each change with its reason."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from clew.model.recording import Said
+from tests.cli.homes import GLM, THREAD, Home, answer, day, talk, text, thinking, tool_use, turn, yesterday
+from tests.store.turns import recorded
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+def test_without_a_thread_the_threads_are_listed_by_as_much_of_their_ids_as_tells_them_apart(home: Home) -> None:
+    home.keep(*talk(yesterday()))
+    home.keep(turn(recorded("a", thread=f"{THREAD[:8]}ff", session="s", agent="a7"), at=yesterday() - 3600))
+    home.lines("use", "glm", "--thread", "last")
+    assert home.lines("show") == [
+        "  thread     last used            turns  agent  stays with  begins with",
+        f"  01a2b3c4d  {day()} 12:00:30  4             glm         A title",
+        f"  01a2b3c4f  {day()} 11:00:00  1      a7                 A title",
+        "",
+        "Read one with `clew show THREAD`; `clew show THREAD --as BACKEND` shows what a backend would get.",
+    ]
+    assert [each["id"] for each in home.json("show")] == [THREAD, "01a2b3c4ff"]
+
+
+def test_a_thread_is_shown_as_it_was_said_with_thinking_and_tools_folded(home: Home) -> None:
+    """And no escape of a model's reaches the terminal."""
+    home.keep(*talk(yesterday()))
+    lines = home.lines("show", "01a2")
+    assert lines == [
+        f"thread {THREAD}: 4 turns, {day()} 12:00:00 to {day()} 12:00:30",
+        "",
+        f"user, {day()} 12:00:00",
+        "  secret question",
+        "claude, claude-opus-5-5",
+        "  (thinking, 11 characters)",
+        "  Answer r0.",
+        '  → Bash {"command":"secret input of r0"}',
+        f"user, {day()} 12:00:10",
+        "  secret question",
+        "claude, claude-opus-5-5",
+        "  (thinking, 11 characters)",
+        "  Evil \\x1b[31mred\\x07",
+        "  and more",
+        '  → Bash {"command":"secret input of r1"}',
+        f"user, {day()} 12:00:20",
+        "  secret question",
+        "glm, glm-5",
+        "  (thinking, 10 characters)",
+        "  Answer g.",
+        '  → Bash {"command":"secret input of g"}',
+        f"user, {day()} 12:00:30",
+        "  secret question",
+        "no answer is recorded (refused, 400)",
+    ]
+    assert home.lines("show", "last") == lines
+    assert "    Thought r0." in home.lines("show", "last", "--thinking")
+
+
+def test_blocks_of_every_kind_have_a_line(home: Home) -> None:
+    blocks = [
+        thinking("", "sig"),
+        {"type": "redacted_thinking", "data": "x"},
+        tool_use("toolu_1", text="w" * 500),
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "\x1b[1m"}},
+        text("Done."),
+    ]
+    asked = [
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": "no\x1b[0m"}]},
+        {"role": "user", "content": [{"type": "image", "source": {}}, {"type": "new_kind"}]},
+        {"role": "system", "content": "Be quick."},
+    ]
+    cut = turn(answer("r", blocks, whole=False), at=yesterday())
+    home.keep(msgspec.structs.replace(cut, asked=tuple(json.dumps(each).encode() for each in asked)))
+    moment = f"{day()} 12:00:00"
+    assert home.lines("show", "last")[2:] == [
+        f"user, {moment}",
+        "  ← no\\x1b[0m",
+        f"user, {moment}",
+        "  (image)",
+        "  (new kind)",
+        f"system, {moment}",
+        "  Be quick.",
+        "claude, claude-opus-5-5, cut short",
+        "  (thinking, its text is not shown)",
+        "  (redacted thinking)",
+        '  → Bash {"text":"' + "w" * 151 + "… (511 characters)",
+        '  → web_search {"query":"\\u001b[1m"}',
+        "  Done.",
+    ]
+
+
+def test_a_backend_gets_its_own_blocks_and_not_the_others_each_with_the_reason(home: Home) -> None:
+    """Design §4: left out whole towards another realm, as they came towards their own."""
+    answers = [
+        answer("r0", [thinking("Hm.", "signature of r0"), text("Answer.")], said=Said(texts=("Answer.",))),
+        answer("g0", [thinking("Hm.", "signature of g0"), text("Also.")], origin=GLM, followed="r0", keys=()),
+    ]
+    home.keep(*(turn(each, at=yesterday() + n) for n, each in enumerate(answers)))
+    as_glm = home.lines("show", "last", "--as", "glm")
+    assert as_glm[2].startswith("as glm (glm-5.3) would get it: ")
+    assert "  - left out at messages.1.content.0: made by claude" in as_glm
+    assert [line for line in home.lines("show", "last", "--as", "claude") if "messages.1.content.0" in line] == []
+    projected = home.json("show", "last", "--as", "glm")
+    assert {"messages.1.content.0": "left out"}.items() <= {
+        each["path"]: each["what"] for each in projected["changes"]
+    }.items()
+
+
+def test_json_has_every_block_as_it_is_kept(home: Home) -> None:
+    first, *_ = talk(yesterday())
+    home.keep(first)
+    shown = home.json("show", "last")
+    assert shown["thread"]["id"] == THREAD
+    [said] = shown["turns"]
+    assert said["answer"] == [json.loads(raw) for raw in first.recording.blocks]
+    assert said["asked"] == [{"role": "user", "content": "secret question"}]
+    assert (said["exchange"], said["whole"]) == ("x-r0", True)
+
+
+def test_what_is_not_there_or_not_clear_is_said(home: Home) -> None:
+    none = "Error: There is no thread 'ff': `clew show` lists them."
+    assert home.refused("show", "ff") == (2, none)
+    home.keep(*talk(yesterday()), turn(recorded("a", thread=f"{THREAD[:8]}ff"), at=yesterday()))
+    assert home.refused("show", "ff") == (2, none)
+    assert home.refused("show", "01") == (
+        2,
+        f"Error: '01' is the beginning of several threads: {THREAD}, 01a2b3c4ff.",
+    )
+    assert home.refused("show", "last", "--as", "nobody") == (
+        2,
+        "Error: There is no backend 'nobody'. There are: claude, glm.",
+    )
+
+
+def test_a_thread_without_an_answer_cannot_be_projected(home: Home) -> None:
+    home.keep(talk(yesterday())[-1])
+    code, says = home.refused("show", "last", "--as", "claude")
+    assert (code, says.startswith("Error: nothing of this thread is recorded")) == (1, True)
+
+
+def test_before_the_first_conversation_it_says_how_to_begin(home: Home) -> None:
+    assert home.lines("show") == [
+        "No conversation was recorded yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
+    ]
+    assert home.json("show") == []
+    assert not home.file.exists()

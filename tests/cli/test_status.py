@@ -1,0 +1,126 @@
+"""`clew status`: what is active and who said so, what runs, what is kept, and what is broken."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from clew.settings.home import Home as Place
+from clew.settings.running import Running, register, unregister
+from tests.cli.homes import Home, day, talk, yesterday
+from tests.manifest import proves
+
+BEGIN = "No requests yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+def test_an_empty_home_says_what_to_do(tmp_path: Path) -> None:
+    """And makes nothing."""
+    home = Home(tmp_path / "home", config="")
+    assert home.lines("status") == [
+        "active    claude (default)",
+        "config    none, and none is needed: `clew config init` writes one",
+        f"store     {home.file}: nothing is kept yet",
+        "thinking  no blocks recorded yet",
+        "gateways  none runs: `clew serve`, or `clew run -- claude`",
+        BEGIN,
+    ]
+    assert list(home.root.iterdir()) == []
+
+
+@proves("req:S1-40")
+def test_it_shows_what_is_active_what_is_kept_and_how_the_last_requests_went(home: Home) -> None:
+    """S1-40: five counts that add up two ways, and the two that a policy without sessions has besides."""
+    home.keep(*talk(yesterday()))
+    home.lines("use", "glm")
+    with home.store() as store:
+        store.touch("local", keys=[talk(0)[0].recording.keys[0], b"u" * 32], at=time.time()).result(5)
+    lines = home.lines("status")
+    assert lines[:2] == ["active    glm (clew use)", f"config    {home.config}"]
+    assert lines[2].startswith(f"store     {home.file}, ")
+    assert lines[2].endswith(" kB, ok")
+    assert lines[3:] == [
+        "thinking  3 blocks: 1 confirmed, 2 unconfirmed",
+        "          1 of the active backend, 2 of others",
+        "          2 dormant, 1 unknown",
+        "gateways  none runs: `clew serve`, or `clew run -- claude`",
+        "last requests (`clew log` says more)",
+        f"  {day()} 11:59:57  01a2b3c4d5e  claude-opus-5-5 → claude claude-opus-5-5  whole  2.5 s, first byte 0.50 s",
+        f"  {day()} 12:00:07  01a2b3c4d5e  claude-opus-5-5 → claude claude-opus-5-5  whole  2.5 s, first byte 0.50 s",
+        f"  {day()} 12:00:17  01a2b3c4d5e  claude-opus-5-5 → glm glm-5  whole  2.5 s, first byte 0.50 s",
+        f"  {day()} 12:00:27  01a2b3c4d5e  claude-opus-5-5 → claude claude-opus-5-5  refused (400)  2.5 s",
+    ]
+
+
+def test_every_gateway_that_runs_is_listed_with_what_it_sends_to(home: Home) -> None:
+    place, moment = Place(home.root), yesterday()
+    entered = [
+        register(place, Running(pid=os.getpid(), url=f"http://127.0.0.1:{port}", started=moment + port, name=name))
+        for port, name in ((2539, "main"), (4000, "run-1"))
+    ]
+    home.lines("use", "glm", "--gateway", "run-1")
+    lines = home.lines("status")
+    at = lines.index("gateways")
+    assert lines[at + 1 : at + 4] == [
+        f"  name   pid{' ' * (len(str(os.getpid())) - 3)}  for clients            active         since",
+        f"  main   {os.getpid()}  http://127.0.0.1:2539  claude         {day()} 12:42:19",
+        f"  run-1  {os.getpid()}  http://127.0.0.1:4000  glm (its own)  {day()} 13:06:40",
+    ]
+    for each in entered:
+        unregister(place, each)
+
+
+def test_a_broken_config_is_shown_whole_and_the_rest_too(home: Home) -> None:
+    """P6: the exit code says it as well."""
+    home.keep(*talk(yesterday()))
+    home.config.write_text('active = "nobody"\n[gatway]\n')
+    done = home.clew("status")
+    assert done.exit_code == 5
+    lines = done.stdout.splitlines()
+    assert lines[0] == "active    unknown: the config cannot be used"
+    assert lines[1].startswith(f"config    {home.config} has 2 mistakes")
+    assert "          gateways that run go on with what they had; `clew config check` says the same" in lines
+    assert "last requests (`clew log` says more)" in lines
+
+
+def test_a_choice_is_known_though_the_config_is_broken(home: Home) -> None:
+    home.lines("use", "glm")
+    home.config.write_text("=")
+    done = home.clew("status")
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (5, "active    glm (clew use)")
+
+
+def test_a_store_that_cannot_be_read_is_said_and_ends_with_1(home: Home) -> None:
+    home.file.write_bytes(b"no database" * 1000)
+    home.file.chmod(0o600)
+    done = home.clew("status")
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[2].startswith(f"store     {home.file} is damaged, or no store")
+    assert BEGIN not in done.stdout
+
+
+def test_json_has_it_all(home: Home) -> None:
+    home.keep(*talk(yesterday()))
+    found = home.json("status")
+    assert found["active"] == {"backend": "claude", "source": f"{home.config}:2", "gone": ""}
+    assert (found["problem"], found["gateways"], found["store"]["state"]) == ("", [], "ok")
+    assert found["thinking"] == {
+        "total": 3,
+        "confirmed": 0,
+        "unconfirmed": 3,
+        "current_session": 2,
+        "old_session": 1,
+        "dormant": 3,
+        "unknown": 0,
+    }
+    assert [each["id"] for each in found["last"]] == ["x-r0", "x-r1", "x-g", "x-refused"]
+
+
+def test_a_store_that_is_off_is_said(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home", '[store]\nurl = "off"\n')
+    assert "store     off: nothing is kept" in home.lines("status")

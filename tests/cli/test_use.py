@@ -1,0 +1,169 @@
+"""`clew use`: the switch goes into the store, says what was before, and refuses names that are none."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clew.settings.home import Home as Place
+from clew.settings.running import Running, register, unregister
+from tests.cli.homes import THREAD, Home, talk, yesterday
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def gateway(home: Home) -> Iterator[str]:
+    """A gateway that runs: this process."""
+    entered = register(
+        Place(home.root), Running(pid=os.getpid(), url="http://127.0.0.1:2539", started=time.time(), name="g1")
+    )
+    yield entered.name
+    unregister(Place(home.root), entered)
+
+
+def settings(home: Home, scope: str = "") -> dict[str, str]:
+    with home.store() as store:
+        return store.settings(scope)
+
+
+def test_without_a_name_the_backends_are_listed_and_the_active_one_is_marked(home: Home) -> None:
+    assert home.lines("use") == [
+        "     backend  model     realm      url",
+        "  →  claude   as asked  anthropic  https://api.anthropic.com",
+        "     glm      glm-5.3   glm        https://api.z.ai/api/anthropic",
+        "",
+        f"claude is active ({home.config}:2).",
+        "Switch with `clew use NAME`; the running conversation goes on.",
+    ]
+    assert not home.file.exists()
+
+
+def test_a_switch_is_written_to_the_store_and_says_what_was_before(home: Home) -> None:
+    """Design §6: it outranks the file."""
+    assert home.lines("use", "glm") == [
+        "glm is active (clew use); before: claude.",
+        "No gateway runs now; the next one begins so: `clew serve`, or `clew run -- claude`.",
+    ]
+    assert settings(home) == {"active": "glm"}
+    assert home.lines("use", "glm")[0] == "glm is active (clew use); as before."
+    assert [row["name"] for row in home.json("use")["backends"] if row["active"]] == ["glm"]
+
+
+def test_reset_lets_the_file_decide_again(home: Home) -> None:
+    home.lines("use", "glm")
+    assert home.lines("use", "--reset")[0] == f"claude is active ({home.config}:2); before: glm."
+    assert settings(home) == {}
+
+
+def test_a_gateway_that_runs_can_have_a_choice_of_its_own(home: Home, gateway: str) -> None:
+    home.lines("use", "glm")
+    assert home.lines("use", "claude", "--gateway", gateway) == [
+        "claude is active for gateway g1 (clew use --gateway); before: glm.",
+        "1 running gateway follows within a second.",
+    ]
+    assert (settings(home), settings(home, gateway)) == ({"active": "glm"}, {"active": "claude"})
+    assert home.lines("use", "--reset", "--gateway", gateway)[0] == (
+        "glm is active for gateway g1 (clew use); before: claude."
+    )
+
+
+def test_a_gateway_that_does_not_run_is_refused_with_those_that_do(home: Home, gateway: str) -> None:
+    assert home.refused("use", "glm", "--gateway", "g2") == (2, "Error: No gateway 'g2' runs. There are: g1.")
+
+
+def test_a_thread_is_pinned_and_let_go_by_the_beginning_of_its_id(home: Home) -> None:
+    home.keep(*talk(yesterday()))
+    assert home.lines("use", "glm", "--thread", THREAD[:5]) == [f"thread {THREAD} stays with glm."]
+    assert home.lines("use", "claude", "--thread", "last") == [f"thread {THREAD} stays with claude; before: glm."]
+    assert home.lines("use", "--thread", "last")[-2] == f"thread {THREAD} stays with claude."
+    assert settings(home) == {}
+    reset = f"thread {THREAD} follows the active backend again; before: claude."
+    assert home.lines("use", "--reset", "--thread", "last") == [reset]
+    assert home.lines("use", "--thread", "last")[-2] == f"thread {THREAD} follows the active backend."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("nobody",), "Error: There is no backend 'nobody'. There are: claude, glm."),
+        (("glm", "--reset"), "Error: --reset takes a choice back: leave the name out."),
+        (
+            ("glm", "--thread", "x", "--gateway", "y"),
+            "Error: --thread and --gateway are two different choices: give one of them.",
+        ),
+        (("glm", "--thread", "0"), "Error: There is no thread '0': `clew show` lists them."),
+        (("--thread", "last"), "Error: There is no thread 'last': `clew show` lists them."),
+        (("glm", "--gateway", "g"), "Error: No gateway 'g' runs. None runs: `clew serve` starts one."),
+    ],
+)
+def test_what_is_not_there_is_said_with_what_is(arguments: tuple[str, ...], says: str, home: Home) -> None:
+    assert home.refused("use", *arguments) == (2, says)
+
+
+def test_json_says_the_same(home: Home) -> None:
+    assert home.json("use", "glm") == {
+        "active": "glm",
+        "before": "claude",
+        "source": "clew use",
+        "thread": "",
+        "gateway": "",
+    }
+    listed = home.json("use")
+    assert listed["active"] == {"backend": "glm", "source": "clew use", "gone": ""}
+    assert listed["backends"][1] == {
+        "name": "glm",
+        "active": True,
+        "realm": "glm",
+        "dialect": "anthropic",
+        "model": "glm-5.3",
+        "auth": "bearer",
+        "url": "https://api.z.ai/api/anthropic",
+    }
+
+
+def test_a_choice_that_left_the_settings_is_said(home: Home) -> None:
+    home.lines("use", "glm")
+    home.config.write_text('[backends.claude]\npreset = "anthropic"\n')
+    assert home.lines("use")[-3:] == [
+        "claude is active (default).",
+        "glm was chosen, but is not in the settings any more.",
+        "Switch with `clew use NAME`; the running conversation goes on.",
+    ]
+
+
+def test_a_config_that_cannot_be_used_ends_with_5_and_its_line(home: Home) -> None:
+    home.config.write_text("active = \n")
+    for arguments in (("use",), ("use", "glm")):
+        done = home.clew(*arguments)
+        assert (done.exit_code, done.stdout) == (5, "")
+        assert done.stderr.startswith(f"Error: {home.config}:1: not TOML")
+    assert not home.file.exists()
+
+
+def test_without_a_store_nothing_can_be_chosen(tmp_path: Path) -> None:
+    home = Home(tmp_path / "off", '[store]\nurl = "off"\n')
+    assert home.refused("use", "claude") == (
+        5,
+        'Error: nothing is kept, because the settings say `url = "off"` under [store]: remove that line',
+    )
+    assert home.lines("use")[-2] == "claude is active (default)."
+
+
+def test_a_store_that_others_can_read_is_refused(home: Home) -> None:
+    home.lines("use", "glm")
+    home.file.chmod(0o644)
+    code, says = home.refused("use", "claude")
+    assert (code, f"run `chmod 600 {home.file}`" in says) == (1, True)
+
+
+def test_the_store_may_be_elsewhere(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "kept.db"
+    home = Home(tmp_path / "home", f'[store]\nurl = "sqlite:{elsewhere}"\n')
+    home.lines("use", "claude")
+    assert (elsewhere.exists(), home.file.exists()) == (True, False)
