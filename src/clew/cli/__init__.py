@@ -28,6 +28,10 @@ COMMANDS: Final[Mapping[str, _Row]] = {
     "run": _Row("clew.cli.run:run", "Start a client with a gateway of its own."),
     "check": _Row("clew.cli.check:check", "Find what a request or a transcript breaks, offline."),
     "sim": _Row("clew.cli.sim:sim", "Run the simulator: the vendor's rules, without a key."),
+    "backends": _Row("clew.cli.backends:backends", "List the backends, and test them."),
+    "models": _Row("clew.cli.models:models", "List the models that a client may ask for."),
+    "config": _Row("clew.cli.config:config", "Make, find, check and show the settings file."),
+    "keys": _Row("clew.cli.keys:keys", "Give keys for the gateway to others, and take them back."),
 }
 """Every command: where it is, and what it does in one line."""
 

@@ -18,7 +18,7 @@ from msgspec import Meta, Struct, structs
 
 from clew.settings.lines import Key
 
-__all__ = ["Problem", "fields_of", "nearest", "problems_of"]
+__all__ = ["Problem", "fields_of", "nearest", "problems_of", "table_in"]
 
 _PLACE: Final = re.compile(r" - at `[^`]*`$")
 _KINDS: Final = {
@@ -59,6 +59,14 @@ def fields_of(kind: type) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     names = [each.name for each in structs.fields(kind)] if issubclass(kind, Struct) else _dataclass_names(kind)
     return {name: hints[name] for name in names}
+
+
+def table_in(kind: Any) -> type | None:
+    """The type of the tables that a field holds: itself, each of a list, or each of a table of tables."""
+    inner = _inner(kind)
+    if get_origin(inner) in (dict, Mapping, _ABSTRACT, tuple):
+        return table_in(get_args(inner)[-1 if get_origin(inner) is not tuple else 0])
+    return inner if _is_table(inner) else None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -70,7 +70,7 @@ class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     restore: bool = True
     """Put back what a client dropped, for the models that read it."""
     policy: Literal["origin", "session", "strip"] = "origin"
-    """Decide by who made a block; by a counter of backend switches, as documented elsewhere; or send no thinking at all."""
+    """Decide by who made a block, by a count of backend switches, or send no thinking at all."""
     seal: Literal["inline", "reference"] = "inline"
     """What a maker wants back travels in the seal, or stays in the store alone."""
     show_reasoning: Literal["seal", "hide"] = "seal"

@@ -1,0 +1,202 @@
+"""`clew config`: the settings file. Make one, find it, check it, see what it comes to, describe it to an editor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from clew.cli.endings import BadConfig, Failed, told
+from clew.cli.pages import Line, Page, Table, printable, show
+from clew.settings.home import home_of
+from clew.settings.load import Fault, Loaded, config_file, faults_of, load
+from clew.settings.schema import json_schema
+from clew.settings.shown import Entry, entries_of, toml_value
+from clew.settings.template import SCHEMA_FILE, template
+
+__all__ = ["config", "config_option"]
+
+config_option = click.option(
+    "--config", "file", type=click.Path(path_type=Path), metavar="FILE", help="In place of the usual one."
+)
+_json_option = click.option("--json", "json_", is_flag=True, help="Print JSON.")
+
+_EXAMPLES: Final = """\b
+Examples:
+  clew config init                    a first file, with what is found in the environment
+  clew config path                    which file is read
+  clew config check                   everything that is wrong with it
+  clew config show --origin           every setting, and who said so
+  clew config schema > clew.schema.json    for an editor that completes keys
+
+\b
+Exit status: 0 ok, 1 failed, 2 wrong usage, 5 a file that cannot be used.
+"""
+
+
+@click.group(short_help="Make, find, check and show the settings file.", epilog=_EXAMPLES)
+def config() -> None:
+    """The settings file: `clew.toml` in the home directory, or where CLEW_CONFIG or --config says.
+
+    Without one, clew uses what it finds in the environment: `clew config show --origin` tells.
+    """
+
+
+@config.command()
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@config_option
+@_json_option
+def init(force: bool, file: Path | None, json_: bool) -> None:
+    """Write a first file: the backends whose keys are in the environment, and every other key as a comment.
+
+    \b
+    Examples:
+      clew config init
+      clew config init --config ./clew.toml
+    """
+    path = _wanted(file)
+    if path.exists() and not force:
+        raise Failed(f"{path} is there already: edit it, or give --force to replace it.")
+    _write(path, template(os.environ))
+    _write(path.with_name(SCHEMA_FILE), msgspec.json.format(msgspec.json.encode(json_schema()), indent=2).decode() + "\n")
+    if json_:
+        _print_json({"path": str(path), "schema": str(path.with_name(SCHEMA_FILE))})
+    else:
+        show([Line(f"written: {path}", "good"), Line("`clew config check` says if it can be used after an edit.", "quiet")])
+
+
+@config.command()
+@config_option
+@_json_option
+def path(file: Path | None, json_: bool) -> None:
+    """Print which file is read, or would be if it were there.
+
+    \b
+    Examples:
+      $EDITOR "$(clew config path)"
+    """
+    found = _wanted(file)
+    if json_:
+        _print_json({"path": str(found), "exists": found.is_file()})
+        return
+    click.echo(str(found))
+    if not found.is_file():
+        click.echo("There is no such file yet: `clew config init` makes one.", err=True)
+
+
+@config.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@_json_option
+def check(file: Path | None, json_: bool) -> None:
+    """Say everything that is wrong with FILE, or with the one that is read, each with its line and what is allowed.
+
+    \b
+    Examples:
+      clew config check
+      clew config check ./new.toml && mv new.toml "$(clew config path)"
+    """
+    found = config_file(os.environ, file)
+    faults = faults_of(found, os.environ) if found else ()
+    if json_:
+        _print_json({"file": str(found or ""), "ok": not faults, "faults": faults, "warnings": _warnings(found, faults)})
+    else:
+        show(_checked(found, faults))
+    if faults:
+        raise click.exceptions.Exit(BadConfig.exit_code)
+
+
+@config.command("show")
+@click.option("--origin", is_flag=True, help="Also say where each value comes from.")
+@config_option
+@_json_option
+def show_(origin: bool, file: Path | None, json_: bool) -> None:
+    """Print every setting as it is in force. Keys are shown by a fingerprint.
+
+    \b
+    Examples:
+      clew config show
+      clew config show --origin | grep -v default
+    """
+    with told():
+        loaded = load(file, os.environ)
+    entries = entries_of(loaded)
+    if json_:
+        _print_json({"file": str(loaded.file or ""), "settings": entries, "warnings": loaded.warnings})
+        return
+    show(_shown(loaded, entries, origin=origin))
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON Schema of the file, for editors that complete keys and show what they mean.
+
+    \b
+    Examples:
+      clew config schema > clew.schema.json    and `#:schema ./clew.schema.json` as the first line of clew.toml
+    """
+    click.echo(msgspec.json.format(msgspec.json.encode(json_schema()), indent=2).decode())
+
+
+def _wanted(file: Path | None) -> Path:
+    return config_file(os.environ, file) or home_of(os.environ).config
+
+
+def _write(path: Path, text: str) -> None:
+    """Private from the first byte: people put keys there."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise Failed(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _checked(file: Path | None, faults: Sequence[Fault]) -> Page:
+    if file is None:
+        none = Line(f"There is no file at {home_of(os.environ).config}; the environment and our defaults are used.")
+        return [none, *_about(None), Line("`clew config init` makes one.", "quiet")]
+    if not faults:
+        return _about(file)
+    count = f"{len(faults)} mistake{'s' if len(faults) > 1 else ''}; nothing of it is used"
+    return [Line(printable(f"{file}: {count}"), "bad"), *(Line(printable(_said(fault))) for fault in faults)]
+
+
+def _said(fault: Fault) -> str:
+    place = f"  line {fault.line}: " if fault.line else "  "
+    return f"{place}{fault.key}: {fault.says}" if fault.key else f"{place}{fault.says}"
+
+
+def _about(file: Path | None) -> list[Line]:
+    """What a file without mistakes comes to."""
+    with told():
+        loaded = load(file, os.environ)
+    settings = loaded.settings
+    names = ", ".join(settings.backends)
+    what = f"{file} can be used. " if file else ""
+    return [Line(printable(f"{what}Backends: {names}; active: {settings.active}"), "good"), *_warned(loaded.warnings)]
+
+
+def _warned(warnings: Iterable[str]) -> list[Line]:
+    return [Line(printable(f"warning: {warning}")) for warning in warnings]
+
+
+def _warnings(file: Path | None, faults: Sequence[Fault]) -> tuple[str, ...]:
+    return () if faults else load(file, os.environ).warnings
+
+
+def _shown(loaded: Loaded, entries: Sequence[Entry], *, origin: bool) -> Page:
+    head = Line(printable(f"# {loaded.file or 'no file: the environment and our defaults'}"), "quiet")
+    if not origin:
+        lines = [Line(printable(f"{entry.key} = {toml_value(entry.value)}")) for entry in entries]
+        return [head, *lines, *_warned(loaded.warnings)]
+    rows = tuple((printable(each.key), printable(toml_value(each.value)), printable(each.origin)) for each in entries)
+    return [head, Table(("key", "value", "from"), rows), *_warned(loaded.warnings)]
+
+
+def _print_json(value: object) -> None:
+    click.echo(msgspec.json.encode(value).decode())

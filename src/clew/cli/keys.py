@@ -1,0 +1,152 @@
+"""`clew keys`: named keys for those who share a gateway, and the secret behind the seals."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Final
+
+import click
+import msgspec
+
+from clew.cli.endings import Failed, told
+from clew.cli.pages import Line, Page, Table, printable, show
+from clew.settings.gateway_key import KEY_VARIABLE, LOCAL, NamedKey, add_key, named_keys, remove_key, rotate_key
+from clew.settings.home import Home, home_of
+from clew.settings.secret import rotate
+
+__all__ = ["keys"]
+
+_json_option = click.option("--json", "json_", is_flag=True, help="Print JSON.")
+
+_EXAMPLES: Final = """\b
+Examples:
+  clew keys add laptop                      a key of your own, for another machine
+  clew keys add anna --principal anna       for somebody whose conversations are her own
+  clew keys list
+  clew keys rotate anna                     a new key for the name; the old one opens nothing any more
+  clew keys remove anna
+  clew keys rotate-secret                   seal with a new secret from now on; old seals stay valid
+
+\b
+A running gateway follows within a second. Exit status: 0 done, 1 failed, 2 wrong usage, 5 a file that cannot be used.
+"""
+
+
+@click.group(short_help="Give keys for the gateway to others, and take them back.", epilog=_EXAMPLES)
+def keys() -> None:
+    """Keys with which others may use the gateway, as x-api-key, Bearer or x-clew-key.
+
+    A key belongs to a principal, the owner of what is recorded: nothing is found across principals. The gateway's own key is
+    CLEW_KEY, or one that the first start made; its principal is `local`.
+    """
+
+
+@keys.command()
+@click.argument("name")
+@click.option("--principal", default=LOCAL, show_default=True, metavar="P", help="Whose conversations it opens.")
+@_json_option
+def add(name: str, principal: str, json_: bool) -> None:
+    """Make a key called NAME and print it, this once: only a hash of it is kept.
+
+    \b
+    Examples:
+      clew keys add ci --principal ci
+    """
+    if not principal.strip() or not principal.isprintable():
+        raise click.BadParameter("a principal has a name that can be read", param_hint="--principal")
+    with told():
+        row, key = add_key(_home(), name, principal=principal)
+    _say_key(row, key, json_)
+
+
+@keys.command("list")
+@_json_option
+def list_(json_: bool) -> None:
+    """List the keys: their names, principals and ages, never the keys themselves."""
+    home = home_of(os.environ)
+    with told():
+        rows = named_keys(home)
+    if json_:
+        click.echo(msgspec.json.encode([_plain(row) for row in rows]).decode())
+    else:
+        show(_page(rows, home))
+
+
+@keys.command()
+@click.argument("name")
+@_json_option
+def remove(name: str, json_: bool) -> None:
+    """Take the key called NAME back: from now on it opens nothing. What was recorded with it stays."""
+    with told():
+        row = remove_key(_known(name), name)
+    if json_:
+        click.echo(msgspec.json.encode({"removed": _plain(row)}).decode())
+    else:
+        show([Line(printable(f"{row.name} opens nothing any more; what {row.principal} recorded stays."))])
+
+
+@keys.command("rotate")
+@click.argument("name")
+@_json_option
+def rotate_named(name: str, json_: bool) -> None:
+    """Give NAME a new key and print it, this once; the old one opens nothing any more."""
+    with told():
+        row, key = rotate_key(_known(name), name)
+    _say_key(row, key, json_)
+
+
+@keys.command("rotate-secret")
+@_json_option
+def rotate_secret(json_: bool) -> None:
+    """Seal with a new secret from now on. The old ones go on opening what they sealed: clients hold those seals."""
+    home = _home()
+    with told():
+        ring = rotate(home.secret, os.environ)
+    if json_:
+        click.echo(msgspec.json.encode({"current": ring.current, "keys": list(ring.keys)}).decode())
+    else:
+        show([Line(f"seals are made with key {ring.current} now; {len(ring.keys) - 1} older still open theirs.")])
+
+
+def _home() -> Home:
+    with told():
+        return home_of(os.environ).make()
+
+
+def _known(name: str) -> Home:
+    """The home, if there is such a key in it."""
+    home = home_of(os.environ)
+    with told():
+        names = [row.name for row in named_keys(home)]
+    if name not in names:
+        raise Failed(f"there is no key {name!r} (there are: {', '.join(names) or 'none'})")
+    return home
+
+
+def _say_key(row: NamedKey, key: str, json_: bool) -> None:
+    if json_:
+        click.echo(msgspec.json.encode(_plain(row) | {"key": key}).decode())
+        return
+    click.echo(key)
+    click.echo(f"The key of {printable(row.name)}, principal {printable(row.principal)}. It is not shown again.", err=True)
+
+
+def _plain(row: NamedKey) -> dict[str, object]:
+    return {"name": row.name, "kid": row.kid, "principal": row.principal, "created": row.created}
+
+
+def _page(rows: tuple[NamedKey, ...], home: Home) -> Page:
+    own = (
+        f"The gateway's own key is in {KEY_VARIABLE}."
+        if os.environ.get(KEY_VARIABLE)
+        else f"The gateway's own key: {home.key}"
+    )
+    if not rows:
+        return [Line("There are no named keys: `clew keys add NAME` makes one."), Line(own, "quiet")]
+    cells = tuple((printable(row.name), row.kid, printable(row.principal), _day(row.created)) for row in rows)
+    return [Table(("name", "kid", "principal", "made"), cells), Line(own, "quiet")]
+
+
+def _day(moment: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(moment)) if moment else "?"

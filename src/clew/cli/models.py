@@ -1,0 +1,120 @@
+"""`clew models`: the names that a client may ask for, and what is known of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+from msgspec import Struct
+
+from clew.backends.aliases import aliases
+from clew.backends.row import Backend, model_for, target_of
+from clew.cli.config import config_option
+from clew.cli.endings import told
+from clew.cli.pages import Line, Page, Table, printable, show
+from clew.model.facts import ModelFacts
+from clew.settings.load import Loaded, load
+from clew.settings.values import Settings
+
+__all__ = ["models"]
+
+_EXAMPLES: Final = """\b
+Examples:
+  clew models                       what a client may ask for, and what the active backend makes of it
+  clew models --backend glm         what another backend makes of it
+  clew models --all --json          retired ones too
+
+\b
+Exit status: 0 ok, 2 an unknown backend, 5 the config cannot be used.
+"""
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One name, who answers to it, and what that model takes."""
+
+    name: str
+    backend: str
+    model: str
+    thinking: tuple[str, ...]
+    effort: tuple[str, ...]
+    context: int
+    max_tokens: int
+    known: bool
+
+
+@click.command(short_help="List the models that a client may ask for.", epilog=_EXAMPLES)
+@click.option("--backend", "chosen", metavar="NAME", help="As this backend would answer; the config's active one otherwise.")
+@click.option("--all", "all_", is_flag=True, help="Also models that the vendor no longer serves.")
+@config_option
+@click.option("--json", "json_", is_flag=True, help="Print JSON.")
+def models(chosen: str | None, all_: bool, file: Path | None, json_: bool) -> None:
+    """List the model names that a client may ask for, which model then answers, and what that model takes.
+
+    A name that begins with `anthropic/` asks for a backend directly, whatever is active. Rows about models of your config
+    count; `?` is what nobody published.
+    """
+    with told():
+        loaded = load(file, os.environ, keys=False)
+    rows = _rows(loaded.settings, _backend(loaded, chosen), retired=all_)
+    if json_:
+        click.echo(msgspec.json.encode(rows).decode())
+    else:
+        show(_page(rows))
+
+
+def _backend(loaded: Loaded, name: str | None) -> Backend:
+    known = loaded.settings.backends
+    if name is not None and name not in known:
+        raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(known)}.")
+    return known[name or loaded.settings.active]
+
+
+def _rows(settings: Settings, backend: Backend, *, retired: bool) -> list[Row]:
+    claude = [facts for facts in settings.models.values() if facts.line and (retired or not facts.retired)]
+    rows = [_row(facts.id, backend, facts.id, settings) for facts in sorted(claude, key=lambda each: -each.released)]
+    own = {name: meant for name, meant in aliases(settings.backends).items() if meant[1]}
+    return rows + [_row(name, settings.backends[where], model, settings) for name, (where, model) in own.items()]
+
+
+def _row(name: str, backend: Backend, asked: str, settings: Settings) -> Row:
+    profile: ModelFacts = target_of(backend, asked, overrides=settings.models).profile
+    return Row(
+        name=name,
+        backend=backend.name,
+        model=model_for(backend, asked),
+        thinking=profile.thinking,
+        effort=profile.effort,
+        context=profile.context,
+        max_tokens=profile.max_tokens,
+        known=profile.known,
+    )
+
+
+def _page(rows: Sequence[Row]) -> Page:
+    cells = [
+        (
+            row.name,
+            row.backend,
+            row.model,
+            " ".join(row.thinking) or "none",
+            " ".join(row.effort) or "none",
+            _number(row.context),
+            _number(row.max_tokens),
+        )
+        for row in rows
+    ]
+    columns = ("asked for", "backend", "answers", "thinking", "effort", "context", "max tokens")
+    table = Table(columns, tuple(tuple(map(printable, each)) for each in cells))
+    unknown = not all(row.known for row in rows)
+    note = [
+        Line('Of a model without a row of its own the usual is assumed: [models."NAME"] in the config says more.', "quiet")
+    ]
+    return [table, *(note if unknown else [])]
+
+
+def _number(value: int) -> str:
+    return f"{value:,}" if value else "?"
