@@ -1,0 +1,148 @@
+"""`clew backends` and `clew models`: what can be called, whether it answers, what it may be asked for."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from clew.backends.presets import BACKENDS
+from clew.testing.plugin import StartSimulator
+from tests.cli.invoking import Clew
+from tests.manifest import proves
+
+
+@pytest.fixture
+def clew(tmp_path: Path) -> Clew:
+    return Clew(tmp_path / "home")
+
+
+def closed_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+# ── the list
+
+
+def test_the_list_says_who_reads_signatures_how_each_is_asked_and_what_deviates(clew: Clew) -> None:
+    clew.environ = {"DEEPSEEK_API_KEY": "sk-secret"}
+    lines = clew("backends").stdout.splitlines()
+    assert [line.split()[:3] for line in lines[1:3]] == [
+        ["claude", "anthropic", "https://api.anthropic.com"],
+        ["deepseek", "deepseek", "https://api.deepseek.com/anthropic"],
+    ]
+    assert "missing=off, signed=false" in lines[2] and "else deepseek-flash" in lines[2]
+    assert lines[3] == "2 backends, found without a config; `clew config init` writes one"
+    rows = json.loads(clew("backends", "--json").stdout)
+    assert [(row["name"], row["auth"], row["quirks"]["missing"]) for row in rows] == [
+        ("claude", "passthrough", "nothing"),
+        ("deepseek", "key", "off"),
+    ]
+    assert "sk-secret" not in str(rows) + str(lines)
+
+
+def test_the_presets_are_listed_with_where_their_keys_are_looked_for(clew: Clew) -> None:
+    text = clew("backends", "presets").stdout
+    assert [line.split()[0] for line in text.splitlines()[1:]] == list(BACKENDS)
+    assert "ZAI_API_KEY" in text
+    assert [row["name"] for row in json.loads(clew("backends", "presets", "--json").stdout)] == list(BACKENDS)
+
+
+def test_a_config_that_cannot_be_used_ends_with_5(clew: Clew) -> None:
+    clew.write("nonsense = 1\n")
+    for arguments in (["backends"], ["backends", "test"], ["models"]):
+        result = clew(*arguments)
+        assert (result.exit_code, result.stdout, ":1: nonsense" in result.stderr) == (5, "", True)
+
+
+# ── the test
+
+
+@pytest.mark.slow
+@proves("req:S1-48")
+def test_each_backend_is_asked_once_the_way_the_gateway_would(clew: Clew, simulators: StartSimulator) -> None:
+    """Over real sockets: auth as configured, the small model, and what else the backend has."""
+    one, two = simulators(), simulators(kind="compat", seed=2)
+    clew.write(
+        f'[backends.claude]\nurl = "{one.url}"\nrealm = "anthropic"\n'
+        f'[backends.other]\nurl = "{two.url}"\nauth = "bearer"\nkey = "sim-o-1"\nmodels = {{ haiku = "tiny" }}\n'
+    )
+    clew.environ = {"ANTHROPIC_API_KEY": "sim-me-1"}
+    result = clew("backends", "test", "--json")
+    told = [
+        (each["backend"], each["ok"], each["status"], each["model"], each["count_tokens"], each["models"])
+        for each in json.loads(result.stdout)
+    ]
+    assert (result.exit_code, told) == (
+        0,
+        [("claude", True, 200, "claude-haiku-4-5", True, True), ("other", True, 200, "tiny", True, True)],
+    )
+    assert [len(each.journal()) for each in (one, two)] == [3, 3]
+    text = clew("backends", "test", "other").stdout.splitlines()
+    assert text[1].split()[:3] == ["other", "tiny", "ok"] and "answers as tiny" in text[1]
+
+
+@pytest.mark.slow
+def test_a_backend_that_does_not_answer_ends_with_3_and_says_why(clew: Clew, simulators: StartSimulator) -> None:
+    sim, port = simulators(), closed_port()
+    clew.write(
+        f'[backends.refused]\nurl = "{sim.url}"\nkey = "sim-invalid"\n'
+        f'[backends.gone]\nurl = "http://127.0.0.1:{port}"\nkey = "sk-canary"\n'
+        f'[backends.wrong]\nurl = "{sim.url}/nowhere"\nkey = "sim-x-1"\n'
+        '[backends.quiet]\nurl = "http://127.0.0.1:9"\nauth = "passthrough"\n'
+    )
+    result = clew("backends", "test", "--json")
+    told = {each["backend"]: (each["ok"], each["says"]) for each in json.loads(result.stdout)}
+    assert result.exit_code == 3
+    assert told["refused"] == (False, "status 401: invalid x-api-key; check its key")
+    assert told["gone"][0] is False and f"127.0.0.1:{port}" in told["gone"][1]
+    assert told["wrong"][0] is False and told["wrong"][1].endswith("; check its url and its model")
+    assert told["quiet"] == (
+        None,
+        "it takes the client's own credential, and none is in ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN",
+    )
+    assert "sk-canary" not in result.output
+    assert clew("backends", "test", "quiet").exit_code == 0
+
+
+@proves("req:S1-52")
+def test_an_unknown_name_says_which_there_are(clew: Clew) -> None:
+    """S1-52."""
+    for arguments in (["backends", "test", "x"], ["models", "--backend", "x"]):
+        result = clew(*arguments)
+        assert (result.exit_code, "There is no backend 'x'. There are: claude." in result.stderr) == (2, True)
+
+
+# ── models
+
+
+@proves("req:S1-49")
+def test_each_name_is_shown_with_the_model_that_answers_to_it(clew: Clew) -> None:
+    clew.write(
+        '[backends.glm]\npreset = "zai"\nkey = "${NOT_SET}"\nmodels = { haiku = "tiny" }\n'
+        '[models.tiny]\ncontext = 12345\nthinking = ["enabled"]\n'
+    )
+    rows = {row["name"]: row for row in json.loads(clew("models", "--json").stdout)}
+    assert (rows["claude-haiku-4-5"]["model"], rows["claude-opus-5-5"]["model"]) == ("tiny", "glm-5.3")
+    assert rows["anthropic/glm/tiny"] == {
+        "name": "anthropic/glm/tiny",
+        "backend": "glm",
+        "model": "tiny",
+        "thinking": ["enabled"],
+        "effort": ["low", "medium", "high", "xhigh", "max"],
+        "context": 12345,
+        "max_tokens": 0,
+        "known": True,
+    }
+    text = clew("models").stdout.splitlines()
+    assert text[0].split() == ["asked", "for", "backend", "answers", "thinking", "effort", "context", "max", "tokens"]
+    assert "12,345" in next(line for line in text if "anthropic/glm/tiny" in line)
+    assert text[-1].startswith("Of a model without a row of its own the usual is assumed")
+
+
+def test_retired_models_are_shown_when_asked_for(clew: Clew) -> None:
+    names = [[row["name"] for row in json.loads(clew("models", "--json", *more).stdout)] for more in ([], ["--all"])]
+    assert set(names[0]) < set(names[1])
+    assert all(name.startswith("claude") for name in names[0])

@@ -1,0 +1,83 @@
+"""`clew keys`: giving keys and taking them back."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clew.settings.gateway_key import KeyTable
+from clew.settings.secret import load_keyring
+from tests.cli.invoking import Clew
+
+
+@pytest.fixture
+def clew(tmp_path: Path) -> Clew:
+    return Clew(tmp_path / "home")
+
+
+def principal(clew: Clew, key: str) -> str | None:
+    return KeyTable("own", clew.home / "keys.json").principal_of(key)
+
+
+def test_a_key_is_printed_alone_and_once(clew: Clew) -> None:
+    """The key on stdout, so that a script can take it; what to know about it on stderr."""
+    result = clew("keys", "add", "laptop", "--principal", "anna")
+    key = result.stdout.strip()
+    assert (result.exit_code, principal(clew, key)) == (0, "anna")
+    assert result.stderr == "The key of laptop, principal anna. It is not shown again.\n"
+    listed = clew("keys", "list")
+    assert listed.stdout.splitlines()[1].split()[:3] == ["laptop", key.split("_")[1], "anna"]
+    assert key.split("_")[2] not in listed.output + clew("keys", "list", "--json").output
+
+
+def test_no_keys_is_an_answer_too(clew: Clew) -> None:
+    result = clew("keys", "list")
+    assert (result.exit_code, result.stdout.splitlines()) == (
+        0,
+        ["There are no named keys: `clew keys add NAME` makes one.", f"The gateway's own key: {clew.home / 'key'}"],
+    )
+    assert json.loads(clew("keys", "list", "--json").stdout) == []
+    assert not clew.home.exists()
+    clew.environ = {"CLEW_KEY": "mine"}
+    assert clew("keys", "list").stdout.splitlines()[1] == "The gateway's own key is in CLEW_KEY."
+
+
+def test_a_key_is_rotated_and_removed_by_its_name(clew: Clew) -> None:
+    old = json.loads(clew("keys", "add", "a", "--json").stdout)
+    new = json.loads(clew("keys", "rotate", "a", "--json").stdout)
+    assert (principal(clew, old["key"]), principal(clew, new["key"]), new["principal"]) == (None, "local", "local")
+    assert clew("keys", "remove", "a").stdout == "a opens nothing any more; what local recorded stays.\n"
+    assert principal(clew, new["key"]) is None
+
+
+@pytest.mark.parametrize("command", ["remove", "rotate"])
+def test_a_name_that_is_not_there_says_which_are(clew: Clew, command: str) -> None:
+    clew("keys", "add", "a")
+    result = clew("keys", command, "b")
+    assert (result.exit_code, result.stderr) == (1, "Error: there is no key 'b' (there are: a)\n")
+
+
+def test_a_name_that_is_taken_is_refused(clew: Clew) -> None:
+    clew("keys", "add", "a")
+    result = clew("keys", "add", "a")
+    assert (result.exit_code, "there is a key 'a' already" in result.stderr) == (5, True)
+    assert clew("keys", "add", "x", "--principal", " ").exit_code == 2
+
+
+def test_the_sealing_secret_is_rotated_and_the_old_one_still_opens(clew: Clew) -> None:
+    first = load_keyring(clew.home / "secret", {})
+    said = json.loads(clew("keys", "rotate-secret", "--json").stdout)
+    ring = load_keyring(clew.home / "secret", {})
+    assert (said["current"], said["keys"]) == (ring.current, [ring.current, first.current])
+    text = clew("keys", "rotate-secret").stdout
+    assert text.endswith("now; 2 older still open theirs.\n")
+    clew.environ = {"CLEW_SECRET": "x" * 40}
+    assert clew("keys", "rotate-secret").exit_code == 5
+
+
+def test_a_table_that_cannot_be_read_ends_with_5(clew: Clew) -> None:
+    clew("keys", "add", "a")
+    (clew.home / "keys.json").chmod(0o644)
+    for arguments in (["list"], ["add", "b"], ["remove", "a"]):
+        result = clew("keys", *arguments)
+        assert (result.exit_code, "can be used by others" in result.stderr) == (5, True)
