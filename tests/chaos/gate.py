@@ -1,0 +1,99 @@
+"""A gateway as it is served, on a real port, in front of simulators; with the switches that a user has.
+
+`Gate` is the whole of it but for the process: listener, data plane, engine, store on disk. A restart closes all of that and
+begins again from what is on the disk. `Straight` is no gateway at all: the client talks to the first simulator.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from clew.engine.current import ACTIVE
+from clew.gateway.plan import Plan
+from clew.gateway.process import opened
+from clew.gateway.works import Works
+from clew.settings.home import Home
+from clew.settings.load import load
+from clew.testing import Simulator
+from clew.testing.background import Background
+
+KEY = "chaos-key"
+
+
+class Way(Protocol):
+    """How a client's requests get to a simulator."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    def use(self, backend: str) -> None: ...
+    def restart(self) -> None: ...
+
+
+class Straight:
+    def __init__(self, simulator: Simulator) -> None:
+        self.url = simulator.url
+        self.headers = {"x-api-key": simulator.key}
+
+    def use(self, backend: str) -> None:
+        """There is only one."""
+
+    def restart(self) -> None:
+        """There is nothing to restart."""
+
+
+class Gate:
+    """Backends by the names of their simulators. `more` is added to the settings file."""
+
+    def __init__(self, home: Path, simulators: Mapping[str, Simulator], more: str = "") -> None:
+        self.headers = {"x-api-key": KEY}
+        self._home = Home(home)
+        self._environ = {"CLEW_HOME": str(home), "CLEW_KEY": KEY}
+        self._file = home / "clew.toml"
+        self._file.parent.mkdir(mode=0o700, exist_ok=True)
+        self._file.write_text(_settings(simulators) + more)
+        self._file.chmod(0o600)
+        self._background = Background()
+        self._open = AsyncExitStack()
+        self._works: Works
+        self.url = ""
+
+    def __enter__(self) -> Self:
+        self._background.__enter__()
+        self._background.call(self._start())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._background.call(self._open.aclose())
+        self._background.__exit__(kind, error, trace)
+
+    def use(self, backend: str) -> None:
+        """As `clew use` does it; what follows the store's settings looks at once instead of twice a second."""
+        assert self._works.store is not None
+        self._works.store.set(ACTIVE, backend, at=time.time()).result(5)
+        self._works.current.glance()
+
+    def restart(self) -> None:
+        self._background.call(self._open.aclose())
+        self._background.call(self._start())
+
+    async def _start(self) -> None:
+        plan = Plan(name="chaos", port=0, admin_port=0, named_file=str(self._file))
+        gateway = await opened(plan, load(self._file, self._environ), self._home, environ=self._environ)
+        self._open.push_async_callback(gateway.server.close, 1.0)
+        self._works = await self._open.enter_async_context(gateway.load())
+        self.url = gateway.url
+
+
+def _settings(simulators: Mapping[str, Simulator]) -> str:
+    tables = [f'active = "{next(iter(simulators))}"\n[log]\nlevel = "error"\n']
+    for name, simulator in simulators.items():
+        own = 'realm = "anthropic"' if name == "claude" else f'model = "{name}-5"'
+        tables.append(f'[backends.{name}]\nurl = "{simulator.url}"\nkey = "{simulator.key}"\n{own}\n')
+    return "\n".join(tables)

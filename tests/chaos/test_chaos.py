@@ -1,0 +1,74 @@
+"""Fifty turns of chaos through the gateway: nothing is refused, nothing valid is lost, nothing foreign is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from clew.simulator.stances import stance
+from clew.testing import Simulator
+from tests.chaos.chaos import Chaos
+from tests.chaos.gate import Gate, Straight, Way
+from tests.chaos.oracle import Found, Oracle
+from tests.counts import examples
+from tests.numbers import note
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+SEEDS = examples(20, soak=200)
+TURNS = 50
+BATCH = 10
+"""Seeds in one test: the simulators and the port are the expensive part."""
+
+
+@pytest.fixture(params=["sent", "read"])
+def simulators(request: pytest.FixtureRequest) -> Iterator[dict[str, Simulator]]:
+    """Three realms; Claude's with prefix checks on, in either reading of what precedes a block."""
+    checks = stance({"prefix_enforcement": "on", "predecessor": request.param})
+    with ExitStack() as stack:
+        started = {
+            "claude": Simulator(realm="anthropic", stance=checks),
+            "glm": Simulator(kind="compat", realm="glm"),
+            "kimi": Simulator(kind="compat", realm="kimi"),
+        }
+        yield {name: stack.enter_context(each) for name, each in started.items()}
+
+
+def chaos(simulators: dict[str, Simulator], way: Way, seed: int, escapes: float = 0.0) -> Chaos:
+    for each in simulators.values():
+        each.reset()
+    run = Chaos(way, Oracle(simulators), list(simulators), seed, escapes)
+    run.run(TURNS)
+    return run
+
+
+@pytest.mark.parametrize("batch", range(0, SEEDS // 2, BATCH))
+def test_fifty_turns_of_chaos_cost_nothing(simulators: dict[str, Simulator], batch: int, tmp_path: Path) -> None:
+    """Must be seen: zero 400s to the client, zero valid blocks lost, zero foreign blocks sent. Nothing had to be healed."""
+    for seed in range(batch, min(batch + BATCH, SEEDS // 2)):
+        with Gate(tmp_path / f"home-{seed}", simulators) as gate:
+            run = chaos(simulators, gate, seed)
+        assert run.oracle.found == Found(), f"seed {seed}: {run.done[-30:]}"
+        assert run.turns >= TURNS
+        note("chaos: turns", run.turns)
+        note("chaos: blocks due", run.oracle.due)
+
+
+@pytest.mark.parametrize("setting", ['policy = "strip"', 'policy = "session"', "restore = false"])
+def test_the_oracle_sees_what_other_policies_lose(simulators: dict[str, Simulator], setting: str, tmp_path: Path) -> None:
+    lost = 0
+    for seed in range(4):
+        with Gate(tmp_path / f"home-{seed}", simulators, f"\n[thinking]\n{setting}\n") as gate:
+            lost += len(chaos(simulators, gate, seed).oracle.found.lost)
+    assert lost > 0
+
+
+def test_the_chaos_itself_is_legal_and_its_oracle_awake(simulators: dict[str, Simulator]) -> None:
+    """Without a gateway, against one simulator: nothing is refused; what the client drops is lost."""
+    runs = [chaos(simulators, Straight(simulators["claude"]), seed) for seed in range(6)]
+
+    assert [run.oracle.found.refused for run in runs] == [[]] * 6
+    assert any(run.oracle.found.lost for run in runs)
