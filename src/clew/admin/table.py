@@ -59,6 +59,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "Live events as SSE (`exchange`, `switch`); `Last-Event-ID` brings what was missed.",
         "principal",
     ),
+    Route("GET", "/api/doctor", "read", views.doctor, "The checks of `clew doctor`, with how to mend each.", "online=1"),
     Route("GET", "/api/session", "read", login.session, "How the caller came in, and a browser's CSRF token."),
     Route("DELETE", "/api/session", "admin", login.log_out, "Ends a browser's session."),
     Route("POST", "/api/login", "owner", login.link, "A new one-time link for a browser."),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from clew.admin.checkup import CHECKS, Examined, circumstances_of, examined
 from clew.admin.desk import Desk
 from clew.admin.metrics import CONTENT_TYPE
 from clew.admin.parameters import count, number, principal, read_body
@@ -18,7 +21,7 @@ from clew.admin.thread_view import projected, spoken
 from clew.engine.current import ACTIVE
 from clew.store.values import Bodies, Exchange, Passage
 
-__all__ = ["exchange", "exchanges", "forget", "healthz", "metrics", "status", "thread", "threads", "use"]
+__all__ = ["doctor", "exchange", "exchanges", "forget", "healthz", "metrics", "status", "thread", "threads", "use"]
 
 
 async def healthz(desk: Desk, request: Request) -> Response:
@@ -27,6 +30,17 @@ async def healthz(desk: Desk, request: Request) -> Response:
 
 async def status(desk: Desk, request: Request) -> Response:
     return as_json(await desk.read(lambda: status_of(desk)))
+
+
+async def doctor(desk: Desk, request: Request) -> Response:
+    """The check-up, as the gateway itself sees its surroundings."""
+    online = request.query_params.get("online", "") == "1"
+    return as_json({"checks": await desk.read(lambda: _checkup(desk, online))})
+
+
+def _checkup(desk: Desk, online: bool) -> list[Examined]:
+    at = circumstances_of(os.environ, Path.cwd(), time.time(), online=online)
+    return [examined(check, at, desk.redactor()) for check in CHECKS]
 
 
 async def metrics(desk: Desk, request: Request) -> Response:

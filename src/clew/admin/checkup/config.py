@@ -1,0 +1,72 @@
+"""The config, and the backends that it names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+
+from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
+from clew.backends.row import Backend
+from clew.errors import ClewError
+from clew.settings.values import Settings, timeouts_for
+from clew.upstream.dial import dial, tls_context
+from clew.upstream.endpoint import endpoint_of
+from clew.upstream.foreign import mapped
+from clew.upstream.proxy import proxy_for
+
+__all__ = ["backends", "config"]
+
+
+def config(at: Circumstances) -> Iterator[Finding]:
+    """Readable, valid, and without keys that others could read."""
+    if at.loaded is None:
+        for line in at.problem.splitlines():
+            yield broken(line, "mend that line; `clew config check` says whether it is right now")
+        return
+    settings = at.loaded.settings
+    where = f"{at.loaded.file}" if at.loaded.file else "no config file; what the environment gives is used"
+    yield fine(f"{where}: {len(settings.backends)} backends, {settings.active} is active")
+    yield from (warning(each, "") for each in at.loaded.warnings)  # these say themselves how to mend it
+
+
+def backends(at: Circumstances) -> Iterator[Finding]:
+    """Each has what it needs to be called; with `--online`, each is reached."""
+    if at.loaded is None:
+        return
+    settings = at.loaded.settings
+    names = list(settings.backends.values())
+    problems = asyncio.run(_reached(names, settings, at)) if at.online else [""] * len(names)
+    for backend, problem in zip(names, problems, strict=True):
+        if problem:
+            yield broken(f"{backend.name} cannot be reached: {problem}", "check its url, your network, and `proxy`")
+        else:
+            yield fine(f"{backend.name}: {backend.url}, {_shown(backend)}{', reached' if at.online else ''}")
+
+
+def _shown(backend: Backend) -> str:
+    if backend.auth in ("key", "bearer"):
+        return f"{len(backend.keys)} key{'s' if len(backend.keys) != 1 else ''}"
+    return "the client's own credential" if backend.auth == "passthrough" else "no credential"
+
+
+async def _reached(backends: list[Backend], settings: Settings, at: Circumstances) -> list[str]:
+    """What is wrong with each; "" for one that answers. Nothing is asked of it but a handshake, so no key is shown."""
+    return list(await asyncio.gather(*(_problem(backend, settings, at) for backend in backends)))
+
+
+async def _problem(backend: Backend, settings: Settings, at: Circumstances) -> str:
+    try:
+        endpoint = endpoint_of(backend.url)
+        with mapped(endpoint):
+            connection = await dial(
+                endpoint,
+                tls=partial(tls_context, settings.ca_file or None),
+                proxy=proxy_for(endpoint, at.environ) if settings.proxy else None,
+                timeouts=timeouts_for(settings, backend),
+                began=asyncio.get_running_loop().time(),
+            )
+            connection.abort()
+    except ClewError as error:
+        return str(error)
+    return ""

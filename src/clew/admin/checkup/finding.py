@@ -1,0 +1,76 @@
+"""What a check finds, and what it may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from clew.errors import SettingsInvalid
+from clew.settings.home import Home, home_of
+from clew.settings.load import Loaded, load
+
+__all__ = ["Check", "Circumstances", "Finding", "State", "broken", "circumstances_of", "fine", "warning"]
+
+State: TypeAlias = Literal["ok", "warning", "broken"]
+
+
+class Finding(Struct, frozen=True):
+    """One thing that was looked at. `mend` says what to do where it is not ok, and `says` does not."""
+
+    state: State
+    says: str
+    mend: str = ""
+
+
+class Circumstances(Struct, frozen=True, kw_only=True):
+    """Everything from outside, read once."""
+
+    environ: Mapping[str, str]
+    home: Home
+    cwd: Path
+    now: float
+    online: bool = False
+    loaded: Loaded | None = None
+    problem: str = ""
+    """Why the settings could not be loaded."""
+
+    @property
+    def store(self) -> Path | None:
+        """The store's file; None where the settings want none."""
+        url = self.loaded.settings.store.url if self.loaded else "sqlite"
+        if url == "off":
+            return None
+        return Path(url.partition(":")[2]).expanduser() if ":" in url else self.home.store
+
+
+class Check(Struct, frozen=True):
+    """One row of the table."""
+
+    name: str
+    does: str
+    run: Callable[[Circumstances], Iterable[Finding]]
+
+
+def circumstances_of(environ: Mapping[str, str], cwd: Path, now: float, *, online: bool = False) -> Circumstances:
+    loaded, problem = None, ""
+    try:
+        loaded = load(None, environ)
+    except SettingsInvalid as error:
+        problem = str(error)
+    home = home_of(environ)
+    return Circumstances(environ=environ, home=home, cwd=cwd, now=now, online=online, loaded=loaded, problem=problem)
+
+
+def fine(says: str) -> Finding:
+    return Finding("ok", says)
+
+
+def warning(says: str, mend: str) -> Finding:
+    return Finding("warning", says, mend)
+
+
+def broken(says: str, mend: str) -> Finding:
+    return Finding("broken", says, mend)

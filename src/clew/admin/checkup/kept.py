@@ -1,0 +1,82 @@
+"""The store: the SQLite that is linked, the schema, and whether the file is sound. Opened to read, never to migrate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
+from clew.errors import StoreError
+from clew.store.connection import OLDEST_SQLITE, connect
+from clew.store.database import Database
+from clew.store.foreign import mapped
+from clew.store.migrations import APPLICATION, MIGRATIONS
+
+__all__ = ["sqlite", "store"]
+
+FUTURE_SECONDS: Final = 3600.0
+_RESTORE: Final = "stop clew, move the file away, and start again with a new one, or with a backup"
+
+
+def sqlite(at: Circumstances) -> Iterator[Finding]:
+    """Old versions can damage a store that several processes use."""
+    linked = apsw.sqlite_lib_version()
+    oldest = ".".join(map(str, OLDEST_SQLITE))
+    if tuple(int(part) for part in linked.split(".")) < OLDEST_SQLITE:
+        yield broken(f"SQLite {linked} is linked, which can damage the store", f"install apsw {oldest} or newer, as a wheel")
+    else:
+        yield fine(f"SQLite {linked} ({oldest} or newer is needed)")
+
+
+def store(at: Circumstances) -> Iterator[Finding]:
+    """The schema is ours, and SQLite's quick check finds nothing."""
+    path = at.store
+    if path is None:
+        yield fine('switched off: `[store] url = "off"`')
+    elif not path.is_file():
+        yield fine(f"{path} is not there yet; it is made at the first start")
+    else:
+        yield from _examined(path)
+        yield from _times(path, at.now)
+
+
+def _examined(path: Path) -> Iterator[Finding]:
+    try:
+        with mapped(path):
+            connection = connect(path, read_only=True, busy=1.0)
+            try:
+                yield from [*_schema(connection, path), *_sound(connection, path)]
+            finally:
+                connection.close()
+    except StoreError as error:
+        yield broken(str(error), _RESTORE)
+
+
+def _schema(connection: Database, path: Path) -> Iterator[Finding]:
+    version = connection.pragma("user_version")
+    assert isinstance(version, int)
+    if connection.pragma("application_id") != APPLICATION and version:
+        yield broken(f"{path} is no store of clew's", "name another file in `[store] url`")
+    elif version > len(MIGRATIONS):
+        yield broken(
+            f"{path} was written by a newer clew (schema {version}, this one knows {len(MIGRATIONS)})", "update clew"
+        )
+    elif version < len(MIGRATIONS):
+        yield fine(f"{path} has schema {version}; the next start brings it to {len(MIGRATIONS)}")
+    else:
+        yield fine(f"{path}: schema {version}, {path.stat().st_size / 1e6:.1f} MB")
+
+
+def _sound(connection: Database, path: Path) -> Iterator[Finding]:
+    faults = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)")]
+    if faults != ["ok"]:
+        yield broken(f"{path} is damaged: {'; '.join(faults)[:500]}", _RESTORE)
+
+
+def _times(path: Path, now: float) -> Iterator[Finding]:
+    ahead = path.stat().st_mtime - now
+    if ahead > FUTURE_SECONDS:
+        yield warning(f"{path} was written {ahead / 3600:.0f} hours in the future", "set this machine's clock")

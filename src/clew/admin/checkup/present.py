@@ -1,0 +1,98 @@
+"""What runs now: the gateways, the ports, the clock."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
+from clew.errors import SettingsInvalid
+from clew.settings.running import Running, running
+from clew.settings.values import GatewaySettings
+
+__all__ = ["clock", "gateways", "ports"]
+
+ANSWER_SECONDS: Final = 3.0
+OLDEST: Final = 1_780_000_000.0
+"""Spring 2026: a clock before this is older than this program."""
+
+
+def gateways(at: Circumstances) -> Iterator[Finding]:
+    """Each that is registered answers."""
+    try:
+        found = running(at.home)
+    except SettingsInvalid as error:
+        yield broken(str(error), "mend the rights of that directory")
+        return
+    if not found:
+        yield fine("none runs")
+    for each in found:
+        if _answers(each.url):
+            yield fine(f"{each.name} (pid {each.pid}) answers at {each.url}")
+        else:
+            yield broken(
+                f"{each.name} (pid {each.pid}) does not answer at {each.url}", f"kill {each.pid}, and start it again"
+            )
+
+
+def _answers(url: str) -> bool:
+    where = urlsplit(url)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=ANSWER_SECONDS)
+    try:
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def ports(at: Circumstances) -> Iterator[Finding]:
+    """Free, or a gateway's own."""
+    settings = at.loaded.settings.gateway if at.loaded else GatewaySettings()
+    owners = {port: each for each in _running(at) for port in (_port(each.url), _port(each.admin_url)) if port}
+    for name, port in {"port": settings.port, "admin_port": settings.admin_port}.items():
+        if port == 0:
+            yield fine(f"{name}: a free one is taken")
+        elif port in owners:
+            yield fine(f"{port} is the gateway {owners[port].name}'s")
+        elif _is_free(settings.host if name == "port" else "127.0.0.1", port):
+            yield fine(f"{port} is free")
+        else:
+            yield warning(f"{port} is used by another program", f"choose another: `[gateway] {name} = …`, or `--port`")
+
+
+def _running(at: Circumstances) -> list[Running]:
+    try:
+        return running(at.home)
+    except SettingsInvalid:
+        return []  # said by the check of the gateways
+
+
+def _port(url: str) -> int | None:
+    try:
+        return urlsplit(url).port
+    except ValueError:
+        return None
+
+
+def _is_free(host: str, port: int) -> bool:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def clock(at: Circumstances) -> Iterator[Finding]:
+    """Certificates, retention and `retry-after` need a clock that is about right."""
+    if at.now < OLDEST:
+        yield broken("this machine's clock is years behind", "set it, or let it be set over the network")
+    else:
+        yield fine("plausible")

@@ -1,0 +1,384 @@
+"""`clew doctor`: each thing that can be wrong is found, and said with how to mend it."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from click.testing import CliRunner
+
+from clew.admin.checkup import CHECKS, Finding, circumstances_of, examined
+from clew.cli import main
+from clew.engine.redact import Redactor
+from clew.settings.running import Running, register
+from clew.store import SqliteStore
+from tests.manifest import proves
+from tests.upstream.certificates import Certificate, make_certificate
+
+CANARY = "canary-0123456789"
+
+
+class Patient:
+    """A home, a project and an environment of their own."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = root / "home"
+        self.project = root / "project" / "deep"
+        self.project.mkdir(parents=True)
+        self.home.mkdir(mode=0o700)
+        self.environ = {"CLEW_HOME": str(self.home), "HOME": str(root), "PATH": "", "GLM": CANARY}
+        (self.home / "clew.toml").write_text(CONFIG)
+
+    def findings(self, name: str, *, online: bool = False, now: float | None = None) -> list[Finding]:
+        at = circumstances_of(self.environ, self.project, time.time() if now is None else now, online=online)
+        [check] = [check for check in CHECKS if check.name == name]
+        return list(examined(check, at, Redactor()).findings)
+
+    def wrong(self, name: str, **more: Any) -> list[Finding]:
+        return [each for each in self.findings(name, **more) if each.state != "ok"]
+
+
+CONFIG = """
+active = "glm"
+[gateway]
+port = 0
+admin_port = 0
+[backends.glm]
+url = "https://127.0.0.1:1"
+key = "${GLM}"
+"""
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Patient:
+    return Patient(tmp_path)
+
+
+def test_a_new_home_has_nothing_wrong(patient: Patient) -> None:
+    assert [check.name for check in CHECKS if patient.wrong(check.name)] == []
+
+
+def test_a_home_after_its_first_start_has_nothing_wrong(patient: Patient) -> None:
+    SqliteStore(patient.home / "clew.db").close()
+    for name in ("secret", "key"):
+        (patient.home / name).touch(0o600)
+    assert [check.name for check in CHECKS if patient.wrong(check.name)] == []
+
+
+def test_a_config_with_mistakes_is_told_line_by_line(patient: Patient) -> None:
+    (patient.home / "clew.toml").write_text('active = 1\n[backends.x]\nurl = "ftp://x"\n')
+    wrong = patient.wrong("config")
+    assert len(wrong) >= 2
+    assert {each.state for each in wrong} == {"broken"}
+    assert any("clew.toml:1" in each.says for each in wrong)
+
+
+def test_a_key_in_the_config_is_a_warning_and_is_not_shown(patient: Patient) -> None:
+    """Design §6: `key` may be a literal (doctor warns)."""
+    (patient.home / "clew.toml").write_text(CONFIG.replace("${GLM}", CANARY))
+    wrong = patient.wrong("config")
+    assert wrong
+    assert {each.state for each in wrong} == {"warning"}
+    assert not [each for each in wrong if CANARY in each.says]
+
+
+@proves("fault:X15")
+@pytest.mark.parametrize(
+    ("name", "mode", "state"),
+    [
+        ("clew.db", 0o640, "broken"),
+        ("clew.db-wal", 0o644, "broken"),
+        ("clew.db-shm", 0o604, "broken"),
+        ("secret", 0o660, "broken"),
+        ("key", 0o644, "broken"),
+        (".", 0o770, "broken"),
+        (".", 0o755, "warning"),
+    ],
+)
+def test_rights_that_are_too_wide_are_found_and_how_to_mend_them(patient: Patient, name: str, mode: int, state: str) -> None:
+    """reliability 4.9: also -wal and -shm."""
+    path = patient.home / name
+    if name != ".":
+        path.touch()
+    path.chmod(mode)
+    [finding] = patient.wrong("files")
+    assert finding.state == state
+    assert finding.mend == f"chmod {'700' if name == '.' else '600'} {path.resolve()}"
+
+
+@proves("fault:X15")
+def test_a_link_in_the_home_is_found(patient: Patient, tmp_path: Path) -> None:
+    """X15."""
+    (tmp_path / "elsewhere").touch(0o600)
+    (patient.home / "clew.db").symlink_to(tmp_path / "elsewhere")
+    assert [each.state for each in patient.wrong("files")] == ["warning"]
+
+
+def test_a_lost_secret_is_told_while_the_store_is_there(patient: Patient) -> None:
+    (patient.home / "clew.db").touch(0o600)
+    assert [each.state for each in patient.wrong("secret")] == ["warning"]
+    patient.environ["CLEW_SECRET"] = "x" * 40
+    assert patient.wrong("secret") == []
+
+
+def test_a_short_key_is_a_warning_and_is_not_shown(patient: Patient) -> None:
+    patient.environ["CLEW_KEY"] = "hunter2"
+    [finding] = patient.wrong("key")
+    assert (finding.state, "hunter2" in finding.says) == ("warning", False)
+
+
+def test_a_table_of_keys_that_cannot_be_read_is_broken(patient: Patient) -> None:
+    (patient.home / "keys.json").write_text("{")
+    (patient.home / "keys.json").chmod(0o600)
+    assert [each.state for each in patient.wrong("key")] == ["broken"]
+
+
+def test_an_old_sqlite_is_broken(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """reliability 3.6: 3.51.3 or newer."""
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.2")
+    assert [each.state for each in patient.wrong("sqlite")] == ["broken"]
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.3")
+    assert patient.wrong("sqlite") == []
+
+
+@pytest.fixture
+def kept(patient: Patient) -> Path:
+    path = patient.home / "clew.db"
+    SqliteStore(path).close()
+    return path
+
+
+def test_a_store_of_a_newer_clew_is_broken(patient: Patient, kept: Path) -> None:
+    connection = apsw.Connection(str(kept))
+    connection.pragma("user_version", 1000)
+    connection.close()
+    [finding] = patient.wrong("store")
+    assert (finding.state, finding.mend) == ("broken", "update clew")
+
+
+def test_a_damaged_store_is_broken(patient: Patient, kept: Path) -> None:
+    raw = bytearray(kept.read_bytes())
+    raw[4096 : 4096 * 3] = b"\xff" * 4096 * 2
+    kept.write_bytes(raw)
+    assert {each.state for each in patient.wrong("store")} == {"broken"}
+
+
+def test_a_file_that_is_no_database_is_broken(patient: Patient, kept: Path) -> None:
+    kept.write_bytes(b"not a database, but a text that is long enough to be looked at" * 100)
+    assert {each.state for each in patient.wrong("store")} == {"broken"}
+
+
+def test_a_store_from_the_future_means_that_the_clock_is_wrong(patient: Patient, kept: Path) -> None:
+    assert [each.mend for each in patient.wrong("store", now=time.time() - 10_000)] == ["set this machine's clock"]
+    assert [each.state for each in patient.wrong("clock", now=0.0)] == ["broken"]
+
+
+@pytest.mark.parametrize(
+    ("file", "env", "says"),
+    [
+        (".claude/settings.json", {"ANTHROPIC_BASE_URL": "https://elsewhere.example"}, "ANTHROPIC_BASE_URL"),
+        (".claude/settings.local.json", {"CLAUDE_CODE_USE_BEDROCK": "1"}, "CLAUDE_CODE_USE_BEDROCK"),
+        ("../.claude/settings.json", {"CLAUDE_CODE_USE_VERTEX": 1}, "CLAUDE_CODE_USE_VERTEX"),
+        ("../../.claude/settings.json", {"ANTHROPIC_BASE_URL": "https://elsewhere.example"}, "ANTHROPIC_BASE_URL"),
+    ],
+)
+def test_settings_that_lead_the_client_past_the_gateway_are_found(
+    patient: Patient, file: str, env: dict[str, object], says: str
+) -> None:
+    """Claude Code's own settings outrank its environment."""
+    path = patient.project / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"env": env, "permissions": {}}))
+    wrong = patient.wrong("bypass")
+    assert wrong
+    assert {each.state for each in wrong} == {"warning"}
+    assert all(says in each.says and str(path.resolve().name) in each.says for each in wrong)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"env": 1}', '{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:2539"}}'])
+def test_settings_that_say_nothing_of_it_are_left_alone(patient: Patient, text: str) -> None:
+    path = patient.project / ".claude/settings.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    assert patient.wrong("bypass") == []
+
+
+def test_the_environment_is_looked_at_too(patient: Patient) -> None:
+    patient.environ |= {"CLAUDE_CODE_USE_FOUNDRY": "1", "HTTPS_PROXY": f"http://u:{CANARY}@proxy:3128"}
+    assert [each.mend for each in patient.wrong("bypass")] == ["unset CLAUDE_CODE_USE_FOUNDRY"]
+    [proxy] = patient.wrong("proxy")
+    assert (proxy.mend, CANARY in proxy.says) == ("export NO_PROXY=127.0.0.1,localhost", False)
+    patient.environ["no_proxy"] = "example.org, localhost"
+    assert patient.wrong("proxy") == []
+
+
+@pytest.mark.parametrize(
+    ("script", "state", "says"),
+    [
+        ("echo '9.9.9 (Claude Code)'", "ok", "Claude Code 9.9.9 (Claude Code)"),
+        ("exit 3", "warning", "(exit 3)"),
+    ],
+)
+def test_claude_code_is_asked_for_its_version(patient: Patient, tmp_path: Path, script: str, state: str, says: str) -> None:
+    command = tmp_path / "bin" / "claude"
+    command.parent.mkdir()
+    command.write_text(f"#!/bin/sh\n{script}\n")
+    command.chmod(0o755)
+    patient.environ["PATH"] = str(command.parent)
+    [finding] = patient.findings("claude")
+    assert (finding.state, says in finding.says) == (state, True)
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener
+
+
+def port_of(listener: socket.socket) -> int:
+    return listener.getsockname()[1]
+
+
+@pytest.mark.slow
+def test_a_port_is_free_or_somebodys(patient: Patient, listener: socket.socket) -> None:
+    port = port_of(listener)
+    text = CONFIG.replace("admin_port = 0", f"admin_port = {port}")
+    (patient.home / "clew.toml").write_text(text)
+    [finding] = patient.wrong("ports")
+    assert (finding.state, finding.says) == ("warning", f"{port} is used by another program")
+    register(
+        _home(patient), Running(pid=os.getpid(), url="http://127.0.0.1:9", admin_url=f"http://127.0.0.1:{port}", name="mine")
+    )
+    assert [each.says for each in patient.findings("ports")][1] == f"{port} is the gateway mine's"
+
+
+def _home(patient: Patient) -> Any:
+    return circumstances_of(patient.environ, patient.project, 0.0).home
+
+
+@pytest.mark.slow
+def test_a_gateway_that_is_registered_and_silent_is_broken(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        register(_home(patient), Running(pid=os.getpid(), url=f"http://127.0.0.1:{port_of(closed)}", name="mute"))
+        [finding] = patient.wrong("gateways")
+    assert (finding.state, finding.mend) == ("broken", f"kill {os.getpid()}, and start it again")
+
+
+@pytest.mark.slow
+def test_online_each_backend_is_reached_by_a_handshake_alone(patient: Patient, tmp_path: Path) -> None:
+    """With --online only; no byte of a request, so no key, is sent."""
+    certificate = make_certificate(tmp_path, "IP:127.0.0.1")
+    with _Handshakes(certificate) as peer:
+        text = CONFIG.replace("127.0.0.1:1", f"127.0.0.1:{peer.port}")
+        (patient.home / "clew.toml").write_text(text)
+        [untrusted] = patient.wrong("backends", online=True)
+        (patient.home / "clew.toml").write_text(f'ca_file = "{certificate.file}"\n{text}')
+        assert patient.wrong("backends", online=True) == []
+    assert "its certificate does not hold" in untrusted.says
+    assert peer.heard == b""
+    [unreachable] = patient.wrong("backends", online=True)
+    assert unreachable.state == "broken"
+    assert patient.wrong("backends") == []
+
+
+class _Handshakes:
+    """Takes TLS connections one after the other, and keeps whatever is said inside."""
+
+    def __init__(self, certificate: Certificate) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._context = certificate.context()
+        self.port = port_of(self._listener)
+        self.heard = b""
+        self._thread = threading.Thread(target=self._take, daemon=True)
+
+    def __enter__(self) -> "_Handshakes":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(5)
+
+    def _take(self) -> None:
+        while True:
+            try:
+                plug, _ = self._listener.accept()
+            except OSError:
+                return
+            with plug:
+                plug.settimeout(5)
+                try:
+                    with self._context.wrap_socket(plug, server_side=True) as inside:
+                        self.heard += inside.recv(1)
+                except OSError:
+                    continue
+
+
+def test_the_command_tells_all_and_ends_with_one_if_something_is_broken(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit status: 0 well, 1 broken; warnings do not fail."""
+    for name, value in patient.environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(patient.project)
+    well = CliRunner().invoke(main, ["doctor"])
+    assert (well.exit_code, well.stdout.splitlines()[-1]) == (0, "all is well")
+    monkeypatch.setenv("CLEW_KEY", "hunter2")
+    warned = CliRunner().invoke(main, ["doctor"])
+    assert (warned.exit_code, warned.stdout.splitlines()[-1]) == (0, "1 with a warning")
+    assert "key       warning  CLEW_KEY has 7 characters\n                   → use a longer one" in warned.stdout
+    (patient.home / "key").touch(0o644)
+    (patient.home / "key").chmod(0o644)
+    failed = CliRunner().invoke(main, ["doctor"])
+    assert (failed.exit_code, failed.stdout.splitlines()[-1]) == (1, "1 broken, 1 with a warning")
+
+
+def test_as_json_it_says_the_same(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in patient.environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(patient.project)
+    (patient.home / "key").touch(0o644)
+    (patient.home / "key").chmod(0o644)
+    ran = CliRunner().invoke(main, ["doctor", "--json"])
+    told = json.loads(ran.stdout)
+    assert (ran.exit_code, told["broken"], told["warnings"]) == (1, 1, 0)
+    assert [each["name"] for each in told["checks"]] == [check.name for check in CHECKS]
+    [broken] = [each for each in told["checks"] if each["state"] == "broken"]
+    assert broken["findings"][0]["mend"] == f"chmod 600 {patient.home / 'key'}"
+
+
+@proves("fault:X12")
+def test_no_secret_is_shown(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """X12: nor where a text that is shown happens to hold one."""
+    for name, value in {**patient.environ, "CLEW_KEY": "clew-key-canary-1", "CLEW_SECRET": "s" * 40}.items():
+        monkeypatch.setenv(name, value)
+    patient.project.joinpath(CANARY).mkdir()
+    monkeypatch.chdir(patient.project / CANARY)
+    (patient.project / CANARY / ".claude").mkdir()
+    settings = json.dumps({"env": {"ANTHROPIC_BASE_URL": f"https://{CANARY}"}})
+    (patient.project / CANARY / ".claude/settings.json").write_text(settings)
+    for arguments in (["doctor"], ["doctor", "--json"]):
+        shown = CliRunner().invoke(main, arguments).stdout
+        assert [secret for secret in (CANARY, "clew-key-canary-1", "s" * 40) if secret in shown] == []
+        assert "[redacted]" in shown
+
+
+@pytest.mark.slow
+def test_it_loads_no_web_server(patient: Patient) -> None:
+    """The checks are the admin's, and the command needs nothing else of it."""
+    code = "import sys; from clew.cli.doctor import doctor; doctor(['--json'], standalone_mode=False); "
+    code += "print([name for name in ('starlette', 'uvicorn', 'prometheus_client', 'rich') if name in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], env=patient.environ, capture_output=True, text=True, timeout=30)
+    assert ran.stdout.splitlines()[-1] == "[]", ran.stderr
