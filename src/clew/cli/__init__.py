@@ -26,6 +26,7 @@ COMMANDS: Final[Mapping[str, _Row]] = {
     "log": _Row("clew.cli.log:log", "Say what befell each request, and why."),
     "show": _Row("clew.cli.show:show_thread", "Show a conversation as it was said, or as a backend would get it."),
     "run": _Row("clew.cli.run:run", "Start a client with a gateway of its own."),
+    "doctor": _Row("clew.cli.doctor:doctor", "Find what is wrong with this clew and around it, and how to mend it."),
     "check": _Row("clew.cli.check:check", "Find what a request or a transcript breaks, offline."),
     "sim": _Row("clew.cli.sim:sim", "Run the simulator: the vendor's rules, without a key."),
     "backends": _Row("clew.cli.backends:backends", "List the backends, and test them."),
