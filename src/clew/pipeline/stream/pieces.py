@@ -13,22 +13,29 @@ from typing import NamedTuple
 
 from clew.wire.sse import OTHER, USUAL, SseEvent, read_fields
 
-__all__ = ["ALL_DELTAS", "NO_DELTAS", "VISIBLE_DELTAS", "Piece", "data_in", "pieces_of"]
+__all__ = ["ALL_DELTAS", "NO_DELTAS", "VISIBLE_DELTAS", "Cut", "Piece", "data_in", "pieces_of"]
 
 _HEAD = rb'event: content_block_delta\ndata: \{"type":"content_block_delta",'
 _REST = rb"[^\n]*+\n\n"
 
 
-def _pattern(dull: bytes) -> re.Pattern[bytes]:
-    run = b"((?:" + dull + b")++)|" if dull else b"(?:(?!)())|"
-    return re.compile(run + USUAL + b"|" + OTHER)
+class Cut(NamedTuple):
+    """One way to cut: `run` fits a run of what passes, and nothing else; `pieces` finds runs and single events."""
+
+    run: re.Pattern[bytes]
+    pieces: re.Pattern[bytes]
 
 
-ALL_DELTAS = _pattern(_HEAD + _REST)
+def _cut(dull: bytes) -> Cut:
+    run = b"((?:" + dull + b")++)"
+    return Cut(re.compile(run), re.compile(run + b"|" + USUAL + b"|" + OTHER))
+
+
+ALL_DELTAS = _cut(_HEAD + _REST)
 """Every delta passes: for a stream that is only relayed."""
-VISIBLE_DELTAS = _pattern(_HEAD + rb'"index":\d++,"delta":\{"type":"(?:text|input_json)_delta"' + _REST)
+VISIBLE_DELTAS = _cut(_HEAD + rb'"index":\d++,"delta":\{"type":"(?:text|input_json)_delta"' + _REST)
 """Text and tool input pass; thinking has to be read, because a seal covers its text."""
-NO_DELTAS = _pattern(b"")
+NO_DELTAS = _cut(rb"(?!)")
 """Every event is looked at: for a stream whose blocks are counted anew."""
 
 _DATA = re.compile(rb"^data: ([^\n]*+)$", re.MULTILINE)
@@ -42,9 +49,9 @@ class Piece(NamedTuple):
     is_run: bool
 
 
-def pieces_of(whole: bytes, pattern: re.Pattern[bytes]) -> Iterator[Piece]:
+def pieces_of(whole: bytes, cut: Cut) -> Iterator[Piece]:
     """The pieces of these events, in order; together they are all the bytes."""
-    for match in pattern.finditer(whole):
+    for match in cut.pieces.finditer(whole):
         run, name, data, other = match.groups()
         if run:
             yield Piece(run, None, True)

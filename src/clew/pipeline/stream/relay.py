@@ -12,8 +12,6 @@ What came is kept as it came, for the recording.
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from clew.errors import StreamIllegal
@@ -25,13 +23,12 @@ from clew.model.events import (
     MessageDelta,
     MessageStart,
     MessageStop,
-    Ping,
     StreamFailed,
 )
 from clew.model.json import JsonObject
 from clew.model.lifecycle import LENIENT, Lifecycle
 from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, VISIBLE_DELTAS, Piece, pieces_of
+from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, VISIBLE_DELTAS, Cut, Piece, pieces_of
 from clew.pipeline.stream.rename import renamed_start
 from clew.pipeline.stream.sealing import Sealing
 from clew.wire.events import decode_event
@@ -55,7 +52,9 @@ class Relay:
         self._raw: list[bytes] = []
         self._lifecycle = Lifecycle(LENIENT)
         self._sealing = None if dress.wear.is_plain else Sealing(dress)
-        self._pattern = _pattern(dress)
+        self._cut = _cut(dress)
+        self._fits = self._cut.run.fullmatch
+        self._open = False
         self._before: list[bytes] = []
         self._ending = False
 
@@ -66,7 +65,11 @@ class Relay:
 
     def feed(self, data: bytes) -> bytes:
         """What may go to the client now."""
-        return self._passed(self._frames.feed(data))
+        whole = self._frames.feed(data)
+        if self._open and self._fits(whole):  # a read like most: deltas of the open block, and nothing else
+            self._raw.append(whole)
+            return whole
+        return self._passed(whole)
 
     def flush(self) -> bytes:
         """At the end of the stream."""
@@ -77,23 +80,20 @@ class Relay:
             return b""
         self._raw.append(whole)
         out: list[bytes] = []
-        for piece in pieces_of(whole, self._pattern):
+        for piece in pieces_of(whole, self._cut):
             self._place(self._run(piece) if piece.is_run else self._event(piece), out)
+        self._open = self._lifecycle.is_open and self.begun and not self._ending
         return out[0] if len(out) == 1 else b"".join(out)
 
     def _place(self, new: bytes, out: list[bytes]) -> None:
         """Now, or with the end, or not before the beginning."""
         if not new:
             return
-        if self._ending:
-            self.held.append(new)
-        elif self.begun:
-            if self._before:
-                out += self._before
-                self._before = []
-            out.append(new)
-        else:
-            self._before.append(new)
+        place = out if self.begun and not self._ending else self.held if self.begun else self._before
+        if self.begun and self._before:
+            place += self._before
+            self._before = []
+        place.append(new)
 
     def _run(self, piece: Piece) -> bytes:
         if not self._lifecycle.is_open:
@@ -102,14 +102,12 @@ class Relay:
 
     def _event(self, piece: Piece) -> bytes:
         if piece.event is None:
-            return piece.raw if self.begun else b""  # a comment
+            return piece.raw  # a comment
         event = decode_event(piece.event)
         self._lifecycle.accept(event)
         self._note(event)
         if isinstance(event, MessageStart):
             return renamed_start(piece.raw, piece.event, self._dress.wear.model)
-        if isinstance(event, Ping) and not self.begun:
-            return b""  # clew sends its own while nothing goes on
         if self._sealing is not None and isinstance(event, BlockStart | BlockDelta | BlockStop):
             return self._sealing.feed(event, piece.raw)
         return piece.raw
@@ -119,12 +117,13 @@ class Relay:
             self.begun = True
         elif isinstance(event, StreamFailed):
             self.failure = event.error
+            self._ending = False  # it is told at once, and the end that was held back never is
         elif isinstance(event, MessageStop) or (isinstance(event, MessageDelta) and event.delta.get("stop_reason")):
             self.begun = self._ending = True
             self.ended = self.ended or isinstance(event, MessageStop)
 
 
-def _pattern(dress: Dress) -> re.Pattern[bytes]:
+def _cut(dress: Dress) -> Cut:
     if dress.wear.is_plain:
         return ALL_DELTAS
     return NO_DELTAS if dress.wear.hide else VISIBLE_DELTAS
