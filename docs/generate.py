@@ -1,21 +1,30 @@
 """Writes docs/reference from the registries: `python docs/generate.py` (`--check` only says what differs).
 
-Commands, rules, models, stances, scenarios: each page is made from the same table that the code reads, and a test compares
-them, so that they cannot drift apart.
+Commands, config, the admin's routes, rules, models, stances, scenarios: each page is made from the same table that the code reads, and a test
+compares them, so that they cannot drift apart.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
+import msgspec
+from msgspec import NODEFAULT
 
 import clew
+from clew.admin.checkup import CHECKS
+from clew.admin.table import ROUTES
+from clew.backends.presets import BACKENDS
 from clew.cli import main as command_line
 from clew.model.facts import PHASES, ModelFacts, Rule, models, rules, stances
+from clew.settings.document import Document
+from clew.settings.schema import defaults_of, meanings_of
+from clew.settings.shape import fields_of, table_in, words_of
+from clew.settings.shown import toml_value
 from clew.simulator.stage import shipped
 
 HERE = Path(__file__).parent
@@ -28,8 +37,16 @@ def cli_page() -> str:
     for name in command_line.list_commands(root):
         command = command_line.get_command(root, name)
         assert command is not None
-        parts += [f"## clew {name}\n", _help(command, click.Context(command, info_name=name, parent=root))]
+        parts += _command(f"clew {name}", command, click.Context(command, info_name=name, parent=root))
     return "\n".join(parts)
+
+
+def _command(name: str, command: click.Command, context: click.Context, level: str = "##") -> list[str]:
+    """Its help, and that of the commands below it."""
+    parts = [f"{level} {name}\n", _help(command, context)]
+    for below, each in (command.commands if isinstance(command, click.Group) else {}).items():
+        parts += _command(f"{name} {below}", each, click.Context(each, info_name=below, parent=context), f"{level}#")
+    return parts
 
 
 def _help(command: click.Command, context: click.Context) -> str:
@@ -158,6 +175,82 @@ def stances_page() -> str:
     return "\n".join(parts)
 
 
+def config_page() -> str:
+    parts = [
+        "# Config\n",
+        "What `clew.toml` may say. Every key is optional. `clew config init` writes a first file, `clew config check` says",
+        "what is wrong with one, `clew config show --origin` what it comes to.",
+        "[Add a backend](../howto/add-a-backend.md) is where to begin.\n",
+        "`${NAME}` in any text is that environment variable, `${NAME:-text}` the same with something to fall back on.\n",
+    ]
+    for path, kind in _config_tables(Document):
+        parts += [
+            f"## {path}\n",
+            f"{(kind.__doc__ or '').splitlines()[0]}\n",
+            _table(("key", "default", "allowed", "means"), _config_rows(kind)),
+        ]
+    return "\n".join(
+        [*parts, "## Presets\n", "Endpoints that `preset` can name, and where their keys are looked for.\n", _presets()]
+    )
+
+
+def _config_tables(kind: type, path: str = "") -> Iterator[tuple[str, type]]:
+    yield (f"`[{path}]`" if path else "The file itself"), kind
+    for name, field in fields_of(kind).items():
+        if inner := table_in(field):
+            below = {"backends": "backends.NAME", "rules": "[rules]"}.get(name, name)
+            yield from _config_tables(inner, f"{path}.{below}" if path else below)
+
+
+def _config_rows(kind: type) -> Iterator[tuple[str, ...]]:
+    meanings = meanings_of(kind)
+    for name, default in defaults_of(kind).items():
+        if table_in(fields_of(kind)[name]) is None:
+            allowed = ", ".join(f"`{word}`" for word in words_of(fields_of(kind)[name]))
+            yield f"`{name}`", _default(default), allowed, " ".join(meanings.get(name, "").split())
+
+
+def _default(value: object) -> str:
+    if value is NODEFAULT:
+        return "needed"
+    return "" if value in (None, "", (), {}) else f"`{toml_value(msgspec.to_builtins(value))}`"
+
+
+def _presets() -> str:
+    rows = [
+        (
+            f"`{row.name}`",
+            row.title,
+            row.url,
+            ", ".join(f"`{each.name}`" for each in row.variables),
+            row.realm,
+            row.source,
+            row.date,
+        )
+        for row in BACKENDS.values()
+    ]
+    return _table(("preset", "vendor", "url", "variables", "realm", "source", "as of"), rows)
+
+
+def admin_page() -> str:
+    rows = [(f"`{row.method} {row.path}`", row.scope, row.does, row.takes) for row in ROUTES]
+    return "\n".join(
+        [
+            "# Admin API\n",
+            "JSON for the operator, on listeners of its own: a unix socket that only its owner can open",
+            "(`CLEW_HOME/run/admin-NAME.sock`), and a port of this machine (2540). [Use the admin API](../howto/use-the-admin.md)",
+            "shows both.\n",
+            "Scopes: **open** is for everybody; **read** and **admin** for the socket, the token of this start",
+            "(`Authorization: Bearer`), and a browser that came in by a one-time link; **owner** for the first two only. What a",
+            "browser changes needs the header `x-clew-csrf`, which `GET /api/session` says.\n",
+            'An error is `{"error": {"what", "why", "next"}}`. `principal` is whose conversations: `local` if it is left out.\n',
+            _table(("route", "scope", "does", "takes"), rows),
+            "## The checks of `clew doctor`\n",
+            _table(("check", "looks whether"), [(f"`{check.name}`", check.does) for check in CHECKS]),
+        ]
+    )
+
+
 def scenarios_page() -> str:
     rows = [(f"`{name}`", scenario.about) for name, scenario in shipped().items()]
     return "\n".join(
@@ -184,7 +277,9 @@ def _number(value: int) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "admin": admin_page,
     "cli": cli_page,
+    "config": config_page,
     "models": models_page,
     "python": python_page,
     "rules": rules_page,

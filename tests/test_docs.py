@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
 from clew.cli import COMMANDS, main
 from clew.cli.sim import DEFAULT_PORT
 from clew.model.facts import rules
+from clew.settings.document import Document
+from clew.settings.load import load
 from clew.simulator.script import parse as parse_scenario
 from clew.thinking.profiles import merge_overrides, profile_for
 from tests.build import assistant, raw, text, thinking, user
@@ -140,11 +143,30 @@ def test_scenarios_in_the_docs_can_be_read(page: str, code: str) -> None:
     assert parse_scenario(code, page).turns
 
 
-@pytest.mark.parametrize(("page", "code"), blocks("toml"))
+TOML = [
+    (page, code)
+    for page, text in ((name_of(page), page.read_text()) for page in PAGES)
+    for kind, code in FENCE.findall(text)
+    if kind == "toml"
+]
+"""Each block by itself: a page may say the same table twice."""
+
+
+def is_config(code: str) -> bool:
+    return bool(tomllib.loads(code).keys() & {field.name for field in structs.fields(Document)})
+
+
+@pytest.mark.parametrize(("page", "code"), [block for block in TOML if not is_config(block[1])])
 def test_models_in_the_docs_can_be_read(page: str, code: str) -> None:
     tables = tomllib.loads(code)
     rows = merge_overrides(tables, file=page)
     assert [profile_for(f"us.anthropic.{name}-20261201-v1:0", rows).id for name in tables] == list(tables)
+
+
+@pytest.mark.parametrize(("page", "code"), [block for block in TOML if is_config(block[1])])
+def test_a_config_in_the_docs_can_be_used(page: str, code: str, tmp_path: Path) -> None:
+    (tmp_path / "clew.toml").write_text(code)
+    assert load(tmp_path / "clew.toml", {}, keys=False).settings.backends
 
 
 @pytest.mark.slow

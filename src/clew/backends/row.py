@@ -50,7 +50,7 @@ class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     safeguards: bool = False
     """It takes the field `safeguards`."""
     adaptive: bool = True
-    """It takes adaptive thinking; if not, that becomes a budget (S1-50)."""
+    """It takes adaptive thinking; if not, that becomes a budget."""
     adaptive_budget: Count = 0
     """That budget in tokens; 0: by the effort level that is asked for."""
     signed: bool = True

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Final, cast
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import NODEFAULT, Struct, structs
 
 from clew.backends.presets import presets
 from clew.model.facts import ModelFacts
@@ -65,8 +65,12 @@ def meanings_of(kind: type) -> Mapping[str, str]:
 def defaults_of(kind: type) -> dict[str, object]:
     """What each key is if the file does not say."""
     if issubclass(kind, Struct):
-        return {field.name: field.default for field in structs.fields(kind)}
+        return {field.name: _default(field) for field in structs.fields(kind)}
     return {field.name: field.default for field in dataclasses.fields(cast("Any", kind))}
+
+
+def _default(field: structs.FieldInfo) -> object:
+    return field.default if field.default_factory is NODEFAULT else field.default_factory()
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -18,7 +18,7 @@ from msgspec import Meta, Struct, structs
 
 from clew.settings.lines import Key
 
-__all__ = ["Problem", "fields_of", "nearest", "problems_of", "table_in"]
+__all__ = ["Problem", "fields_of", "nearest", "problems_of", "table_in", "words_of"]
 
 _PLACE: Final = re.compile(r" - at `[^`]*`$")
 _KINDS: Final = {
@@ -67,6 +67,13 @@ def table_in(kind: Any) -> type | None:
     if get_origin(inner) in (dict, Mapping, _ABSTRACT, tuple):
         return table_in(get_args(inner)[-1 if get_origin(inner) is not tuple else 0])
     return inner if _is_table(inner) else None
+
+
+def words_of(kind: Any) -> list[str]:
+    """The words of a choice between words."""
+    inner = _inner(kind)
+    parts = [inner, *get_args(inner)] if get_origin(inner) in (Union, UnionType) else [inner]
+    return [word for each in parts if get_origin(each) is Literal for word in get_args(each) if word]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -125,7 +132,7 @@ def _of_leaf(value: object, kind: Any, key: Key) -> Iterator[Problem]:
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        words = _words(kind)
+        words = words_of(kind)
         allowed = f"one of {', '.join(words)}{_meant(value, words)}" if words else _described(kind)
         yield Problem(key, f"expected {allowed}" if allowed else _plainly(str(error)))
 
@@ -157,13 +164,6 @@ def _required(kind: type) -> list[str]:
 
 def _dataclass_names(kind: Any) -> list[str]:
     return [each.name for each in dataclasses.fields(kind)]
-
-
-def _words(kind: Any) -> list[str]:
-    """The words of a choice between words."""
-    inner = _inner(kind)
-    parts = [inner, *get_args(inner)] if get_origin(inner) in (Union, UnionType) else [inner]
-    return [word for each in parts if get_origin(each) is Literal for word in get_args(each) if word]
 
 
 def _allowed(fields: Iterable[str]) -> str:
