@@ -1,7 +1,7 @@
 """Writes docs/reference from the registries: `python docs/generate.py` (`--check` only says what differs).
 
-Commands, config, the admin's routes, rules, models, stances, scenarios: each page is made from the same table that the code reads, and a test
-compares them, so that they cannot drift apart.
+Commands, config, the admin's routes, rules, models, stances, scenarios: each page is made from the same table that the code
+reads, and a test compares them, so that they cannot drift apart.
 """
 
 from __future__ import annotations
@@ -238,12 +238,12 @@ def admin_page() -> str:
         [
             "# Admin API\n",
             "JSON for the operator, on listeners of its own: a unix socket that only its owner can open",
-            "(`CLEW_HOME/run/admin-NAME.sock`), and a port of this machine (2540). [Use the admin API](../howto/use-the-admin.md)",
-            "shows both.\n",
+            "(`CLEW_HOME/run/admin-NAME.sock`), and a port of this machine (2540).",
+            "[Use the admin API](../howto/use-the-admin.md) shows both.\n",
             "Scopes: **open** is for everybody; **read** and **admin** for the socket, the token of this start",
-            "(`Authorization: Bearer`), and a browser that came in by a one-time link; **owner** for the first two only. What a",
-            "browser changes needs the header `x-clew-csrf`, which `GET /api/session` says.\n",
-            'An error is `{"error": {"what", "why", "next"}}`. `principal` is whose conversations: `local` if it is left out.\n',
+            "(`Authorization: Bearer`), and a browser that came in by a one-time link; **owner** for the first two only.",
+            "What a browser changes needs the header `x-clew-csrf`, which `GET /api/session` says.\n",
+            'An error is `{"error": {"what", "why", "next"}}`. `principal` is whose conversations: `local` if left out.\n',
             _table(("route", "scope", "does", "takes"), rows),
             "## The checks of `clew doctor`\n",
             _table(("check", "looks whether"), [(f"`{check.name}`", check.does) for check in CHECKS]),
