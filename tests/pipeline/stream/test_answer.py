@@ -1,0 +1,178 @@
+"""What a maker said in all: folded at once, it is what the fold gives event by event."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.errors import StreamIllegal
+from clew.model.events import Event
+from clew.model.json import JsonObject
+from clew.model.unfold import events_of
+from clew.pipeline.stream.answer import answer_of, answer_of_message
+from clew.wire.events import encode_event
+from clew.wire.sse import sse_bytes
+from tests.counts import examples
+from tests.manifest import proves
+from tests.model import streams
+from tests.model.test_unfold import WHOLE
+from tests.pipeline.stream.wearing import accumulated, completed, events_in, odd_answers, whole_events
+from tests.properties.stream_strategies import answers, wire_bytes
+
+HEAD = b"event: content_block_delta\ndata: "
+
+
+TWICE = b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"B"}}'
+
+
+def delta(index: int, **members: object) -> bytes:
+    return sse_bytes(b"content_block_delta", json.dumps({"type": "content_block_delta", "index": index, **members}).encode())
+
+
+def wired(*events: Event) -> bytes:
+    return b"".join(map(encode_event, events))
+
+
+OPEN = wired(streams.opening(), streams.start_text(0))
+CLOSE = wired(streams.stop(0), streams.ending(), streams.DONE)
+
+
+@given(events=answers() | odd_answers(), data=st.data())
+@settings(max_examples=examples(200), deadline=None)
+def test_folded_at_once_is_folded_event_by_event(events: list[Event], data: st.DataObject) -> None:
+    """Law 1, in any spelling: BOM, line ends, comments, padding; several signatures, citations, unknown deltas."""
+    stream = whole_events(wire_bytes(events, data.draw))
+    client = accumulated(stream)
+
+    answer = answer_of(stream)
+
+    assert list(answer.blocks) == completed(client)
+    assert answer.message == client.message()
+    assert answer.illegal is None
+
+
+@given(events=odd_answers(), data=st.data())
+@settings(max_examples=examples(200), deadline=None)
+def test_an_answer_that_is_cut_gives_the_blocks_that_came_to_their_stop(events: list[Event], data: st.DataObject) -> None:
+    """C8, S1-8: a block counts from its stop event."""
+    stream = wire_bytes(events)
+    cut = whole_events(stream[: data.draw(st.integers(0, len(stream)))])
+    client = accumulated(cut)
+
+    answer = answer_of(cut)
+
+    assert list(answer.blocks) == completed(client)
+    if events_in(cut):
+        assert (answer.message, answer.illegal) == (client.message(), None)
+    else:
+        assert isinstance(answer.illegal, StreamIllegal)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(delta(0, delta={"type": "text_delta", "text": "B"}), id="spaces after colons"),
+        pytest.param(
+            HEAD + b'{"delta":{"type":"text_delta","text":"B"},"index":0,"type":"content_block_delta"}\n\n', id="order"
+        ),
+        pytest.param(
+            b'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"B"}}\n\n', id="no name"
+        ),
+        pytest.param(
+            b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,\n'
+            b'data: "delta":{"type":"text_delta","text":"B"}}\n\n',
+            id="data in two lines",
+        ),
+        pytest.param(
+            HEAD + b'{"type":"content_block_delta","index":0,"delta":{"text":"B","type":"text_delta","more":{"x":1}}}\n\n',
+            id="unknown members",
+        ),
+        pytest.param(
+            HEAD + b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\\u0042"}}\n\n',
+            id="escapes",
+        ),
+    ],
+)
+def test_an_unusual_spelling_between_usual_ones_is_not_missed(odd: bytes) -> None:
+    stream = OPEN + wired(streams.text(0, "A")) + odd + wired(streams.text(0, "C")) + CLOSE
+    assert [block["text"] for block in answer_of(stream).blocks] == ["ABC"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param(
+            HEAD + b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"B"}\n\n', id="cut"
+        ),
+        pytest.param(HEAD + TWICE + b"," + TWICE + b"\n\n", id="two values"),
+        pytest.param(HEAD + b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta"}}\n\n', id="no text"),
+        pytest.param(
+            HEAD + b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":1}}\n\n', id="no string"
+        ),
+        pytest.param(wired(streams.text(1, "B")), id="another block"),
+        pytest.param(wired(streams.thinking(0, "B")), id="another type"),
+        pytest.param(
+            HEAD + b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\xff"}}\n\n', id="bytes"
+        ),
+    ],
+)
+def test_what_breaks_the_grammar_is_reported_after_all_that_came_whole_before(bad: bytes) -> None:
+    """U14."""
+    before = wired(streams.opening(), streams.start_text(0), streams.text(0, "A"), streams.stop(0), streams.start_text(1))
+    bad = bad.replace(b'"index":0', b'"index":1') if b'"index":1' not in bad else bad.replace(b'"index":1', b'"index":2')
+    answer = answer_of(before + bad + wired(streams.stop(1), streams.ending(), streams.DONE))
+    assert [block["text"] for block in answer.blocks] == ["A"]
+    assert isinstance(answer.illegal, StreamIllegal)
+
+
+@proves("req:C5")
+def test_empty_thinking_with_a_signature_is_a_block_like_any_other() -> None:
+    """W7, C5: the usual shape of new models."""
+    stream = wired(streams.opening(), streams.start_thinking(0), streams.signature(0, "SIG"), streams.stop(0))
+    assert answer_of(stream).blocks == ({"type": "thinking", "thinking": "", "signature": "SIG"},)
+
+
+def test_an_answer_in_one_piece_is_the_same_answer() -> None:
+    """Streamed or not, the store gets the same."""
+    streamed = answer_of(b"".join(map(encode_event, events_of(WHOLE, chunk=3))))
+    whole = answer_of_message(WHOLE)
+
+    assert (streamed.blocks, streamed.message) == (whole.blocks, whole.message)
+    assert (streamed.stop_reason, streamed.model, streamed.usage) == (whole.stop_reason, whole.model, whole.usage)
+
+
+def test_without_blocks_only_what_is_said_about_the_answer_is_read() -> None:
+    """A gateway without a store: usage and stop reason are for the log."""
+    stream = b"".join(map(encode_event, events_of(WHOLE, chunk=3)))
+    answer = answer_of(stream, blocks=False)
+    assert answer.blocks == ()
+    assert (answer.stop_reason, answer.model, answer.usage) == ("tool_use", "claude-sonnet-5-5", WHOLE["usage"])
+
+
+@pytest.mark.parametrize(
+    ("told", "dropped"),
+    [
+        (None, ()),
+        ("odd", ()),
+        ([1, {"type": "other", "path": "messages.1.content.0"}], ()),
+        (
+            [
+                {"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "prefix_binding_mismatch"},
+                {"type": "thinking_dropped", "path": "messages.3.content.0", "reason": "model_binding_mismatch"},
+                {"type": "thinking_dropped"},
+            ],
+            (
+                ("messages.1.content.0", "prefix_binding_mismatch"),
+                ("messages.3.content.0", "model_binding_mismatch"),
+                ("", ""),
+            ),
+        ),
+    ],
+)
+def test_what_the_vendor_says_that_it_did_not_read(told: object, dropped: tuple[tuple[str, str], ...]) -> None:
+    """R46, law 6."""
+    message: JsonObject = json.loads(json.dumps({"content": [], "input_transformations": told}))
+    assert answer_of_message(message).dropped == dropped

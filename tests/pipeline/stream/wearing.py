@@ -1,0 +1,98 @@
+"""Dresses to try on, and a relay fed at any cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+from clew.errors import StreamIllegal
+from clew.model.assemble import Assembler
+from clew.model.events import BlockStop, Event
+from clew.model.json import JsonObject
+from clew.model.origin import Origin
+from clew.pipeline.stream.dress import Dress, Wear
+from clew.pipeline.stream.relay import Relay
+from clew.thinking.seal import Sealer
+from clew.wire.events import decode_event
+from clew.wire.frames import Frames, SseLimits
+from clew.wire.sse import SseReader
+from tests.model import streams
+from tests.properties.stream_strategies import ENDS, WORDS, blocks
+
+SEALER = Sealer({"k": b"s" * 32}, "k")
+MAKER = Origin(realm="glm", backend="glm", model="glm-5", account="me")
+ASKED = "the-model-that-was-asked"
+EXCHANGE = "0199"
+
+
+def wear(**more: Any) -> Wear:
+    return Wear(**{"model": ASKED, "exchange": EXCHANGE, "origin": MAKER, **more})
+
+
+PLAIN = wear()
+SEALED = wear(sealer=SEALER, safe_ids=True)
+REFERENCE = wear(sealer=SEALER, safe_ids=True, by_reference=True)
+HIDDEN = wear(sealer=SEALER, safe_ids=True, hide=True)
+FOREIGN = [SEALED, REFERENCE, HIDDEN]
+
+
+class Passed:
+    """A stream that went through a relay to its end: what went on at once, what was held, and who did it."""
+
+    def __init__(self, chunks: Sequence[bytes], worn: Wear = PLAIN) -> None:
+        self.dress = Dress(worn)
+        self.relay = Relay(self.dress)
+        self.at_once = b"".join([*(self.relay.feed(chunk) for chunk in chunks), self.relay.flush()])
+        self.held = b"".join(self.relay.held)
+
+    @property
+    def all(self) -> bytes:
+        return self.at_once + self.held
+
+
+def whole_events(stream: bytes) -> bytes:
+    """The same stream as plain lines: without a byte order mark, every line ended by LF."""
+    frames = Frames(SseLimits())
+    return frames.feed(stream) + frames.flush()
+
+
+def events_in(stream: bytes) -> list[Event]:
+    reader = SseReader()
+    return [decode_event(sse) for sse in [*reader.feed(stream), *reader.flush()]]
+
+
+def accumulated(stream: bytes) -> Assembler:
+    """A client: takes one event after the other, as far as the stream is legal."""
+    assembler = Assembler()
+    try:
+        for event in events_in(stream):
+            assembler.feed(event)
+    except StreamIllegal:
+        pass
+    return assembler
+
+
+def completed(assembler: Assembler) -> list[JsonObject]:
+    return [each.block for each in assembler.blocks() if each.complete]
+
+
+@st.composite
+def odd_thinking(draw: st.DrawFn, index: int) -> list[Event]:
+    """What makers do with signatures: none, empty, several, in the start, before the text; and text in the start."""
+    start = streams.start(index, "thinking", **draw(_OPENINGS))
+    deltas = st.builds(streams.thinking, st.just(index), WORDS) | st.builds(streams.signature, st.just(index), WORDS)
+    return [start, *draw(st.lists(deltas, max_size=5)), BlockStop(index)]
+
+
+_OPENINGS = st.fixed_dictionaries({"thinking": WORDS}, optional={"signature": WORDS})
+
+
+@st.composite
+def odd_answers(draw: st.DrawFn) -> list[Event]:
+    """Any legal answer, with odd thinking among its blocks."""
+    events: list[Event] = [streams.opening()]
+    for index in range(draw(st.integers(0, 4))):
+        events += draw(odd_thinking(index) | blocks(index))
+    return [*events, draw(ENDS), streams.DONE]
