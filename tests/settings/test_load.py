@@ -182,7 +182,7 @@ def test_who_reads_signatures_follows_from_the_host_unless_the_file_says_otherwi
 def test_a_quirk_of_the_file_is_put_on_the_rows_others_stay(file: Path) -> None:
     row = read(file, '[backends.d]\npreset = "deepseek"\nkey = "${K}"\nquirks = { missing = "empty" }\n', K="k")
     quirks = row.settings.backends["d"].quirks
-    assert quirks == Quirks(signed=False, missing="empty", redacted=False, betas=False, system_messages=False)
+    assert quirks == Quirks(signed=False, missing="empty", betas=False, system_messages=False)
 
 
 @pytest.mark.parametrize(

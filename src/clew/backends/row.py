@@ -55,16 +55,12 @@ class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """That budget in tokens; 0: by the effort level that is asked for."""
     signed: bool = True
     """It wants its signatures back; if not, seals need not carry them."""
-    redacted: bool = True
-    """It takes redacted_thinking blocks of its own."""
     system_messages: bool = True
     """It takes messages of role system inside the conversation."""
     effort: bool = True
     """It takes `output_config.effort`."""
     betas: bool = True
     """It takes the header `anthropic-beta`; if not, that is left out."""
-    count_tokens: bool = True
-    """It has `/v1/messages/count_tokens`."""
     realm_per_account: bool = False
     """Only the account that made a block can read it."""
 
