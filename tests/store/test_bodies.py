@@ -39,6 +39,12 @@ def test_as_many_are_kept_as_the_setting_says(setting: int | None, kept: list[in
     assert keep(path, setting) == [WHOLE if number in kept else None for number in range(3)]
 
 
+def test_what_is_not_to_be_kept_is_not_compressed_either(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pressed: list[Bodies] = []
+    monkeypatch.setattr("clew.store.bodies.press", pressed.append)
+    assert (keep(path, 0), pressed) == ([None] * 3, [])
+
+
 def test_each_principal_has_a_count_of_its_own(path: Path) -> None:
     assert keep(path, 2) == [None, WHOLE, WHOLE]
     assert keep(path, 2, principal="other") == [None, WHOLE, WHOLE]

@@ -144,6 +144,26 @@ def test_a_full_queue_refuses_at_once(small: SqliteStore, path: Path) -> None:
     assert [write.result(5) for write in writes[:4]] == [True] * 4
 
 
+def test_what_can_wait_is_done_when_nothing_else_is_to_be_done_and_takes_nobodys_room(
+    small: SqliteStore, path: Path
+) -> None:
+    """Bodies: the commit of a turn does not wait for them, and neither do they fill its queue."""
+    answers, order = conversation(4), list[str]()
+    with Lock(path):
+        first = small.record(turn(answers[0]))
+        while small.health().waiting:
+            time.sleep(0.001)
+        later = [small._writer.submit(lambda _: order.append("later"), later=True) for _ in range(3)]
+        turns = [small.record(turn(each)) for each in answers[1:]]
+        for write in turns:
+            write.add_done_callback(lambda _: order.append("turn"))
+        later.append(small._writer.submit(lambda _: order.append("later"), later=True))
+        assert [write.done() for write in (*turns, *later)] == [False] * 7
+    assert [write.result(5) for write in (first, *turns)] == [True] * 4
+    assert [write.result(5) for write in later] == [None] * 4
+    assert order == ["turn"] * 3 + ["later"] * 4
+
+
 def test_a_queue_of_too_many_bytes_refuses_at_once(path: Path) -> None:
     with SqliteStore(path, limits=Limits(waiting_bytes=1000)) as store:
         with pytest.raises(StoreError, match="is too slow"):
