@@ -23,7 +23,7 @@ from clew.engine.keeping import Keeping, aside
 from clew.engine.outgoing import outgoing, place_of
 from clew.engine.parts import Parts
 from clew.engine.passing import Passing
-from clew.engine.reply_head import JSON_TYPE, first_header, kept_paths, own_headers, passed_headers, said, thinking_counts
+from clew.engine.reply_head import JSON_TYPE, first_header, kept_paths, own_headers, passed_headers
 from clew.engine.route import Way
 from clew.engine.story import Story
 from clew.engine.turns import Heard, origin_of
@@ -32,7 +32,7 @@ from clew.http.responder import Responder
 from clew.model.origin import ANTHROPIC
 from clew.pipeline.attempts import Attempt, Outcome, attempts
 from clew.pipeline.heal import Heal, Remedy, heal
-from clew.pipeline.project import Projection, project
+from clew.pipeline.project import Projection
 from clew.pipeline.retry_hints import retry_after_of, should_retry_of
 from clew.pipeline.stream.dress import Dress, Wear
 from clew.settings.values import timeouts_for
@@ -174,7 +174,7 @@ class LiveExchange:
     def _projection(self, way: Way, story: Story) -> Projection:
         if self._by_sessions(story):
             return self._parts.sessions.project(story, way, self._parts.clock(), self._parts.log)
-        return project(story.asking.request, way.target, story.asking.facts)
+        return way.projector.project(story.asking.request, story.asking.facts)
 
     def _log_decisions(self, story: Story) -> None:
         log = self._parts.log
@@ -251,8 +251,7 @@ class LiveExchange:
 
     def _headers(self) -> list[tuple[str, str]]:
         story = self._told()
-        thinking = said(thinking_counts(story.going, story.changes))
-        return [*self._passed, *own_headers(self._id, story.way, thinking)]
+        return [*self._passed, *own_headers(self._id, story.way, str(story.counts()))]
 
     # Ending.
 

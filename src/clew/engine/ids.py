@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 
 __all__ = ["new_id"]
 
+_CHANCE = 11
+"""Hexadecimal digits of an id that are chance."""
+
+
+class _Chance:
+    """The system's randomness, fetched for some hundred ids at a time."""
+
+    def __init__(self) -> None:
+        self._digits = ""
+        self._pid = 0
+
+    def take(self) -> str:
+        if len(self._digits) < _CHANCE or self._pid != os.getpid():  # a child must not draw what its parent drew
+            self._digits, self._pid = os.urandom(2048).hex(), os.getpid()
+        taken, self._digits = self._digits[:_CHANCE], self._digits[_CHANCE:]
+        return taken
+
+
+_chance = _Chance()
+
 
 def new_id() -> str:
     """Eleven digits of milliseconds, eleven of chance."""
-    return f"{time.time_ns() // 1_000_000:011x}{secrets.randbits(44):011x}"
+    return f"{time.time_ns() // 1_000_000:011x}{_chance.take()}"

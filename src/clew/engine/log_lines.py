@@ -37,6 +37,8 @@ LONGEST: Final = 2000
 
 WAITING: Final = 10_000
 WAITING_BYTES: Final = 64 << 20
+LINGER_SECONDS: Final = 0.05
+FLUSH_SECONDS: Final = 5.0
 
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]")
 _BARE = re.compile(r"[\w./:@%+\-]+", re.ASCII)
@@ -55,9 +57,17 @@ def line_of(record: logging.LogRecord, redact: Redactor, form: Form, *, pretty: 
 def _fields(record: logging.LogRecord, redact: Redactor) -> JsonObject:
     fields: JsonObject | None = getattr(record, "fields", None)
     told: JsonObject = {"event": record.getMessage()} if fields is not None else _foreign(record)
-    cleaned = redact.clean({**told, **(fields or {}), **_body(record)})
+    told = told | fields if fields else told
+    if redact.suspects("\n".join([value for value in told.values() if isinstance(value, str)])):
+        told = _cleaned(told, redact)
+    told = {name: _short(value, name) for name, value in told.items()}  # later than that: half a secret is not recognised
+    return told | _cleaned(_body(record), redact) if hasattr(record, "raw") else told
+
+
+def _cleaned(fields: JsonObject, redact: Redactor) -> JsonObject:
+    cleaned = redact.clean(fields)
     assert isinstance(cleaned, dict)
-    return {name: value if name == "body" else _short(value) for name, value in cleaned.items()}
+    return cleaned
 
 
 def _body(record: logging.LogRecord) -> JsonObject:
@@ -70,14 +80,15 @@ def _body(record: logging.LogRecord) -> JsonObject:
 def _foreign(record: logging.LogRecord) -> JsonObject:
     told: JsonObject = {"event": record.name, "message": record.getMessage()}
     if record.exc_info and record.exc_info[0]:
-        told["exception"] = "".join(traceback.format_exception(*record.exc_info))[-LONGEST:]
+        told["exception"] = "".join(traceback.format_exception(*record.exc_info))
     return told
 
 
-def _short(value: JsonValue) -> JsonValue:
-    if isinstance(value, str) and len(value) > LONGEST:
-        return f"{value[:LONGEST]}… ({len(value)} characters)"
-    return value
+def _short(value: JsonValue, name: str) -> JsonValue:
+    """The beginning of a long text; of a traceback its end, which says what happened."""
+    if not isinstance(value, str) or len(value) <= LONGEST:
+        return value
+    return f"…{value[-LONGEST:]}" if name == "exception" else f"{value[:LONGEST]}… ({len(value)} characters)"
 
 
 def as_json(fields: JsonObject, *, indent: bool = False) -> str:
@@ -87,7 +98,7 @@ def as_json(fields: JsonObject, *, indent: bool = False) -> str:
     except UnicodeEncodeError:  # half a character: the other writer can say it
         raw = json.dumps(fields).encode()
     text = (msgspec.json.format(raw, indent=2) if indent else raw).decode()
-    return _UNSEEN.sub(_escape, text)
+    return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escape, text)
 
 
 def as_pairs(fields: JsonObject) -> str:
@@ -122,6 +133,8 @@ class Sink(logging.Handler):
         self._bytes = 0
         self._lost = 0
         self._closing = False
+        self._writing = False
+        self._hurry = False
         self._arrived = threading.Condition()
         self._thread = threading.Thread(target=self._write, name="clew log", daemon=True)
         self._thread.start()
@@ -134,13 +147,22 @@ class Sink(logging.Handler):
                 return
             self._waiting.append(record)
             self._bytes += weight
-            self._arrived.notify()
+            if len(self._waiting) == 1:
+                self._arrived.notify_all()
+
+    def flush(self) -> None:
+        """Wait until what came so far is written, but not for ever."""
+        with self._arrived:
+            self._hurry = True
+            self._arrived.notify_all()
+            self._arrived.wait_for(lambda: not self._waiting and not self._writing, FLUSH_SECONDS)
+            self._hurry = False
 
     def close(self) -> None:
         with self._arrived:
             self._closing = True
-            self._arrived.notify()
-        self._thread.join(5)
+            self._arrived.notify_all()
+        self._thread.join(FLUSH_SECONDS)
         super().close()
 
     def _write(self) -> None:
@@ -153,13 +175,17 @@ class Sink(logging.Handler):
                 continue  # a log that cannot be written has nobody to tell
 
     def _batches(self) -> Iterator[list[logging.LogRecord]]:
-        """All that waits, each time that something does."""
+        """All that waits, a moment after something does: a thread that wakes for each line would cost more than the line."""
         while True:
             with self._arrived:
+                self._writing = False
+                self._arrived.notify_all()
                 self._arrived.wait_for(lambda: self._waiting or self._closing)
+                self._arrived.wait_for(lambda: self._hurry or self._closing, LINGER_SECONDS)
                 batch, lost = list(self._waiting), self._lost
                 if not batch and not lost:
                     return
+                self._writing = True
                 self._waiting.clear()
                 self._bytes = self._lost = 0
             yield [*batch, _loss(lost)] if lost else batch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,12 +17,12 @@ from clew.model.request import Request
 __all__ = [
     "JSON_TYPE",
     "STREAM_TYPE",
+    "Counts",
     "error_body",
     "first_header",
     "kept_paths",
     "own_headers",
     "passed_headers",
-    "said",
     "thinking_counts",
 ]
 
@@ -41,17 +42,35 @@ def passed_headers(headers: Headers) -> list[tuple[str, str]]:
     return response_headers(headers)
 
 
-def thinking_counts(going: Request, changes: Sequence[Change]) -> dict[str, int]:
-    """How many blocks were kept, restored, left out, handed over, healed."""
+class Counts(NamedTuple):
+    """How many thinking blocks were kept, restored, left out, handed over, healed."""
+
+    kept: int = 0
+    restored: int = 0
+    left_out: int = 0
+    handed_over: int = 0
+    healed: int = 0
+
+    def __str__(self) -> str:
+        """As the header says it."""
+        return (
+            f"kept={self.kept}, restored={self.restored}, left-out={self.left_out}, "
+            f"handed-over={self.handed_over}, healed={self.healed}"
+        )
+
+
+def thinking_counts(going: Request, changes: Sequence[Change]) -> Counts:
+    if not changes:
+        return Counts(_thinking_in(going))
     counts = tally(change for change in changes if change.step in ("thinking", "heal"))
     restored = counts.get("restored", 0)
-    return {
-        "kept": max(0, _thinking_in(going) - restored),
-        "restored": restored,
-        "left-out": counts.get("left out", 0),
-        "handed-over": counts.get("handed over", 0),
-        "healed": counts.get("healed", 0),
-    }
+    return Counts(
+        kept=max(0, _thinking_in(going) - restored),
+        restored=restored,
+        left_out=counts.get("left out", 0),
+        handed_over=counts.get("handed over", 0),
+        healed=counts.get("healed", 0),
+    )
 
 
 def _thinking_in(going: Request) -> int:
@@ -75,11 +94,6 @@ def kept_paths(going: Request) -> list[str]:
     ]
 
 
-def said(counts: dict[str, int]) -> str:
-    """As the header says it: `kept=2, restored=1, …`."""
-    return ", ".join(f"{name}={count}" for name, count in counts.items())
-
-
 def error_body(kind: str, message: str, request_id: str) -> bytes:
     """An error in the shape that Anthropic clients read."""
     error = {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id}
@@ -88,7 +102,7 @@ def error_body(kind: str, message: str, request_id: str) -> bytes:
 
 def _plain(text: str) -> str:
     """A header's value holds neither line ends nor what is not Latin-1."""
-    return "".join(each if " " <= each <= "~" else "?" for each in text)
+    return text if text.isascii() and text.isprintable() else "".join(c if " " <= c <= "~" else "?" for c in text)
 
 
 def first_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:

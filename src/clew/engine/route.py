@@ -17,7 +17,8 @@ from clew.errors import SettingsInvalid
 from clew.model.request import Body
 from clew.model.target import Target
 from clew.pipeline.attempts import Candidate
-from clew.settings.values import Rule, Settings
+from clew.pipeline.projector import Projector
+from clew.settings.values import Rule, Settings, options_of
 
 __all__ = ["Seeking", "Way", "class_of", "ways_of"]
 
@@ -39,11 +40,9 @@ class Way(Struct, frozen=True, kw_only=True, eq=False):
     backend: Backend
     key: Secret | None
     target: Target
-
-    @property
-    def candidate(self) -> Candidate:
-        own = self.backend.auth != "passthrough"
-        return Candidate(self.backend.name, self.key.fingerprint if self.key else self.target.account, own)
+    candidate: Candidate
+    """Its name in the story of attempts."""
+    projector: Projector
 
 
 def ways_of(settings: Settings, active: str, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:
@@ -92,7 +91,9 @@ def _ways(settings: Settings, name: str, model: str, credential: Credential, own
     for key in backend.keys or (None,):
         account = account_of(backend, key, credential)
         target = target_of(backend, model, overrides=settings.models, foreign=settings.thinking.foreign, account=account)
-        yield Way(backend=backend, key=key, target=target)
+        known_as = Candidate(backend.name, key.fingerprint if key else account, own=backend.auth != "passthrough")
+        projector = Projector(target, options_of(settings))
+        yield Way(backend=backend, key=key, target=target, candidate=known_as, projector=projector)
 
 
 class _Tool(Struct):

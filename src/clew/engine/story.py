@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from clew.engine.asking import Asking
-from clew.engine.reply_head import thinking_counts
+from clew.engine.reply_head import Counts, thinking_counts
 from clew.engine.route import Way
 from clew.engine.turns import Heard, asked_raw, recording_for, title_of, usage_of
 from clew.model.change import Change
@@ -37,6 +37,13 @@ class Story:
     tries: list[Try] = field(default_factory=list[Try])
     sent: bytes = b""
     answered: bytes = b""
+    _counted: tuple[Request, Counts] | None = None
+
+    def counts(self) -> Counts:
+        """What became of the thinking in what went out last."""
+        if self._counted is None or self._counted[0] is not self.going:
+            self._counted = (self.going, thinking_counts(self.going, self.changes))
+        return self._counted[1]
 
     def exchange(self, outcome: Outcome, heard: Heard | None, ended: float) -> Exchange:
         """What befell it, without a word of the conversation."""
@@ -63,7 +70,7 @@ class Story:
             stop_reason=answer.stop_reason if answer else "",
             request_id=self.request_id,
             heals=self.heals,
-            kept=thinking_counts(self.going, self.changes)["kept"],
+            kept=self.counts().kept,
             tries=tuple(self.tries),
         )
 

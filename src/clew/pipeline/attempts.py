@@ -24,9 +24,11 @@ has its one chance.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from clew.errors import (
     BackendBroken,
@@ -67,8 +69,7 @@ def class_of_status(status: int) -> FailureClass | None:
     return _BY_STATUS.get(status, "transient" if status >= 500 else "never")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """Where a request may go: a backend, with one of its keys."""
 
     backend: str
@@ -78,11 +79,10 @@ class Candidate:
     """The operator's key. The client's own (passthrough) is not: then its 401 is the client's to read."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoolDowns:
+class CoolDowns(Struct, frozen=True):
     """Until when each (backend, key) should be left alone. A value: `a | b` is what both know."""
 
-    until: Mapping[tuple[str, str], float] = field(default_factory=lambda: MappingProxyType({}))
+    until: Mapping[tuple[str, str], float] = MappingProxyType({})
 
     def __or__(self, other: CoolDowns) -> CoolDowns:
         merged = dict(self.until)
@@ -112,8 +112,7 @@ class Policy:
     """For a target that failed as often as it may, or was limited without saying for how long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """Try this, after so many seconds."""
 
     target: Candidate
@@ -126,8 +125,7 @@ class Attempt:
     """What was learnt so far, for others to know."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """What came of an attempt. An error event before the first content counts as the status that it stands for."""
 
     now: float
@@ -142,8 +140,7 @@ class Outcome:
     """The backend's own words, where it refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """How it ended: `failure` is None for success, else what to report."""
 
     target: Candidate

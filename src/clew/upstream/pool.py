@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from clew.errors import BackendUnreachable
@@ -25,14 +24,15 @@ from clew.http.client import ClientConnection
 from clew.http.client_message import ClientRequest, PeerClosed, ResponseHead, ResponseLimits, Timeouts
 from clew.upstream.dial import dial, tls_context, within
 from clew.upstream.endpoint import Endpoint
-from clew.upstream.foreign import mapped
+from clew.upstream.foreign import FOREIGN, translated
 from clew.upstream.proxy import proxy_for
 from clew.upstream.reply import Reply
 
-__all__ = ["Pool", "PoolSettings"]
+__all__ = ["Asking", "Pool", "PoolSettings"]
 
 _STALE_SECONDS = 1.0
 """A connection that was dead before the request says so within a round trip."""
+_FRESH_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +51,22 @@ class PoolSettings:
     """Where to look for HTTPS_PROXY, HTTP_PROXY and NO_PROXY; None: no proxy, whatever the environment says."""
 
 
-class _Shelf:
+class Shelf:
     """The connections to one endpoint: how many more there may be, and those that rest, oldest first."""
 
     def __init__(self, connections: int) -> None:
         self.slots = asyncio.Semaphore(connections)
         self.resting: list[tuple[float, ClientConnection]] = []
 
-    def take(self) -> ClientConnection | None:
-        """The one used last, if it still lives: so the others may grow old and go."""
+    def take(self, now: float) -> ClientConnection | None:
+        """The one used last, if it still lives: so the others may grow old and go.
+
+        The kernel is asked only of one that has rested for a while: what closed just now, the loop will say in a moment, and
+        then the request goes out once more.
+        """
         while self.resting:
-            _, connection = self.resting.pop()
-            if connection.fresh:
+            since, connection = self.resting.pop()
+            if connection.reusable if now - since < _FRESH_SECONDS else connection.fresh:
                 return connection
             connection.abort()
         return None
@@ -84,43 +88,27 @@ class Pool:
     def __init__(self, settings: PoolSettings | None = None) -> None:
         self._settings = settings or PoolSettings()
         self._loop = asyncio.get_running_loop()
-        self._shelves: dict[Endpoint, _Shelf] = {}
+        self._shelves: dict[Endpoint, Shelf] = {}
         self._busy: set[ClientConnection] = set()
         self._context: ssl.SSLContext | None = None
         self._sweeper: asyncio.TimerHandle | None = None
         self._closed = False
 
-    @asynccontextmanager
-    async def ask(
+    def ask(
         self,
         endpoint: Endpoint,
         request: ClientRequest,
         *,
         timeouts: Timeouts | None = None,
         limits: ResponseLimits | None = None,
-    ) -> AsyncGenerator[Reply]:
+    ) -> Asking:
         """Send a request; the block begins when the head of the answer is here. Raises BackendError, whatever happened."""
-        self._check_open(endpoint)
-        asking = _Asking(
-            endpoint, request, timeouts or self._settings.timeouts, limits or self._settings.limits, self._loop.time()
-        )
-        shelf = self._shelf(endpoint)
-        with mapped(endpoint):
-            async with within("slot", asking.timeouts, asking.began):
-                await shelf.slots.acquire()
-        try:
-            with mapped(endpoint):
-                connection, head = await self._answered(asking, shelf)
-            try:
-                yield Reply(endpoint, connection, head)
-            finally:
-                self._leave(shelf, connection)
-        finally:
-            shelf.slots.release()
+        settings = self._settings
+        return Asking(self, endpoint, request, timeouts or settings.timeouts, limits or settings.limits)
 
     def resting(self, endpoint: Endpoint) -> int:
         """How many connections to it wait for the next request."""
-        return len(self._shelf(endpoint).resting)
+        return len(self.shelf(endpoint).resting)
 
     def close(self) -> None:
         """Close every connection, those in use too; who uses one is told so."""
@@ -132,18 +120,22 @@ class Pool:
         for connection in list(self._busy):
             connection.abort()
 
-    def _check_open(self, endpoint: Endpoint) -> None:
+    def now(self) -> float:
+        return self._loop.time()
+
+    def check_open(self, endpoint: Endpoint) -> None:
         if self._closed:
             raise BackendUnreachable(f"{endpoint}: we are shutting down")
 
-    def _shelf(self, endpoint: Endpoint) -> _Shelf:
+    def shelf(self, endpoint: Endpoint) -> Shelf:
         shelf = self._shelves.get(endpoint)
         if shelf is None:
-            shelf = self._shelves[endpoint] = _Shelf(self._settings.connections)
+            shelf = self._shelves[endpoint] = Shelf(self._settings.connections)
         return shelf
 
-    async def _answered(self, asking: _Asking, shelf: _Shelf) -> tuple[ClientConnection, ResponseHead]:
-        kept = shelf.take()
+    async def answered(self, asking: Asking, shelf: Shelf) -> tuple[ClientConnection, ResponseHead]:
+        """A connection that has the head of the answer: a kept one, or a fresh one."""
+        kept = shelf.take(self._loop.time())
         if kept is not None:
             sent = self._loop.time()
             try:
@@ -154,10 +146,10 @@ class Pool:
         fresh = await self._dialled(asking)
         return fresh, await self._heard(fresh, asking)
 
-    async def _heard(self, connection: ClientConnection, asking: _Asking) -> ResponseHead:
+    async def _heard(self, connection: ClientConnection, asking: Asking) -> ResponseHead:
         self._busy.add(connection)
         try:
-            self._check_open(asking.endpoint)  # a dial may outlast the pool
+            self.check_open(asking.endpoint)  # a dial may outlast the pool
             connection.begin(asking.request, asking.timeouts, asking.limits, began=asking.began)
             return await connection.head()
         except BaseException:
@@ -165,7 +157,7 @@ class Pool:
             connection.abort()
             raise
 
-    async def _dialled(self, asking: _Asking) -> ClientConnection:
+    async def _dialled(self, asking: Asking) -> ClientConnection:
         environ = self._settings.proxy_environ
         proxy = None if environ is None else proxy_for(asking.endpoint, environ)
         return await dial(asking.endpoint, tls=self._tls, proxy=proxy, timeouts=asking.timeouts, began=asking.began)
@@ -175,7 +167,7 @@ class Pool:
         self._context = self._context or tls_context(self._settings.ca_file)
         return self._context
 
-    def _leave(self, shelf: _Shelf, connection: ClientConnection) -> None:
+    def leave(self, shelf: Shelf, connection: ClientConnection) -> None:
         self._busy.discard(connection)
         if not connection.reusable:
             connection.abort()
@@ -194,12 +186,50 @@ class Pool:
             self._sweeper = self._loop.call_later(self._settings.idle_seconds / 2, self._sweep)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """One call of `ask`."""
+class Asking:
+    """One call of `ask`: `async with` sends the request, gives the reply, and ends the exchange.
 
-    endpoint: Endpoint
-    request: ClientRequest
-    timeouts: Timeouts
-    limits: ResponseLimits
-    began: float
+    Written out instead of a generator, because every request passes here: nothing is set up that is not needed, no timer
+    for a slot that is free.
+    """
+
+    __slots__ = ("_connection", "_pool", "_shelf", "began", "endpoint", "limits", "request", "timeouts")
+
+    def __init__(
+        self, pool: Pool, endpoint: Endpoint, request: ClientRequest, timeouts: Timeouts, limits: ResponseLimits
+    ) -> None:
+        self.endpoint = endpoint
+        self.request = request
+        self.timeouts = timeouts
+        self.limits = limits
+        self.began = pool.now()
+        self._pool = pool
+        self._shelf = pool.shelf(endpoint)
+        self._connection: ClientConnection | None = None
+
+    async def __aenter__(self) -> Reply:
+        self._pool.check_open(self.endpoint)
+        try:
+            await self._slot()
+            try:
+                self._connection, head = await self._pool.answered(self, self._shelf)
+            except BaseException:
+                self._shelf.slots.release()
+                raise
+        except FOREIGN as error:
+            raise translated(error, self.endpoint) from error
+        return Reply(self.endpoint, self._connection, head)
+
+    async def __aexit__(self, *error: object) -> None:
+        assert self._connection is not None
+        try:
+            self._pool.leave(self._shelf, self._connection)
+        finally:
+            self._shelf.slots.release()
+
+    async def _slot(self) -> None:
+        if not self._shelf.slots.locked():
+            await self._shelf.slots.acquire()
+            return
+        async with within("slot", self.timeouts, self.began):
+            await self._shelf.slots.acquire()

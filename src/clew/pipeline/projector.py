@@ -1,0 +1,102 @@
+"""A projector: the projection for one target, which does not look twice at what needs no change.
+
+Most steps only look at a request's parameters: the mode of thinking, effort, sampling and the like. From one request of a
+conversation to the next these are the same bytes, and for nearly every client they are what the target takes. So the
+parameters that were once found in order are remembered, as bytes, and their steps are skipped. What is skipped is what
+would have returned the request as it is, so the result is the same (a property test holds it to that); messages are always
+looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from msgspec import UNSET, Raw, UnsetType
+
+from clew.model.request import Request
+from clew.model.target import Target
+from clew.pipeline.cache_marks import cache_marks
+from clew.pipeline.context_edits import context_edits
+from clew.pipeline.limits import answer_length, forced_tools
+from clew.pipeline.options import Options
+from clew.pipeline.parameter import loop_parameter, thinking_parameter
+from clew.pipeline.project import Projection, default_steps, project
+from clew.pipeline.safeguards import safeguards
+from clew.pipeline.sampling import sampling
+from clew.pipeline.step import Facts, Step
+
+__all__ = ["Projector"]
+
+MOST = 256
+"""Sets of parameters to remember; a client has a handful."""
+
+ABOUT_PARAMETERS: tuple[Step, ...] = (
+    answer_length,
+    thinking_parameter,
+    sampling,
+    forced_tools,
+    context_edits,
+    safeguards,
+)
+"""Steps whose outcome depends on the parameters alone, on the target, and on the options."""
+
+_EMPTY = re.compile(rb"\s*\[\s*\]")
+_Parameters: TypeAlias = tuple[object, ...]
+
+
+class Projector:
+    """Belongs to one target and one set of options."""
+
+    def __init__(self, target: Target, options: Options) -> None:
+        self._target = target
+        self._steps = default_steps()
+        self._short = tuple(step for step in self._steps if step not in ABOUT_PARAMETERS)
+        self._in_order: set[_Parameters] = set()
+        self._remembers = options.cache is None and options.budget is None and cache_marks in self._steps
+
+    def project(self, request: Request, facts: Facts) -> Projection:
+        """As `clew.pipeline.project.project` does."""
+        known = self._remembers and _may_be_known(request)
+        asked = _parameters(request, facts) if known else ()
+        if known and asked in self._in_order and _is_still(loop_parameter, request, self._target, facts):
+            return project(request, self._target, facts, steps=self._short)
+        projected = project(request, self._target, facts, steps=self._steps)
+        if known and self._all_still(request, facts):
+            self._remember(asked)
+        return projected
+
+    def _all_still(self, request: Request, facts: Facts) -> bool:
+        """Whether none of the steps about parameters has anything to do."""
+        return all(_is_still(step, request, self._target, facts) for step in ABOUT_PARAMETERS)
+
+    def _remember(self, asked: _Parameters) -> None:
+        if len(self._in_order) >= MOST:
+            self._in_order.clear()
+        self._in_order.add(asked)
+
+
+def _is_still(step: Step, request: Request, target: Target, facts: Facts) -> bool:
+    return step(request, target, facts)[0] is request
+
+
+def _may_be_known(request: Request) -> bool:
+    """A message that sets an effort of its own has to be looked at."""
+    return not any(message.output_config is not UNSET for message in request.messages)
+
+
+def _parameters(request: Request, facts: Facts) -> _Parameters:
+    body = request.body
+    return (
+        *(_bytes(body.max_tokens), _bytes(body.thinking), _bytes(body.output_config), _bytes(body.tool_choice)),
+        *(_bytes(body.temperature), _bytes(body.top_p), _bytes(body.top_k), _bytes(body.context_management)),
+        *(_bytes(body.safeguards), _is_empty(body.tools), request.betas, facts.version),
+    )
+
+
+def _is_empty(tools: Raw | UnsetType) -> bool:
+    return tools is UNSET or _EMPTY.match(memoryview(tools)) is not None
+
+
+def _bytes(raw: Raw | UnsetType) -> bytes | None:
+    return None if raw is UNSET else bytes(raw)
