@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import sys
 import threading
 from functools import partial
 
@@ -80,3 +81,25 @@ def test_an_output_that_is_gone_raises_nothing() -> None:
     sink = Sink(out, LINE)
     sink.emit(record("lost"))
     sink.close()
+
+
+def test_a_flush_waits_until_all_is_written() -> None:
+    out = io.StringIO()
+    sink = Sink(out, LINE)
+    for number in range(100):
+        sink.emit(record(str(number)))
+    sink.flush()
+    assert out.getvalue().count("\n") == 100
+    sink.close()
+
+
+def test_a_secret_at_the_cut_of_a_long_field_is_not_half_shown() -> None:
+    """The text is cleaned before it is cut."""
+    line = partial(line_of, redact=Redactor(["canary-0123456789"]), form=as_json)
+    long = "x" * (log_lines.LONGEST - 8) + "canary-0123456789"
+    assert "canary" not in line(record("long", fields={"why": long}))
+    try:
+        raise ValueError("canary-0123456789" + "x" * (log_lines.LONGEST - 8))
+    except ValueError:
+        told = logging.LogRecord("asyncio", logging.ERROR, "", 0, "oops", None, sys.exc_info())
+    assert "0123456789" not in line(told)

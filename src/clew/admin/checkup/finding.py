@@ -43,7 +43,7 @@ class Circumstances(Struct, frozen=True, kw_only=True):
         url = self.loaded.settings.store.url if self.loaded else "sqlite"
         if url == "off":
             return None
-        return Path(url.partition(":")[2]).expanduser() if ":" in url else self.home.store
+        return self.home.root / Path(url.partition(":")[2]).expanduser() if ":" in url else self.home.store
 
 
 class Check(Struct, frozen=True):
