@@ -2,9 +2,14 @@
 
 import sys
 from pathlib import Path
+from random import Random
 
 from clew.store import SqliteStore
+from clew.store.values import Bodies
 from tests.store.turns import recorded, turn
+
+BODIES = Bodies(asked=b'{"messages":[]}' * 3000, sent=Random(1).randbytes(20_000), answered=b"event: ping\n\n" * 500)
+"""Written after each turn, and pruned: so that a death may come in the middle of that."""
 
 
 def main(path: str, name: str, count: int) -> None:
@@ -14,7 +19,7 @@ def main(path: str, name: str, count: int) -> None:
             last = (
                 recorded(f"{name}-{number}", before=last[-1:], thread=name, words=f"{number} " + "word " * 200, digest=b""),
             )
-            store.record(turn(last[0])).result(30)
+            store.record(turn(last[0], bodies=BODIES)).result(30)
             sys.stdout.write(f"{name}-{number}\n")
             sys.stdout.flush()
 

@@ -176,7 +176,7 @@ def _store(kept: Kept) -> Iterator[Line]:
     elif kept.state == "unusable":
         yield Line(kept.why, "bad")
     else:
-        yield Line(f"{kept.file}, {_size(kept.bytes)}, ok")
+        yield Line(f"{kept.file}, {_size(kept.bytes + kept.log_bytes)}, ok")
     if kept.log_bytes > LONG_LOG:
         yield Line(f"its log has {_size(kept.log_bytes)}: a process reads without end, find and end it", "bad")
 
