@@ -148,6 +148,12 @@ def test_a_scenario_that_there_is_not_is_a_usage_error() -> None:
     assert "there is no scenario 'nonsense'; there are default, " in " ".join(result.output.split())
 
 
+def test_a_kind_that_there_is_not_is_a_usage_error() -> None:
+    result = invoke("sim", "--kind", "acme")
+    assert result.exit_code == 2
+    assert "there is no kind 'acme'; there are anthropic, compat, " in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -191,11 +197,11 @@ def test_help_has_examples_and_lists_every_option() -> None:
         assert option in text
 
 
-def test_clew_alone_prints_its_help() -> None:
-    alone, asked = invoke(), invoke("--help")
-    assert (alone.exit_code, alone.output) == (0, asked.output)
+def test_help_lists_every_command() -> None:
+    asked = invoke("--help")
+    assert asked.exit_code == 0
     for name, row in COMMANDS.items():
-        assert re.search(rf"^  {name} +{re.escape(row.does)}$", alone.output, re.MULTILINE)
+        assert re.search(rf"^  {name} +{re.escape(row.does)}$", asked.output, re.MULTILINE)
 
 
 def test_the_version_is_the_packages() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["sim"]
 
 DEFAULT_PORT = 2541
+KINDS = ("anthropic", "compat", "deepseek", "kimi", "minimax", "qwen", "zai")
 _EXAMPLES = """\b
 Examples:
   clew sim                                    the strict Anthropic API on port 2541
   clew sim --port 0 --json                    a free port; the first line says which
   clew sim --scenario interleaved             always the same script
   clew sim --scenario ./mine.scenario         a script of your own
-  clew sim --kind compat --port 2542          another vendor with the same dialect
+  clew sim --kind compat --port 2542          another vendor with the same dialect, as strict
+  clew sim --kind kimi --port 2543            one whose signatures prove nothing, and tool ids are not unique
   clew sim --without-grade C --without-grade D    only rules that are documented or measured
 
 \b
@@ -38,7 +41,7 @@ GET /_sim/journal tells what came and what was found.
 
 @click.command(epilog=_EXAMPLES)
 @click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0: a free one.")
-@click.option("--kind", type=click.Choice(["anthropic", "compat"]), default="anthropic", show_default=True)
+@click.option("--kind", default="anthropic", show_default=True, metavar="VENDOR", help=f"{', '.join(KINDS)}.")
 @click.option("--scenario", default="default", show_default=True, metavar="NAME|FILE", help="What the model says.")
 @click.option("--stance", type=click.Path(path_type=Path), metavar="FILE", help="TOML: where the sources disagree.")
 @click.option("--predecessor", type=click.Choice(["sent", "read"]), help="Which block a thinking block follows.")
@@ -61,11 +64,10 @@ def _settings(options: dict[str, Any]) -> Settings:
     from clew.simulator.shell import Settings
     from clew.simulator.stage import load
     from clew.simulator.stances import read_file, stance
+    from clew.simulator.vendors import vendor_of
 
-    try:
-        load(options["scenario"])
-    except SettingsInvalid as error:
-        raise click.BadParameter(str(error), param_hint="--scenario") from error
+    _look_up(vendor_of, options, "kind")
+    _look_up(load, options, "scenario")
     file = options["stance"]
     try:
         chosen = read_file(file) if file else {}
@@ -84,6 +86,13 @@ def _settings(options: dict[str, Any]) -> Settings:
         stance=taken,
         journal=options["journal"],
     )
+
+
+def _look_up(find: Callable[[str], object], options: dict[str, Any], name: str) -> None:
+    try:
+        find(options[name])
+    except SettingsInvalid as error:
+        raise click.BadParameter(str(error), param_hint=f"--{name}") from error
 
 
 async def _serve(settings: Settings, port: int, *, as_json: bool) -> None:

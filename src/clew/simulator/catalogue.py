@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, models
 from clew.model.json import JsonObject
 from clew.simulator.interfaces import Kind
+from clew.simulator.vendors import vendor_of
 
 __all__ = ["listing", "row_of"]
 
@@ -25,8 +26,9 @@ _MAX_LIMIT: Final = 1000
 
 def row_of(name: str, kind: Kind) -> JsonObject | None:
     """One model, under the name that was asked for; None if there is none. Another vendor has every model."""
-    if kind == "compat":
-        return _row(name, models()[UNKNOWN])
+    vendor = vendor_of(kind)
+    if vendor.models:
+        return _row(name, vendor.facts_of(name))
     facts = models().get(canonical_model(name))
     return None if facts is None or facts.id == UNKNOWN else _row(name, facts)
 
@@ -50,8 +52,9 @@ def listing(query: str, kind: Kind) -> JsonObject:
 
 
 def _rows(kind: Kind) -> list[JsonObject]:
-    if kind == "compat":
-        return [_row("compat-model", models()[UNKNOWN])]
+    vendor = vendor_of(kind)
+    if vendor.models:
+        return [_row(name, vendor.facts_of(name)) for name in vendor.models]
     known = [facts for facts in models().values() if facts.id != UNKNOWN]
     return [_row(facts.id, facts) for facts in sorted(known, key=lambda facts: -facts.released)]
 

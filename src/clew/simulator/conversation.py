@@ -12,7 +12,7 @@ from typing import cast
 
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["Exchange", "open_exchange", "texts_of_users", "tools_on_offer"]
+__all__ = ["Exchange", "calls_in", "open_exchange", "texts_of_users", "tools_on_offer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,12 @@ def open_exchange(request: JsonObject) -> Exchange:
         turn=sum(message.get("role") == "assistant" for message in since),
         results=tuple(result for message in since[last + 1 :] for result in _results(message)),
     )
+
+
+def calls_in(request: JsonObject) -> int:
+    """How often a tool was called in the whole conversation."""
+    blocks = (block for message in _messages(request) for block in _blocks(message))
+    return sum(block.get("type") == "tool_use" for block in blocks)
 
 
 def texts_of_users(request: JsonObject) -> Iterator[str]:

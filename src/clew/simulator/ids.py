@@ -9,9 +9,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-__all__ = ["Ids", "Mint"]
+__all__ = ["Ids", "Mint", "ToolIds"]
+
+ToolIds: TypeAlias = Literal["unique", "counted", "named", "empty"]
+"""How a vendor names tool calls; only the first kind is worth the name."""
 
 _ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _LENGTH: Final = 22
@@ -22,6 +25,7 @@ class Ids:
     """The ids of one exchange."""
 
     origin: bytes
+    tools: ToolIds = "unique"
 
     @property
     def request(self) -> str:
@@ -31,9 +35,17 @@ class Ids:
     def message(self) -> str:
         return f"msg_01{self._text('message')}"
 
-    def tool(self, n: int) -> str:
-        """The id of the answer's nth tool call."""
-        return f"toolu_01{self._text(f'tool {n}')}"
+    def tool(self, n: int, name: str = "", before: int = 0) -> str:
+        """The id of the answer's nth tool call, in a conversation that has so many before it."""
+        match self.tools:
+            case "unique":
+                return f"toolu_01{self._text(f'tool {n}')}"
+            case "counted":
+                return f"call_{n}"
+            case "named":
+                return f"functions.{name}:{before + n}"
+            case "empty":
+                return ""
 
     def _text(self, what: str) -> str:
         number = int.from_bytes(hashlib.sha256(self.origin + what.encode()).digest())
@@ -47,15 +59,16 @@ class Ids:
 class Mint:
     """Makes ids for one simulator."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, tools: ToolIds = "unique") -> None:
         self._seed = seed
+        self._tools: ToolIds = tools
         self._seen: Counter[bytes] = Counter()
 
     def ids(self, account: str, path: str, body: bytes) -> Ids:
         """The ids for the next request with these bytes."""
         digest = hashlib.sha256(f"{self._seed}\n{account}\n{path}\n".encode() + body).digest()
         self._seen[digest] += 1
-        return Ids(digest + self._seen[digest].to_bytes(4))
+        return Ids(digest + self._seen[digest].to_bytes(4), self._tools)
 
     def reset(self) -> None:
         self._seen.clear()

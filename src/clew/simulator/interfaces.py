@@ -35,9 +35,9 @@ __all__ = [
     "Violation",
 ]
 
-Kind: TypeAlias = Literal["anthropic", "compat"]
-"""Which vendor is simulated. `compat` speaks the same dialect, but signs with its own key, takes any model name, and
-refuses every thinking block that it did not make (R33.invalid-signature)."""
+Kind: TypeAlias = str
+"""Which vendor is simulated: a row of `vendors.toml`. `compat` speaks the same dialect, but signs with its own key, takes
+any model name, and refuses every thinking block that it did not make (R33.invalid-signature)."""
 
 Grade: TypeAlias = Literal["A", "B", "C", "D"]
 """How sure a rule is: A documented, B measured, C reported, D inferred."""
@@ -71,6 +71,8 @@ class Stance:
     """Which block precedes a thinking block: the last one that was sent, or the last that the model could read."""
     prefix_enforcement: Literal["default", "on", "off"] = "default"
     """R44: by the account's age and the request's setting; or for everyone; or for nobody who did not ask for it."""
+    without_rules: frozenset[str] = frozenset()
+    """These refuse nothing: a vendor of another kind does not have them."""
 
     def __getitem__(self, conflict: str) -> str:
         return self.choices[conflict]
@@ -141,8 +143,8 @@ class Signer(Protocol):
     (R41). Same input, same signature.
     """
 
-    def sign(self, text: str, *, answer: Sequence[JsonObject]) -> str:
-        """The `signature` of a thinking block.
+    def sign(self, text: str, *, answer: Sequence[JsonObject]) -> str | None:
+        """The `signature` of a thinking block; None if this vendor's blocks have no such key.
 
         `text` is what the model thought; `answer` the blocks of this answer before this one, as the client gets them,
         their signatures included.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from clew.simulator.acts import Turn
 from clew.simulator.cache import CacheUse, PromptCache
-from clew.simulator.conversation import Exchange, open_exchange
+from clew.simulator.conversation import Exchange, calls_in, open_exchange
 from clew.simulator.ids import Ids
 from clew.simulator.improvise import improvise
 from clew.simulator.interfaces import Account, Stance, Verdict
@@ -53,6 +53,7 @@ class Model:
             ids=ids,
             betas=_betas(headers),
             empty_delta=self._empty_delta,
+            calls_before=calls_in(request),
         )
         model = str(request.get("model"))
         message = Message(

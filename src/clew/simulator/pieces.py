@@ -27,17 +27,23 @@ def text(said: str, chunk: int) -> Piece:
     )
 
 
-def thinking(shown: str, signature: str, chunk: int, *, empty_delta: bool, estimated_tokens: int | None = None) -> Piece:
-    """One signature_delta just before the end; none if the block was cut before it was signed."""
+def thinking(
+    shown: str, signature: str | None, chunk: int, *, empty_delta: bool, estimated_tokens: int | None = None
+) -> Piece:
+    """One signature_delta just before the end; none if the block was cut before it was signed.
+
+    None is for vendors whose blocks have no such key.
+    """
     parts = _parts(shown, chunk) or ([""] if empty_delta else [])
     deltas: list[JsonObject] = [{"type": "thinking_delta", "thinking": part} for part in parts]
     if deltas and estimated_tokens is not None:
         deltas[-1]["estimated_tokens"] = estimated_tokens
     if signature:
         deltas.append({"type": "signature_delta", "signature": signature})
+    signed: JsonObject = {} if signature is None else {"signature": signature}
     return Piece(
-        block={"type": "thinking", "thinking": shown, "signature": signature},
-        start={"type": "thinking", "thinking": "", "signature": ""},
+        block={"type": "thinking", "thinking": shown, **signed},
+        start={"type": "thinking", "thinking": "", **dict.fromkeys(signed, "")},
         deltas=tuple(deltas),
     )
 

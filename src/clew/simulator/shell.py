@@ -30,6 +30,7 @@ from clew.simulator.replies import HeaderPairs, json_reply, refused, streamed, t
 from clew.simulator.spoil import spoil
 from clew.simulator.stage import DEFAULT
 from clew.simulator.steps import End, Steps, play
+from clew.simulator.vendors import vendor_of
 
 __all__ = ["Settings", "Shell"]
 
@@ -78,7 +79,7 @@ class Shell:
         self.faults = FaultQueue()
         self._judge = judge
         self._model = Model(scenario=settings.scenario, stance=settings.stance, seed=settings.seed, clock=clock)
-        self._mint = Mint(settings.seed)
+        self._mint = Mint(settings.seed, vendor_of(settings.kind).tool_ids)
         self._quota = Quota(now)
         self._given = Given()
 

@@ -40,6 +40,8 @@ class Occasion:
     betas: frozenset[str] = frozenset()
     empty_delta: bool = True
     """Stance C-11: does an omitted thought have a delta?"""
+    calls_before: int = 0
+    """Tool calls that the conversation has already."""
 
 
 def speak(turn: Turn, occasion: Occasion) -> Answer:
@@ -126,7 +128,7 @@ class _Speaker:
         signature = self._occasion.signer.sign(text, answer=self._content)
         self._add(self._thinking(text, shown, signature), cost, thinking=True)
 
-    def _thinking(self, text: str, shown: str, signature: str) -> Piece:
+    def _thinking(self, text: str, shown: str, signature: str | None) -> Piece:
         estimate = tokens.of_text(text) if _TOKEN_COUNT_BETA in self._occasion.betas else None
         return pieces.thinking(
             shown, signature, self._chunk, empty_delta=self._occasion.empty_delta, estimated_tokens=estimate
@@ -183,7 +185,8 @@ class _Speaker:
             self._end(Stop("max_tokens"))
         elif sequence is not None:
             self._end(Stop("stop_sequence", sequence))
-        piece = pieces.tool_use(self._occasion.ids.tool(self._calls), name, told, self._chunk, closed=closed)
+        identity = self._occasion.ids.tool(self._calls, name, self._occasion.calls_before)
+        piece = pieces.tool_use(identity, name, told, self._chunk, closed=closed)
         self._calls += 1
         self._add(piece, tokens.of_text(name) + tokens.of_json(told))
 

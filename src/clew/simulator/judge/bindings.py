@@ -54,7 +54,7 @@ def bind(case: Case, thread: Thread) -> Bound:
 
 def _enforcement(case: Case) -> Enforcement:
     """What a block of another conversation meets (R44). Either value of the setting opts in."""
-    if case.kind == "compat" or not _checks_prefix(case.model, case.stance):
+    if not case.vendor.binds or not _checks_prefix(case.model, case.stance):
         return "none"
     asked = _asked_behaviour(case)
     if asked:
@@ -87,7 +87,7 @@ def _judge(case: Case, thread: Thread, thought: Thought, bound: Bound, policy: E
         return _with_fate(bound, thought, "kept", "unverified")
     if thought.epoch < thread.epoch:
         return _with_fate(bound, thought, "stripped", "before the newest compaction")
-    reason = "" if case.kind == "compat" else _unreadable(case, own)
+    reason = _unreadable(case, own) if case.vendor.binds else ""
     if reason:
         return _unread(bound, thought, own, reason)
     if policy != "none" and _checks_prefix(model_facts(own.model), case.stance):

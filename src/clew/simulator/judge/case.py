@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from msgspec import structs
-
-from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, model_facts, models
+from clew.model.facts import ModelFacts
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.interfaces import Account, Books, Kind, Stance
 from clew.simulator.judge.history import Message, Run, messages_of, runs_of
 from clew.simulator.judge.values import array, inner, string
+from clew.simulator.vendors import Vendor, vendor_of
 
 __all__ = ["BINDING_BETA", "Case", "betas_of"]
 
@@ -32,13 +31,13 @@ class Case:
     stance: Stance
     books: Books = field(default_factory=Books)
 
+    @property
+    def vendor(self) -> Vendor:
+        return vendor_of(self.kind)
+
     @cached_property
     def model(self) -> ModelFacts:
-        """The profile. Another vendor's models are all unknown, whatever their name."""
-        name = string(self.body.get("model"))
-        if self.kind == "compat":
-            return structs.replace(models()[UNKNOWN], id=canonical_model(name))
-        return model_facts(name)
+        return self.vendor.facts_of(string(self.body.get("model")))
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:

@@ -28,7 +28,7 @@ class Finding:
 
 def in_force(rule: Rule, stance: Stance, asked: frozenset[str] = frozenset()) -> bool:
     """Whether this rule refuses anything. `asked` are rules that hold only for those who ask."""
-    enforced = rule.enforced or rule.id in asked
+    enforced = (rule.enforced or rule.id in asked) and rule.id not in stance.without_rules
     return enforced and rule.grade not in stance.without_grades and rule.in_force(stance.choices)
 
 

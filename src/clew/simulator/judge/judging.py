@@ -26,6 +26,7 @@ from clew.simulator.judge.media import check_media
 from clew.simulator.judge.modified import check_modified
 from clew.simulator.judge.pairing import check_pairing
 from clew.simulator.judge.parameters import check_parameters
+from clew.simulator.judge.passed_back import check_passed_back
 from clew.simulator.judge.prompt import prompt_of, refused
 from clew.simulator.judge.roles import check_roles
 from clew.simulator.judge.sampling import check_sampling
@@ -37,6 +38,7 @@ from clew.simulator.judge.thinking_parameters import check_thinking
 from clew.simulator.judge.thoughts import check_empty_signatures, check_signatures, read_thread
 from clew.simulator.judge.tool_parameters import check_tools
 from clew.simulator.judge.transport import VERSIONS, check_transport
+from clew.simulator.vendors import waived
 
 __all__ = ["judge", "static_violations"]
 
@@ -71,9 +73,12 @@ def judge(
     if isinstance(opened, list):
         return Verdict(violation=opened[0])
     for phase in PHASES:
-        found = violations(chain.from_iterable(check(opened) for check in phase), stance)
+        found = violations(chain.from_iterable(check(opened) for check in phase), opened.stance)
         if found:
             return Verdict(violation=found[0], request=opened.body)
+    lost = check_passed_back(opened)
+    if lost:
+        return Verdict(violation=lost, request=opened.body)
     return _judge_thinking(opened, secret(kind, seed, realm))
 
 
@@ -96,7 +101,7 @@ def static_violations(
         return opened
     for phase in (*PHASES, (check_empty_signatures,)):
         found = chain.from_iterable(check(opened) for check in phase)
-        counted = violations((finding for finding in found if rules()[finding.rule].static), stance, asked=asked)
+        counted = violations((finding for finding in found if rules()[finding.rule].static), opened.stance, asked=asked)
         if counted:
             return counted
     return []
@@ -105,6 +110,7 @@ def static_violations(
 def _blank(headers: Mapping[str, str], kind: Kind, account: Account, stance: Stance, path: Path) -> Case:
     """The case before anyone read the body. A version that may pass unknown counts as the older one."""
     version = headers.get("anthropic-version", "")
+    of_vendor = replace(stance, without_rules=stance.without_rules | waived(kind))
     return Case(
         body={},
         version=version if version in VERSIONS else VERSIONS[0],
@@ -112,7 +118,7 @@ def _blank(headers: Mapping[str, str], kind: Kind, account: Account, stance: Sta
         counting=path == "/v1/messages/count_tokens",
         kind=kind,
         account=account,
-        stance=stance,
+        stance=of_vendor,
     )
 
 

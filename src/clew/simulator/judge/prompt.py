@@ -72,7 +72,7 @@ def _display(case: Case) -> Display:
 
 
 def _interleaved(case: Case, mode: ThinkingMode) -> bool:
-    if mode == "enabled":
+    if mode == "enabled" and case.model.interleaved != "auto":
         return case.model.interleaved == "beta" and _INTERLEAVED in case.betas
     return mode != "off"
 

@@ -18,7 +18,7 @@ import msgspec
 
 from clew.simulator.interfaces import Kind
 
-__all__ = ["Imprint", "Link", "hash_text", "mint", "secret", "verify"]
+__all__ = ["Imprint", "Link", "hash_text", "mint", "noise", "secret", "verify"]
 
 _HEADER = b"\x12sim1"
 _MAC_BYTES = 16
@@ -76,6 +76,11 @@ def mint(key: bytes, imprint: Imprint) -> str:
     """The `signature` of a thinking block, or the `data` of a redacted one."""
     payload = _HEADER + msgspec.msgpack.encode(imprint)
     return base64.b64encode(payload + _mac(key, payload)).decode()
+
+
+def noise(origin: bytes, length: int) -> str:
+    """So many characters that look like a signature and prove nothing."""
+    return base64.b64encode(hashlib.shake_256(origin).digest(length)).decode()[:length]
 
 
 def verify(key: bytes, signature: str, *, redacted: bool) -> tuple[bytes, Imprint] | None:

@@ -16,7 +16,7 @@ from clew.simulator.judge.bindings import Bound, follow
 from clew.simulator.judge.canonical import Prefix, tools_of
 from clew.simulator.judge.case import Case
 from clew.simulator.judge.history import THINKING
-from clew.simulator.judge.signature import Imprint, Link, hash_text, mint, verify
+from clew.simulator.judge.signature import Imprint, Link, hash_text, mint, noise, verify
 from clew.simulator.judge.values import array, inner, string
 
 __all__ = ["RequestSigner"]
@@ -44,8 +44,16 @@ class RequestSigner:
     def after(cls, key: bytes, case: Case, end: Prefix, bound: Bound) -> RequestSigner:
         return cls(key, case, Point(end, bound.sent, bound.read))
 
-    def sign(self, text: str, *, answer: Sequence[JsonObject]) -> str:
-        return mint(self.key, self._imprint(text, answer, redacted=False))
+    def sign(self, text: str, *, answer: Sequence[JsonObject]) -> str | None:
+        match self.case.vendor.signature:
+            case "none":
+                return None
+            case "empty":
+                return ""
+            case "noise":
+                return noise(self.key + hash_text(text), self.case.vendor.noise[self.case.body.get("stream") is True])
+            case "bound" | "own":
+                return mint(self.key, self._imprint(text, answer, redacted=False))
 
     def redact(self, text: str, *, answer: Sequence[JsonObject]) -> str:
         return mint(self.key, self._imprint(text, answer, redacted=True))
