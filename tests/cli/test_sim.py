@@ -200,8 +200,9 @@ def test_help_has_examples_and_lists_every_option() -> None:
 def test_help_lists_every_command() -> None:
     asked = invoke("--help")
     assert asked.exit_code == 0
+    told = " ".join(asked.output.split())
     for name, row in COMMANDS.items():
-        assert re.search(rf"^  {name} +{re.escape(row.does)}$", asked.output, re.MULTILINE)
+        assert f" {name} {row.does}" in told
 
 
 def test_the_version_is_the_packages() -> None:
