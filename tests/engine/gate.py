@@ -40,9 +40,9 @@ KEY = "gate-test-key"
 SECRET = b"a secret of thirty-two bytes, or more"
 
 
-def claude(simulator: Simulator, **more: Any) -> Backend:
+def claude(simulator: Simulator, name: str = "claude", **more: Any) -> Backend:
     """A first-party Claude host."""
-    return _row(simulator, "claude", ANTHROPIC, Quirks(unique_tool_ids=True, safeguards=True), **more)
+    return _row(simulator, name, ANTHROPIC, Quirks(unique_tool_ids=True, safeguards=True), **more)
 
 
 def other(simulator: Simulator, name: str = "glm", **more: Any) -> Backend:
