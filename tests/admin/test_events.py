@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from clew.admin import events
 from clew.store import SqliteStore
@@ -66,6 +67,32 @@ def test_whoever_comes_back_gets_what_it_missed_first(booth: Booth) -> None:
     with booth.opened("/api/events", headers={"last-event-id": "x-r0"}) as stream:
         listening(stream)
         assert [next_event(stream)[1] for _ in range(2)] == ["x-r1", "x-r2"]
+
+
+def test_what_happens_while_it_looks_back_is_told_once(booth: Booth) -> None:
+    """It listens first and looks back then, so an exchange can be in both."""
+    turns = [turn(answer, at=NOON + number) for number, answer in enumerate(conversation(3))]
+    assert booth.store is not None
+    for each in turns:
+        booth.store.record(each).result()
+    desk = booth.admin._desk
+    scope = {"type": "http", "headers": [(b"last-event-id", b"x-r0")], "query_string": b""}
+
+    async def scene() -> list[bytes]:
+        stream = events._stream(desk, Request(scope))
+        said = [await anext(stream)]
+        desk.feed.hub.publish("exchange", turns[1].exchange)
+        desk.feed.hub.publish("note", {})
+        said += [await anext(stream) for _ in range(3)]
+        await stream.aclose()
+        return [line.partition(b"data:")[0] for line in said]
+
+    assert booth.call(scene()) == [
+        b": still here\n\n",
+        b"event: exchange\nid: x-r1\n",
+        b"event: exchange\nid: x-r2\n",
+        b"event: note\n",
+    ]
 
 
 def test_a_switch_is_told(booth: Booth) -> None:
