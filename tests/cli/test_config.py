@@ -202,6 +202,8 @@ def test_what_the_loader_takes_the_schema_takes(clew: Clew, text: str) -> None:
         "[backends.x]\nurll = 1\n",
         '[thinking]\nforeign = "dorp"\n',
         "[gateway]\nport = 99999\n",
+        "[timeouts]\ngapp = 1\n",
+        "[build]\ncache = { tll = '1h' }\n",
         '[[rules]]\nfamily = "opus"\n',
         "[models.m]\ncontxt = 1\n",
         '[store]\nbodies = "some"\n',

@@ -60,6 +60,12 @@ def test_another_vendors_key_in_the_anthropic_variables_never_goes_to_anthropic(
     assert rows == {"claude": CLAUDE, "default": ("default", "https://llm.corp.example", "key", "sk-corp")}
 
 
+def test_of_two_keys_for_one_backend_the_one_with_the_url_is_taken() -> None:
+    url = "https://api.z.ai/api/anthropic"
+    rows = found(ANTHROPIC_BASE_URL=url, ANTHROPIC_AUTH_TOKEN="sk-one", ZAI_API_KEY="sk-two")
+    assert rows == {"claude": CLAUDE, "glm": ("zai", url, "bearer", "sk-one")}
+
+
 def test_anthropics_own_base_url_changes_nothing() -> None:
     assert found(ANTHROPIC_BASE_URL="https://api.anthropic.com", ANTHROPIC_API_KEY="k")["claude"][2:] == ("key", "k")
 

@@ -80,7 +80,7 @@ def test_a_key_is_spelled_as_a_person_would() -> None:
 
 NAMES = st.sampled_from(["a", "b-c", '"d.e"', "'f g'"])
 VALUES = st.sampled_from(
-    ["1", '"x # ["', "'''\n[y]\nz = 1\n'''", '"""a\\"""\n[b]\n"""', "[\n 1, # ]\n '}',\n]", "{ k = '[' }"]
+    ["1", '"x # ["', "'''\n[y]\nz = 1\n'''", '"""a\\"""\n[b]\n"""', "[\n 1, # ]\n '}',\n]", "[\n ['a'],\n]", "{ k = '[' }"]
 )
 
 

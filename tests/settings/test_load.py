@@ -208,7 +208,8 @@ def test_without_an_active_one_it_is_claude_else_the_first(file: Path) -> None:
 
 def test_a_crlf_file_with_a_bom_is_read_too(file: Path) -> None:
     file.write_bytes(b"\xef\xbb\xbf" + LOCAL.replace("\n", "\r\n").encode())
-    assert set(load(file, {}).settings.backends) == {"here"}
+    loaded = load(file, {})
+    assert (set(loaded.settings.backends), loaded.origins["backends.here.auth"]) == ({"here"}, f"{file}:3")
 
 
 # ── where keys come from
@@ -267,6 +268,37 @@ def test_a_backend_whose_key_may_be_missing_is_left_out_with_its_rules(file: Pat
 def test_commands_that_call_nobody_need_no_keys(file: Path) -> None:
     file.write_text('[backends.glm]\npreset = "zai"\nkey = "${NONE}"\n')
     assert load(file, {}, keys=False).settings.backends["glm"].keys == ()
+
+
+def test_an_empty_variable_is_as_unset(file: Path) -> None:
+    text = '[backends.x]\nurl = "http://127.0.0.1:1"\nkey = "${K:-sk-default}"\n'
+    assert [key.reveal() for key in read(file, text, K="").settings.backends["x"].keys] == ["sk-default"]
+    [(_, key, _)] = faults(file, text.replace(":-sk-default", ""), K="")
+    assert key == "backends.x.key"
+
+
+def test_a_file_without_a_key_in_it_may_be_read_by_all(file: Path) -> None:
+    read(file, '[backends.x]\nurl = "http://127.0.0.1:1"\nkey = "${K}"\n', K="sk-k")
+    file.chmod(0o644)
+    assert load(file, {"K": "sk-k"}).warnings == ()
+
+
+# ── what the values say
+
+
+@pytest.mark.parametrize(("bodies", "kept"), [("off", 0), ("last:7", 7), ("all", None)])
+def test_how_many_bodies_are_kept(bodies: str, kept: int | None) -> None:
+    assert StoreSettings(bodies=bodies).kept_bodies == kept
+
+
+def test_retention_is_in_seconds_and_bytes_and_nothing_is_for_ever() -> None:
+    assert (StoreSettings(days=2, megabytes=3).age, StoreSettings(days=2, megabytes=3).bytes) == (172_800, 3_000_000)
+    assert (StoreSettings(days=0, megabytes=0).age, StoreSettings(days=0, megabytes=0).bytes) == (None, None)
+
+
+@pytest.mark.parametrize(("policy", "told"), [("origin", "origin"), ("session", "origin"), ("strip", "strip")])
+def test_a_projection_is_told_to_strip_or_to_go_by_origin(file: Path, policy: str, told: str) -> None:
+    assert options_of(read(file, f'[thinking]\npolicy = "{policy}"\n').settings).policy == told
 
 
 # ── a file with mistakes

@@ -95,4 +95,4 @@ def _embedded(address: IPv6Address) -> bool:
 def _special(address: IPv4Address | IPv6Address) -> bool:
     if isinstance(address, IPv4Address):
         return address.is_link_local or address in _SHARED or address.is_reserved
-    return address.is_link_local or address.is_site_local or bool(address.scope_id) or address == _AWS_V6
+    return address.is_link_local or address.is_site_local or address == _AWS_V6

@@ -187,7 +187,7 @@ def _column_problems(value: object, key: Key, fields: Mapping[str, Any]) -> Iter
     column = str(key[-1])
     if column not in fields:
         yield Problem(key, f"there is no such column{nearest(column, fields)} (allowed: {', '.join(fields)})")
-    elif not (column == "reads" and isinstance(value, list)):
+    else:
         yield from problems_of(value, fields[column], key)
 
 

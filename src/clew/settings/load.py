@@ -98,7 +98,7 @@ class _Unreadable(Exception):
 def _text(path: Path) -> tuple[str, dict[str, object]]:
     raw = _bytes(path)
     try:
-        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _Unreadable(Fault(raw[: error.start].count(b"\n") + 1, "", "this line is not UTF-8")) from None
     try:
