@@ -1,4 +1,5 @@
-"""A bare SQLite commit of the turn that the gateway's bench streams: the measure for what its store costs."""
+"""The store in the gateway's bench: filled beforehand with what the large request brings back, and measured against a bare
+SQLite commit of the turn that is streamed."""
 
 from __future__ import annotations
 
@@ -8,9 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import traffic
+from clew.store import SqliteStore
+from clew.store.values import Exchange, Turn
+from history import Talk
 from store import Block, bare
 
-__all__ = ["Commits"]
+__all__ = ["Commits", "fill"]
 
 BATCH = 50
 
@@ -28,6 +32,23 @@ class Commits:
         for _ in range(BATCH):
             self._commit()
         self.taken.append((time.process_time() - began) / BATCH * 1e6)
+
+
+def fill(path: Path, talk: Talk) -> None:
+    """Let a store know every answer of this conversation."""
+    with SqliteStore(path) as store:
+        for number, recording in enumerate(talk.recordings):
+            exchange = Exchange(
+                id=f"x{number}",
+                principal=recording.principal,
+                thread=recording.thread,
+                started=1.8e9,
+                ended=1.8e9,
+                asked_model=recording.origin.model,
+                backend=recording.origin.backend,
+                model=recording.origin.model,
+            )
+            store.record(Turn(exchange=exchange, recording=recording)).result()
 
 
 def _streamed(id: str, signature: str, chance: random.Random) -> tuple[Block, ...]:

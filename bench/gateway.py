@@ -15,8 +15,9 @@ import resource
 import statistics
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +26,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import nginx
 import traffic
-from commits import Commits
+from commits import Commits, fill
+from figures import Figures, Row, keep, markdown
 from history import Talk
 from machine import Others, cpu_of, pss_of, settle
 from targets import Load, Target, build, clew, free_port, load, mock, plain_proxy, running
@@ -82,17 +84,18 @@ class Bench:
         self.folder = folder
         self.port = free_port()
         build(folder)
-        traffic.write(folder, Talk(1_000_000, foreign_every=0).raw)
+        talk = Talk(1_000_000, foreign_every=0)
+        traffic.write(folder, talk.raw)
         self.plain = _plain(folder, self.port)
         self.direct = Target(name="direct", port=self.port)
         self.clews = [clew(OFF, folder, self.port, store=STORE_OFF), clew(ON, folder, self.port, store=STORE_ON)]
+        fill(self.clews[1].folder / "clew.db", talk)
         self.targets = ([self.plain] if self.plain else []) + self.clews
         self.commits = Commits(folder)
         self.samples: dict[tuple[str, str], list[Sample]] = {}
 
-    def interleaved(self, rounds: int) -> None:
+    def interleaved(self, cases: list[Case], rounds: int) -> None:
         """Every case on every target, round by round."""
-        cases = (*CASES, ALONE, FIRST)
         with mock(self.folder, self.port, pace=PACE), ExitStack() as stack:
             for target in self.targets:
                 stack.enter_context(running(target))
@@ -101,8 +104,9 @@ class Bench:
                 for case in cases:
                     for target in self.targets[:: -1 if number % 2 else 1]:
                         self._sample(case, target, sizes[case, target.name])
-                self._sample(FIRST, self.direct, FIRST.requests)
-                self.commits.batch()
+                if FIRST in cases:
+                    self._sample(FIRST, self.direct, FIRST.requests)
+                    self.commits.batch()
 
     def _size(self, case: Case, target: Target) -> int:
         """How many requests fill a slice; warms the target up on the way."""
@@ -176,8 +180,6 @@ def _plain(folder: Path, port: int) -> Target | None:
 
 def _while(measure: Callable[[], float], act: Callable[[], None]) -> float:
     """The most that was measured while this was done in a thread."""
-    import threading
-
     thread = threading.Thread(target=act)
     thread.start()
     most = 0.0
@@ -187,66 +189,67 @@ def _while(measure: Callable[[], float], act: Callable[[], None]) -> float:
     return most
 
 
-# The report.
-
-
-def rows(bench: Bench) -> Iterator[tuple[str, ...]]:
-    """CPU for one request of each case, and its ratio to nginx."""
-    names = [target.name for target in bench.targets]
-    for case in CASES:
-        spent = {name: bench.median(case, name, lambda sample: sample.each) for name in names}
-        base = spent.get(BASE)
-        cells = [f"{spent[name]:,.0f} µs" + (f" ({spent[name] / base:.2f}×)" if base else "") for name in names]
-        yield case.name, *cells, f"≤ {case.most:g}×"
-
-
-def print_table(header: Iterable[str], body: Iterable[Iterable[str]]) -> None:
-    lines = [tuple(header), *map(tuple, body)]
-    print(
-        "".join(
-            f"| {' | '.join(line)} |\n" + ("|" + "---|" * len(line) + "\n" if i == 0 else "") for i, line in enumerate(lines)
-        )
+def figures(bench: Bench, given: argparse.Namespace) -> Figures:
+    """Measure all that was asked for."""
+    others = Others()
+    chosen = [case for case in (*CASES, ALONE, FIRST) if not given.only or case.body in given.only]
+    bench.interleaved(chosen, given.rounds)
+    extras = () if given.only else tuple(extra_rows(bench))
+    return Figures(
+        names=tuple(target.name for target in bench.targets),
+        cases=tuple(case_row(bench, case) for case in chosen if case.most),
+        extras=extras,
+        remark=f"{given.rounds} rounds; others used {others.share():.0%} of the {os.cpu_count()} cores meanwhile.",
     )
 
 
-def single_rows(
-    bench: Bench, starts: dict[str, list[float]], memory: dict[str, tuple[float, float]]
-) -> Iterator[tuple[str, ...]]:
-    """What is no ratio to nginx."""
+def case_row(bench: Bench, case: Case) -> Row:
+    spent = [bench.median(case, target.name, lambda sample: sample.each) for target in bench.targets]
+    return Row(case.name, tuple(f"{each:,.0f} µs" for each in spent), f"≤ {case.most:g}×", ratios_of=tuple(spent))
+
+
+def extra_rows(bench: Bench) -> Iterator[Row]:
+    """What is no CPU."""
+    names = [target.name for target in bench.targets]
+    direct = bench.median(FIRST, "direct", lambda sample: sample.found.content_p50)
+    first = [bench.median(FIRST, name, lambda sample: sample.found.content_p50) - direct for name in names]
+    yield Row("added time to first content, p50", tuple(f"{each / 1000:.2f} ms" for each in first), "≤ 1 ms")
+    memory, starts = bench.memory(), bench.starts()
+    yield Row("at rest", tuple(f"{memory[name][0] / 1024:.0f} MB" for name in names), "< 80 MB")
+    yield Row("for each idle stream", tuple(f"{memory[name][1]:.1f} KB" for name in names), "≤ 16 KB")
+    yield Row("listening after", tuple(f"{statistics.median(starts[name]):.2f} s" for name in names), "< 0.6 s")
+    yield store_row(bench, names)
+
+
+def store_row(bench: Bench, names: list[str]) -> Row:
+    """One stream after the other, with and without a store, beside a bare commit of the same turn."""
     bare = statistics.median(bench.commits.taken)
-    share = bench.median(ALONE, ON, lambda s: s.each) - bench.median(ALONE, OFF, lambda s: s.each)
-    yield "store: CPU for a turn, beside a bare commit", f"{share:,.0f} µs / {bare:,.0f} µs = {share / bare:.2f}×", "≤ 1.5×"
-    first = {name: bench.median(FIRST, name, lambda s: s.found.content_p50) for name in ("direct", OFF, ON)}
-    for name in (OFF, ON):
-        yield f"{name}: added time to first content, p50", f"{(first[name] - first['direct']) / 1000:.2f} ms", "≤ 1 ms"
-    for name in memory:
-        rest, stream = memory[name]
-        yield f"{name}: idle", f"{rest / 1024:.0f} MB", "< 80 MB" if name != BASE else ""
-        yield f"{name}: for each idle stream", f"{stream:.1f} KB", "≤ 16 KB" if name != BASE else ""
-    for name, seconds in starts.items():
-        yield f"{name}: listening after", f"{statistics.median(seconds):.2f} s", "< 0.6 s" if name != BASE else ""
+    share = bench.median(ALONE, ON, lambda sample: sample.each) - bench.median(ALONE, OFF, lambda sample: sample.each)
+    cells = {ON: f"{share:,.0f} µs ({share / bare:.2f}×)"}
+    return Row(
+        f"the store's share, × a bare commit of {bare:,.0f} µs", tuple(cells.get(name, "") for name in names), "≤ 1.5×"
+    )
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--only", nargs="*", choices=sorted({case.body for case in CASES}), help="these cases, and no more")
     options.add_argument("--json", type=Path, help="also write every sample to this file")
+    options.add_argument("--keep", action="store_true", help="keep the tables in docs/numbers/speed.md")
     given = options.parse_args()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    others = Others()
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=OUT) as name:
         bench = Bench(Path(name))
-        bench.interleaved(given.rounds)
-        starts, memory = bench.starts(), bench.memory()
-    print_table(("CPU for one request", *(target.name for target in bench.targets), "goal"), rows(bench))
-    print_table(("", "measured", "goal"), single_rows(bench, starts, memory))
-    load_now = os.getloadavg()[0]
-    print(f"{given.rounds} rounds; others used {others.share():.0%} of the {os.cpu_count()} cores, load {load_now:.1f}")
+        found = figures(bench, given)
+    print(markdown(found))
     if given.json:
-        samples = {f"{case} · {target}": [asdict(each) for each in found] for (case, target), found in bench.samples.items()}
+        samples = {f"{case} · {target}": [asdict(each) for each in took] for (case, target), took in bench.samples.items()}
         given.json.write_text(json.dumps(samples, indent=1))
+    if given.keep:
+        keep(found)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ class Talk:
     def __init__(self, size: int, *, foreign_every: int = 7) -> None:
         self._random = random.Random(7)
         self.shelf = Shelf()
+        self.recordings: list[Recording] = []
         self.messages: list[dict[str, Any]] = [{"role": "user", "content": [{"type": "text", "text": self._prose(60)}]}]
         self._proofs: list[str] = []
         self._last: str | None = None
@@ -60,7 +61,7 @@ class Talk:
         said = said_of(blocks)
         if not foreign:
             self._proofs.append(proof)
-        self.shelf.add(
+        self.recordings.append(
             Recording(
                 id=f"r{turn}",
                 principal="local",
@@ -72,8 +73,10 @@ class Talk:
                 strand=Strand(after=self._last) if self._last else Strand(listed=()),
                 digest=b"" if foreign else digest_of(self._proofs),
                 followed=f"r{turn - 1}" if turn else None,
+                thread="bench",
             )
         )
+        self.shelf.add(self.recordings[-1])
         if not foreign:
             self._last = f"r{turn}"
 

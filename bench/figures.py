@@ -1,0 +1,57 @@
+"""The gateway's figures as tables, and where they are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["PAGE", "Figures", "Row", "keep", "markdown"]
+
+PAGE = Path(__file__).parent.parent / "docs/numbers/speed.md"
+BEGIN, END = "<!-- tables: written by bench/gateway.py --keep -->\n", "<!-- end of tables -->\n"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell for each target. With `ratios_of`, each cell also says how many times the first it is."""
+
+    name: str
+    cells: tuple[str, ...]
+    goal: str
+    ratios_of: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figures:
+    names: tuple[str, ...]
+    """Of the targets; the first is what the others are compared with, if it is nginx."""
+    cases: tuple[Row, ...]
+    extras: tuple[Row, ...]
+    remark: str
+
+
+def markdown(found: Figures) -> str:
+    tables = [_table("CPU for one request", found, found.cases)]
+    if found.extras:
+        tables.append(_table("", found, found.extras))
+    return "\n".join([*tables, found.remark + "\n"])
+
+
+def keep(found: Figures) -> None:
+    """Write the tables into the page, between its marks."""
+    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    PAGE.write_text(before + BEGIN + "\n" + markdown(found) + "\n" + END + rest.partition(END)[2], "utf-8")
+
+
+def _table(title: str, found: Figures, rows: tuple[Row, ...]) -> str:
+    compared = found.names[0] == "nginx"
+    lines = [(title, *found.names, "goal"), ("---",) * (len(found.names) + 2)]
+    lines += [(row.name, *_cells(row, compared=compared), row.goal) for row in rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cells(row: Row, *, compared: bool) -> list[str]:
+    if not compared or not row.ratios_of:
+        return list(row.cells)
+    base = row.ratios_of[0]
+    return [f"{cell} ({spent / base:.2f}×)" for cell, spent in zip(row.cells, row.ratios_of, strict=True)]
