@@ -4,6 +4,8 @@ Its journal says what the judge made of a block; the witness compares bytes. A p
 redacted block.
 """
 
+import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -71,6 +73,13 @@ class Witness(Simulator):
     def foreign(self) -> list[str]:
         """Proofs that came back to it and that it had never made."""
         return [proof for proofs in self.given_back() for proof in proofs if proof not in self.made]
+
+    def leave_fault(self, command: Path, fault: str) -> None:
+        """Leave a file for a client's shell that lets the next answer go wrong."""
+        order = json.dumps({"fault": fault})
+        command.write_text(
+            f"{sys.executable} - <<'END'\nimport urllib.request\nurllib.request.urlopen('{self.url}/_sim/fault', b'{order}')\nEND\n"
+        )
 
 
 def _proofs(request: dict[str, Any]) -> list[str]:

@@ -1,0 +1,123 @@
+"""A gateway as a user starts it: `clew serve` with a config file, in a process of its own.
+
+Each has a home of its own under a short name (a socket's path has a limit), which outlives the process: so a test can kill
+the gateway and start it again.
+"""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.error import URLError
+from urllib.request import urlopen
+
+CLEW = Path(sys.executable).with_name("clew")
+KEY = "a-gateway-key-for-tests"
+MOST_SECONDS = 20
+FOLLOWED = 1.0
+"""Within so many seconds every gateway follows a `clew use`: that is the promise."""
+
+
+class Gateway:
+    """`with Gateway(config) as gateway:` runs one. `variables` are what the config refers to."""
+
+    def __init__(self, config: str, variables: Mapping[str, str]) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="clew-")
+        self._variables = variables
+        self._process: subprocess.Popen[bytes] | None = None
+        self.home = Path(self._directory.name)
+        self.port = _free_port()
+        self.config = self.home / "clew.toml"
+        self.config.write_text(config)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.kill()
+        self._directory.cleanup()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What `clew` gets to see, here and in the commands beside it."""
+        own = {"CLEW_HOME": str(self.home), "CLEW_KEY": KEY, **self._variables}
+        return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **own}
+
+    @property
+    def pid_file(self) -> Path:
+        return self.home / "serve.pid"
+
+    def start(self) -> None:
+        """Start it, and wait until it takes requests."""
+        with (self.home / "serve.log").open("a") as log:
+            self._process = subprocess.Popen(
+                [CLEW, "serve", "--port", str(self.port), "--admin-port", "0"],
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self.pid_file.write_text(str(self._process.pid))
+        self._wait(self._process)
+
+    def kill(self) -> None:
+        """`kill -9`: nothing is said, nothing is put in order."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+
+    def restart_when_it_dies(self) -> None:
+        """Wait until somebody killed it, and start it again: as whoever watches over services does."""
+        assert self._process is not None
+        self._process.wait(MOST_SECONDS)
+        self.start()
+
+    def use(self, backend: str) -> None:
+        """Switch, and wait until it is followed."""
+        self.clew("use", backend)
+        time.sleep(FOLLOWED)
+
+    def log(self) -> list[dict[str, Any]]:
+        """What `clew log` says of each request."""
+        return [json.loads(line) for line in self.clew("log", "--json", "-n", "1000").splitlines()]
+
+    def clew(self, *arguments: str) -> str:
+        """Run a command beside it."""
+        done = subprocess.run([CLEW, *arguments], env=self.environment, capture_output=True, text=True, timeout=MOST_SECONDS)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def leave_commands(self, directory: Path) -> None:
+        """Put `use` and `kill9` where a client's tools run: `sh use b` does what a user does in another terminal."""
+        directory.mkdir(parents=True, exist_ok=True)
+        given = " ".join(f"{name}='{value}'" for name, value in self.environment.items())
+        (directory / "use").write_text(f'{given} {CLEW} use "$1" && sleep {FOLLOWED}\n')
+        (directory / "kill9").write_text(f"kill -9 $(cat {self.pid_file})\n")
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> None:
+        end = time.monotonic() + MOST_SECONDS
+        while time.monotonic() < end and process.poll() is None:
+            try:
+                with urlopen(f"{self.url}/readyz", timeout=1):
+                    return
+            except (URLError, ConnectionError, TimeoutError):
+                time.sleep(0.02)
+        raise AssertionError(f"the gateway did not start:\n{(self.home / 'serve.log').read_text()}")
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
