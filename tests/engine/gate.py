@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from clew.backends.row import Backend, Quirks, Secret
 from clew.engine.current import ACTIVE, Current
@@ -26,7 +27,7 @@ from clew.model.facts import models
 from clew.model.origin import ANTHROPIC
 from clew.settings.gateway_key import KeyTable
 from clew.settings.load import Loaded
-from clew.settings.values import Settings
+from clew.settings.values import Settings, StoreSettings
 from clew.store import SqliteStore
 from clew.testing import Simulator
 from clew.testing.background import Background
@@ -34,7 +35,7 @@ from clew.thinking.secret import ring_of
 from clew.upstream.pool import Pool, PoolSettings
 from clew.wire.sse import SseReader
 
-__all__ = ["KEY", "Answer", "Gate", "claude", "other"]
+__all__ = ["KEY", "Answer", "Gate", "claude", "other", "post"]
 
 KEY = "gate-test-key"
 SECRET = b"a secret of thirty-two bytes, or more"
@@ -77,21 +78,35 @@ class Answer:
         return [event["type"] for event in self.events]
 
 
+def post(url: str, body: Any, *, path: str, headers: Mapping[str, str]) -> Answer:
+    """One request on a connection of its own. Bytes go as they are; a header that is "" does not go."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    usual = {"content-type": "application/json", "anthropic-version": "2023-06-01"}
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+    try:
+        connection.request("POST", path, raw, {name: value for name, value in {**usual, **headers}.items() if value})
+        response = connection.getresponse()
+        return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+    finally:
+        connection.close()
+
+
 class Gate:
     """One gateway on one store. Leaving it keeps the store: a second one on the same path is the same after a restart."""
 
-    def __init__(self, home: Path, *backends: Backend, store: bool = True, **settings: Any) -> None:
+    def __init__(self, home: Path, *backends: Backend, store: bool | StoreSettings = True, **settings: Any) -> None:
         self.home = home
         self._backends = {backend.name: backend for backend in backends}
         self._more = {"active": backends[0].name, **settings}
-        self._stores = store
+        self._kept = store if isinstance(store, StoreSettings) else StoreSettings()
+        self._stores = bool(store)
         self._background = Background()
         self.store: SqliteStore | None = None
         self.hub = Hub()
 
     def __enter__(self) -> Self:
         self._background.__enter__()
-        self.store = SqliteStore(self.home / "clew.db") if self._stores else None
+        self.store = self._opened() if self._stores else None
         self._server: Server = self._background.call(self._start())
         return self
 
@@ -101,12 +116,17 @@ class Gate:
         if self.store is not None:
             self.store.close()
 
+    def _opened(self) -> SqliteStore:
+        return SqliteStore(self.home / "clew.db", content=self._kept.content, keep=self._kept.kept_bodies)
+
     async def _start(self) -> Server:
-        settings = Settings(backends=self._backends, models=models(), **self._more)
+        settings = Settings(backends=self._backends, models=models(), store=self._kept, **self._more)
         sealer = ring_of(SECRET).sealer()
         self.current = Current(Loaded(settings=settings), sealer, store=self.store, environ={"CLEW_HOME": str(self.home)})
         self._pool = Pool(PoolSettings(timeouts=settings.timeouts))
-        parts = Parts(pool=self._pool, snapshot=lambda: self.current.snapshot, store=self.store, hub=self.hub)
+        parts = Parts(
+            pool=self._pool, snapshot=lambda: self.current.snapshot, store=self.store, hub=self.hub, commit_seconds=10.0
+        )
         self.engine = Engine(parts)
         plane = DataPlane(self.current, KeyTable(KEY))
         plane.serve(self.engine)
@@ -130,20 +150,7 @@ class Gate:
 
     def ask(self, body: Any, *, path: str = "/v1/messages", headers: Mapping[str, str] | None = None) -> Answer:
         """POST it. Bytes go as they are."""
-        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        connection = http.client.HTTPConnection(self._server.host, self._server.port, timeout=60)
-        try:
-            more = {
-                "content-type": "application/json",
-                "anthropic-version": "2023-06-01",
-                "x-api-key": KEY,
-                **(headers or {}),
-            }
-            connection.request("POST", path, raw, more)
-            response = connection.getresponse()
-            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
-        finally:
-            connection.close()
+        return post(self.url, body, path=path, headers={"x-api-key": KEY, **(headers or {})})
 
     def call(self, coroutine: Any) -> Any:
         return self._background.call(coroutine)

@@ -8,10 +8,24 @@ from typing import Any
 
 from clew.testing import Simulator
 from tests.build import Json, assistant, tool_result, user
-from tests.engine.gate import Answer, Gate
+from tests.engine.gate import Answer, Gate, post
 from tests.pipeline.stream.wearing import accumulated
 
-__all__ = ["MODEL", "OTHER_MODEL", "TOOLS", "Talk", "asked_of", "content_of", "last_asked", "thoughts", "thoughts_in"]
+__all__ = [
+    "MODEL",
+    "OTHER_MODEL",
+    "TOOLS",
+    "Direct",
+    "Talk",
+    "asked_of",
+    "body_bytes",
+    "content_of",
+    "last_asked",
+    "raw_of",
+    "refusals",
+    "thoughts",
+    "thoughts_in",
+]
 
 MODEL = "claude-opus-5-5"
 OTHER_MODEL = "claude-sonnet-5-5"
@@ -25,7 +39,7 @@ class Talk:
 
     def __init__(
         self,
-        gate: Gate,
+        gate: Gate | Direct,
         model: str = MODEL,
         *,
         headers: Mapping[str, str] | None = None,
@@ -146,3 +160,13 @@ def body_bytes(simulator: Simulator) -> bytes:
 def raw_of(block: Json) -> bytes:
     """A block as `Talk` sends it."""
     return json.dumps(block).encode()
+
+
+class Direct:
+    """A backend asked without any gateway: what a history was before there was one."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+
+    def ask(self, body: Any, *, path: str = "/v1/messages", headers: Mapping[str, str] | None = None) -> Answer:
+        return post(self._simulator.url, body, path=path, headers={"x-api-key": self._simulator.key, **(headers or {})})

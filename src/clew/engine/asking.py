@@ -41,7 +41,6 @@ class Asking(Struct, frozen=True, kw_only=True, eq=False):
     snapshot: Snapshot
     facts: Facts
     shelf: Recordings
-    """What recordings there are; `facts.recordings` are those that may be put back."""
     newest: Recording | None
     """The newest answer of this history that is recorded."""
     thread: str
@@ -64,7 +63,7 @@ def asking_of(call: Call, snapshot: Snapshot, store: Store | None, new_thread: s
 
 
 def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | None, new_thread: str) -> Asking:
-    context, thinking = call.context, snapshot.settings.thinking
+    context = call.context
     shelf = store.recordings(call.principal) if store else Shelf()
     newest = _newest(request, shelf, context)
     thread = newest.thread if newest else _thread_of(store, context)
@@ -74,7 +73,7 @@ def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | Non
         snapshot=snapshot,
         facts=Facts(
             options=snapshot.options,
-            recordings=shelf if thinking.restore else Shelf(),
+            recordings=shelf,
             context=context,
             sealer=snapshot.sealer,
             version=call.version,

@@ -35,6 +35,8 @@ class Options(Struct, frozen=True, kw_only=True):
     """What the config asks of a projection, besides what its target needs."""
 
     policy: Policy = "origin"
+    restore: bool = True
+    """Put back what a client dropped. What it holds, under a seal or a safe id, goes back to its maker either way."""
     budget: BudgetRules | None = None
     """Ask for thinking by keyword and variable, where the client does not set `thinking` itself."""
     display: Display = "as sent"

@@ -204,6 +204,7 @@ def options_of(settings: Settings) -> Options:
     build = settings.build
     return Options(
         policy="strip" if settings.thinking.policy == "strip" else "origin",
+        restore=settings.thinking.restore,
         budget=build.budget,
         display=build.display,
         cache=build.cache,

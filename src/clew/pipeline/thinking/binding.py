@@ -32,7 +32,7 @@ OTHERS = "another model's, after this model's last answer"
 
 
 def for_binding(request: Request, found: Sequence[Found], target: Target, facts: Facts) -> list[Outcome]:
-    last = last_answer(found, target)
+    last = last_answer(found, target) if facts.options.restore else None
     if last is None:
         return [_as_sent(request, each, target, facts) for each in found]
     early, late = found[: last + 1], found[last + 1 :]
@@ -140,7 +140,7 @@ def _as_sent(request: Request, each: Found, target: Target, facts: Facts, leave_
     refused = _refusal(each, target, facts)
     if recording and leave_others and not made_here(recording, target):
         return filtered(request, each, lambda block: refused(block) or OTHERS, target=target, facts=facts)
-    if recording and _sends_a_part(each, recording, target):
+    if recording and facts.options.restore and _sends_a_part(each, recording, target):
         return whole(request, each, recording)
     return filtered(request, each, refused, target=target, facts=facts)
 

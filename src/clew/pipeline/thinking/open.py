@@ -20,7 +20,7 @@ from clew.model.request import Request
 from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.pieces import STEP, Outcome, filtered, opened, refusal, restored
-from clew.thinking.align import aligned
+from clew.thinking.align import aligned, holds_all
 from clew.thinking.history import Piece
 from clew.thinking.recognise import Found
 
@@ -39,7 +39,8 @@ def for_open(request: Request, found: Sequence[Found], target: Target, facts: Fa
 def _own(request: Request, each: Found, target: Target, facts: Facts) -> Outcome:
     recording = each.recording
     if recording and recording.origin.realm == target.realm and _thought(recording):
-        pieces = aligned(each.pieces, recording)
+        may = facts.options.restore or holds_all(each.pieces, recording)
+        pieces = aligned(each.pieces, recording) if may else None
         if pieces is not None:
             return Outcome(pieces, restored(each, recording, pieces))
     return _unsealed(request, each, target, facts)

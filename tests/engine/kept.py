@@ -1,0 +1,51 @@
+"""What the store has of an exchange, waited for where nobody else waits for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from clew.model.recording import Recording
+from clew.store import SqliteStore
+from clew.store.values import Exchange
+from tests.engine.gate import Answer, Gate
+
+__all__ = ["eventually", "exchange_of", "exchanges_of", "recording_of", "store_of"]
+
+T = TypeVar("T")
+SECONDS = 10.0
+
+
+def eventually(look: Callable[[], T | None]) -> T:
+    """The first thing that is there."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        if (found := look()) is not None:
+            return found
+        time.sleep(0.01)
+    raise AssertionError("it never came")
+
+
+def store_of(gate: Gate) -> SqliteStore:
+    assert gate.store is not None
+    return gate.store
+
+
+def exchange_of(gate: Gate, answer: Answer, principal: str = "local") -> Exchange:
+    """What befell this one. An answer that is not whole is kept without anybody waiting for it."""
+    return eventually(lambda: store_of(gate).exchange(principal, answer.headers["x-clew-exchange"]))
+
+
+def exchanges_of(gate: Gate, count: int, principal: str = "local") -> list[Exchange]:
+    """All of them, the newest first, once there are so many."""
+
+    def look() -> list[Exchange] | None:
+        found = store_of(gate).exchanges(principal)
+        return found if len(found) >= count else None
+
+    return eventually(look)
+
+
+def recording_of(gate: Gate, exchange: str, principal: str = "local") -> Recording | None:
+    return store_of(gate).recordings(principal).by_id(exchange)
