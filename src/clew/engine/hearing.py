@@ -98,7 +98,7 @@ class StreamHearing:
         if self._relay.failure is not None and not self._relay.begun:
             return _refused(self._relay.failure)
         begun()
-        self._passing.push(first, reply)
+        self._passing.push(first)
         await self._rest(reply)
         await self._end()
         return None
@@ -124,7 +124,7 @@ class StreamHearing:
     async def _rest(self, reply: Reply) -> None:
         try:
             if not self._relay.ended:
-                await reply.relay(self._sink)
+                await reply.relay(self._sink(reply))
             elif not await self._drained(reply):
                 return
         except BackendError:
@@ -144,12 +144,17 @@ class StreamHearing:
             return False
         return True
 
-    def _sink(self, data: bytes) -> None:
-        """What one read brought: on to the client."""
-        relay, reply = self._relay, self._reply
-        self._passing.push(relay.feed(data), reply)
-        if relay.ended and self._grace is None and reply is not None:
-            self._grace = asyncio.get_running_loop().call_later(_END_SECONDS, reply.give_up)
+    def _sink(self, reply: Reply) -> Callable[[bytes], None]:
+        """What is called with every read: on to the client. Bound once, because it is called for every event."""
+        relay, feed, push = self._relay, self._relay.feed, self._passing.flow(reply)
+
+        def sink(data: bytes) -> None:
+            if new := feed(data):
+                push(new)
+            if relay.ended and self._grace is None:
+                self._grace = asyncio.get_running_loop().call_later(_END_SECONDS, reply.give_up)
+
+        return sink
 
     async def _end(self) -> None:
         """The turn is kept, then its end goes out."""

@@ -51,7 +51,7 @@ class Keeping:
             return
         turn = await aside(len(call.body), lambda: story.turn("whole", heard, parts.wall()))
         self.done = True
-        problem = await outcome(parts.store.record(turn))
+        problem = await outcome(parts.store.record(turn), parts.commit_seconds)
         if problem is not None:
             self._unrecorded(story, problem)
         self._touch(story)

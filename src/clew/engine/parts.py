@@ -16,6 +16,7 @@ from clew.engine.snapshot import Snapshot
 from clew.model.recording import Recording
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
+from clew.store.outcome import LIMIT
 from clew.store.values import Exchange
 from clew.upstream.pool import Pool
 
@@ -39,6 +40,8 @@ class Parts:
     jitter: Callable[[], float] = random.random
     cool_downs: CoolDowns = field(default_factory=CoolDowns)
     """What this process learnt about backends that should be left alone."""
+    commit_seconds: float = LIMIT
+    """How long an answer's end may wait for the store (law 8)."""
     seen: Seen = field(default_factory=Seen)
     sessions: Sessions = field(default_factory=Sessions)
 

@@ -29,6 +29,7 @@ class Passing:
         self._seconds = ping_seconds
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
+        self._source: Reply | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._catching_up: asyncio.Task[None] | None = None
 
@@ -41,16 +42,24 @@ class Passing:
         if not self.client.started:
             self.client.start(200, [*STREAM_TYPE, *self._headers()])
 
-    def push(self, data: bytes, source: Reply | None = None) -> None:
-        """Whole events, at once. `source` is what has to wait while the client is behind."""
-        if not data:
-            return
-        self.open()
-        self.pushed = True
-        self._last = self._loop.time()
-        if not self.client.push(data) and source is not None and self._catching_up is None:
-            source.pause()
-            self._catching_up = self._loop.create_task(self._catch_up(source))
+    def push(self, data: bytes) -> None:
+        """Whole events, at once."""
+        if data:
+            self.open()
+            self.pushed = True
+            self.client.push(data)
+
+    def flow(self, source: Reply) -> Callable[[bytes], None]:
+        """A push for whoever is called with every read of `source`, which has to wait while the client is behind."""
+        push = self.client.push
+        self._source = source
+
+        def pushed(data: bytes) -> None:
+            if not push(data) and self._catching_up is None:
+                source.pause()
+                self._catching_up = self._loop.create_task(self._catch_up(source))
+
+        return pushed
 
     def hush(self) -> None:
         """No more pings: the end is near, or somebody else speaks."""
@@ -73,7 +82,7 @@ class Passing:
         source.resume()
 
     def _tick(self) -> None:
-        quiet = self._loop.time() - self._last
+        quiet = self._loop.time() - max(self._last, self._source.heard_at if self._source else 0.0)
         if quiet + 0.001 >= self._seconds:
             self.open()
             self.client.push(PING)

@@ -103,6 +103,11 @@ class ClientConnection(asyncio.Protocol):
         while not reader.done or self._error is not None:
             await self._news()
 
+    @property
+    def heard_at(self) -> float:
+        """When something came last, on the loop's clock."""
+        return self._watch.since if self._watch is not None else 0.0
+
     def pause(self) -> None:
         """Read no further: the sink is full. The gap timer stands still meanwhile."""
         self._read(on=False)
@@ -152,6 +157,10 @@ class ClientConnection(asyncio.Protocol):
         except ResponseBroken as error:
             self._deliver(reader)
             self._fail(error)
+            return
+        if self._sink is not None and not reader.done:  # a relay in full flow: nothing but the way through
+            if parts := reader.take():
+                self._pour(parts)
             return
         if reader.head is not None and not had_head:
             watch.enter("gap", self._timeouts.gap)

@@ -28,7 +28,8 @@ class Watch:
         self._end = None if total is None else began + total
         self._phase: Phase = "send"
         self._limit: float | None = None
-        self._since = began
+        self.since = began
+        """When something came last."""
         self._held = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -44,7 +45,7 @@ class Watch:
 
     def heard(self) -> None:
         """Something came."""
-        self._since = self._loop.time()
+        self.since = self._loop.time()
 
     def hold(self, held: bool) -> None:
         """Stop the phase's clock, or let it begin again."""
@@ -57,7 +58,7 @@ class Watch:
             self._timer = None
 
     def _due(self) -> float | None:
-        due = None if self._limit is None or self._held else self._since + self._limit
+        due = None if self._limit is None or self._held else self.since + self._limit
         ends = [moment for moment in (due, self._end) if moment is not None]
         return min(ends, default=None)
 

@@ -68,6 +68,11 @@ class Reply:
                 raise
             raise translated(error, self.endpoint) from error
 
+    @property
+    def heard_at(self) -> float:
+        """When something came last, on the loop's clock."""
+        return self._connection.heard_at
+
     def give_up(self) -> None:
         """Close the connection: nothing more that comes is wanted."""
         self._connection.abort()
