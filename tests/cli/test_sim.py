@@ -117,6 +117,27 @@ def test_options_reach_the_simulator(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_users_rows_about_models_count(tmp_path: Path) -> None:
+    """A row adds a model that the table does not know, and changes what a known one takes."""
+    config = tmp_path / "clew.toml"
+    config.write_text('[models.claude-nova-9]\nas = "claude-opus-4-6"\n[models.claude-opus-4-6]\nmax_tokens = 900\n')
+    with running("--json") as plain, running("--json", "--config", str(config)) as told:
+        urls = [first_line(process)["url"] for process in (plain, told)]
+        replies = [[ask(url), ask(url, model="claude-nova-9", max_tokens=800)] for url in urls]
+        rules = [[reply.headers.get("x-sim-rule") for reply in each] for each in replies]
+        assert rules == [[None, "R5.model-unknown"], ["R7.over-cap", None]]
+        listed = [[row["id"] for row in call(url, "GET", "/v1/models?limit=1000").json["data"]] for url in urls]
+        assert ["claude-nova-9" in names for names in listed] == [False, True]
+
+
+def test_a_config_that_cannot_be_used_ends_with_5(tmp_path: Path) -> None:
+    config = tmp_path / "clew.toml"
+    config.write_text("nonsense = 1\n")
+    result = invoke("sim", "--config", str(config))
+    assert (result.exit_code, result.stderr.startswith(f"Error: {config}:1: nonsense: ")) == (5, True)
+
+
+@pytest.mark.slow
 def test_only_what_is_needed_is_imported_at_the_start() -> None:
     """`clew --help` must be quick: click alone, no simulator, no event loop."""
     code = "import sys; from clew.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"

@@ -6,15 +6,18 @@ import asyncio
 import errno
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from clew.cli.endings import told
 from clew.errors import SettingsInvalid
 
 if TYPE_CHECKING:
+    from clew.model.facts import ModelFacts
     from clew.simulator.server import Simulation
     from clew.simulator.shell import Settings
 
@@ -44,6 +47,7 @@ GET /_sim/journal tells what came and what was found.
 @click.option("--kind", default="anthropic", show_default=True, metavar="VENDOR", help=f"{', '.join(KINDS)}.")
 @click.option("--scenario", default="default", show_default=True, metavar="NAME|FILE", help="What the model says.")
 @click.option("--stance", type=click.Path(path_type=Path), metavar="FILE", help="TOML: where the sources disagree.")
+@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Your rows about Claude models count.")
 @click.option("--predecessor", type=click.Choice(["sent", "read"]), help="Which block a thinking block follows.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same ids and words.")
 @click.option("--realm", default="", metavar="NAME", help="Who shares it knows its signatures. Default: by kind and seed.")
@@ -75,7 +79,7 @@ def _settings(options: dict[str, Any]) -> Settings:
             chosen["predecessor"] = options["predecessor"]
         if options["without_grade"]:
             chosen["without_grades"] = list(options["without_grade"])
-        taken = stance(chosen, file=str(file or ""))
+        taken = replace(stance(chosen, file=str(file or "")), models=_rows(options["config"]))
     except SettingsInvalid as error:
         raise _BadConfig(f"{file}: {error}" if file and str(file) not in str(error) else str(error)) from error
     return Settings(
@@ -86,6 +90,14 @@ def _settings(options: dict[str, Any]) -> Settings:
         stance=taken,
         journal=options["journal"],
     )
+
+
+def _rows(config: Path | None) -> Mapping[str, ModelFacts]:
+    """What is known of models, with what the config says on top."""
+    from clew.settings.load import load
+
+    with told():
+        return load(config, os.environ, keys=False).settings.models
 
 
 def _look_up(find: Callable[[str], object], options: dict[str, Any], name: str) -> None:

@@ -6,7 +6,7 @@ What the facts do not know stays what the vendor sends for "unknown": the epoch 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import parse_qs
 
 from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, models
@@ -24,19 +24,23 @@ _DEFAULT_LIMIT: Final = 20
 _MAX_LIMIT: Final = 1000
 
 
-def row_of(name: str, kind: Kind) -> JsonObject | None:
+Rows: TypeAlias = Mapping[str, ModelFacts] | None
+"""What is known of models; None: the table of facts."""
+
+
+def row_of(name: str, kind: Kind, known: Rows = None) -> JsonObject | None:
     """One model, under the name that was asked for; None if there is none. Another vendor has every model."""
     vendor = vendor_of(kind)
     if vendor.models:
         return _row(name, vendor.facts_of(name))
-    facts = models().get(canonical_model(name))
+    facts = (known or models()).get(canonical_model(name, known))
     return None if facts is None or facts.id == UNKNOWN else _row(name, facts)
 
 
-def listing(query: str, kind: Kind) -> JsonObject:
+def listing(query: str, kind: Kind, known: Rows = None) -> JsonObject:
     """A page of models, the newest first."""
     given = {name: values[-1] for name, values in parse_qs(query).items()}
-    rows = _rows(kind)
+    rows = _rows(kind, known)
     names = [row["id"] for row in rows]
     if given.get("after_id") in names:
         rows = rows[names.index(given["after_id"]) + 1 :]
@@ -51,12 +55,12 @@ def listing(query: str, kind: Kind) -> JsonObject:
     }
 
 
-def _rows(kind: Kind) -> list[JsonObject]:
+def _rows(kind: Kind, known: Rows) -> list[JsonObject]:
     vendor = vendor_of(kind)
     if vendor.models:
         return [_row(name, vendor.facts_of(name)) for name in vendor.models]
-    known = [facts for facts in models().values() if facts.id != UNKNOWN]
-    return [_row(facts.id, facts) for facts in sorted(known, key=lambda facts: -facts.released)]
+    served = [facts for facts in (known or models()).values() if facts.id != UNKNOWN]
+    return [_row(facts.id, facts) for facts in sorted(served, key=lambda facts: -facts.released)]
 
 
 def _limit(given: Mapping[str, str]) -> int:

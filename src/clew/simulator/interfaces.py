@@ -17,6 +17,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from clew.model.facts import ModelFacts
 from clew.model.json import JsonObject
 
 __all__ = [
@@ -73,6 +74,8 @@ class Stance:
     """R44: by the account's age and the request's setting; or for everyone; or for nobody who did not ask for it."""
     without_rules: frozenset[str] = frozenset()
     """These refuse nothing: a vendor of another kind does not have them."""
+    models: Mapping[str, ModelFacts] | None = field(default=None, repr=False)
+    """What is known of each model; None: the table of facts. An operator may know more."""
 
     def __getitem__(self, conflict: str) -> str:
         return self.choices[conflict]

@@ -121,7 +121,9 @@ class Shell:
         if request.method == "POST" and request.path in (_MESSAGES, _COUNT):
             return self._judged(visit)
         if request.method == "GET" and request.path == _MODELS:
-            return json_reply(catalogue.listing(request.query, self.settings.kind), _identity(ids, account))
+            return json_reply(
+                catalogue.listing(request.query, self.settings.kind, self.settings.stance.models), _identity(ids, account)
+            )
         if request.method == "GET" and request.path.startswith(f"{_MODELS}/"):
             return self._one_model(visit)
         return self._refused(refusal("R62.not-found"), entry, _identity(ids, account))
@@ -170,7 +172,7 @@ class Shell:
 
     def _one_model(self, visit: _Visit) -> Steps:
         name = visit.request.path.removeprefix(f"{_MODELS}/")
-        row = catalogue.row_of(name, self.settings.kind)
+        row = catalogue.row_of(name, self.settings.kind, self.settings.stance.models)
         if row is None:
             violation = refusal("R62.not-found")
             return self._refused(violation, visit.entry, _identity(visit.ids, visit.account))

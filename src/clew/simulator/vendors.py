@@ -6,6 +6,7 @@ The judge, the signer and the speaker ask the row, never the vendor's name.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
@@ -39,10 +40,10 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Is its thinking bound to account, model and conversation?"""
         return self.signature == "bound"
 
-    def facts_of(self, model: str) -> ModelFacts:
+    def facts_of(self, model: str, rows: Mapping[str, ModelFacts] | None = None) -> ModelFacts:
         """The profile. A vendor with models of its own has one for all of them, whatever their name."""
         if not self.models:
-            return model_facts(model)
+            return model_facts(model, rows)
         row = {**msgspec.to_builtins(models()[UNKNOWN]), **self.profile, "id": canonical_model(model)}
         return msgspec.convert(row, ModelFacts)
 

@@ -90,15 +90,20 @@ def _judge(case: Case, thread: Thread, thought: Thought, bound: Bound, policy: E
     reason = _unreadable(case, own) if case.vendor.binds else ""
     if reason:
         return _unread(bound, thought, own, reason)
-    if policy != "none" and _checks_prefix(model_facts(own.model), case.stance):
+    if policy != "none" and _checks_prefix(_maker(case, own), case.stance):
         return _checked(case, thought, own, bound, policy)
     return _kept(bound, thought, own)
+
+
+def _maker(case: Case, own: Imprint) -> ModelFacts:
+    """What is known of the model that made the block."""
+    return model_facts(own.model, case.stance.models)
 
 
 def _unreadable(case: Case, own: Imprint) -> str:
     """Why this request's model may not read the block, by the vendor's precedence; "" if it may."""
     elsewhere = own.account != case.account.name and case.account.name not in own.accounts
-    if elsewhere and model_facts(own.model).account_bound:
+    if elsewhere and _maker(case, own).account_bound:
         return "organization_binding_mismatch"
     if own.end_user and own.end_user != hash_text(string(case.option("metadata", "user_id"))):
         return "end_user_binding_mismatch"

@@ -37,7 +37,7 @@ class Case:
 
     @cached_property
     def model(self) -> ModelFacts:
-        return self.vendor.facts_of(string(self.body.get("model")))
+        return self.vendor.facts_of(string(self.body.get("model")), self.stance.models)
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
