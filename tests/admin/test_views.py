@@ -171,6 +171,7 @@ def test_metrics_count_what_became_of_each_exchange(booth: Booth) -> None:
     assert 'clew_first_byte_seconds_bucket{backend="glm",le="0.5"} 1.0' in text
     assert 'clew_store_state{state="ok"} 1.0' in text
     assert "clew_open_streams 0.0" in text
+    assert not [line for line in text if "_created" in line]
 
 
 CHANGES = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 
 from clew.store.values import Exchange, Health
@@ -26,9 +26,10 @@ _STORE: Final = ("ok", "degraded", "read-only", "off")
 
 
 class Metrics:
-    """One set of counters. `backends` are the names that may be labels; any other is counted as `other`."""
+    """One set of counters. Names of backends that are not known are counted as `other`."""
 
     def __init__(self, version: str) -> None:
+        disable_created_metrics()  # a second line for each counter, which nobody asked for
         own = self.registry = CollectorRegistry()
         self._backends: frozenset[str] = frozenset()
         self.requests = Counter(

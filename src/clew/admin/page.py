@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from html import escape
 from typing import Final
 
@@ -10,6 +11,8 @@ from starlette.responses import Response
 
 from clew.admin.desk import Desk
 from clew.admin.status import Status, status_of
+from clew.gateway.client import line_to_copy
+from clew.settings.gateway_key import KEY_VARIABLE
 
 __all__ = ["home_page", "style"]
 
@@ -86,13 +89,10 @@ def _backends(status: Status) -> str:
 
 
 def _connect(status: Status, desk: Desk) -> str:
-    """The key is named by its file: a page is no place for it."""
+    """The key is named by where it is: a page is no place for it."""
+    key = f"$(cat {shlex.quote(str(desk.home.key))})" if desk.home.key.is_file() else f"${KEY_VARIABLE}"
+    settings = desk.current.snapshot.settings
     lines = ["clew run -- claude    # a gateway for one run of Claude Code"]
     for gateway in status.gateways:
-        lines += [
-            "",
-            f"# the gateway {gateway.name}, for any Anthropic client",
-            f"export ANTHROPIC_BASE_URL={gateway.url}",
-            f'export ANTHROPIC_CUSTOM_HEADERS="x-clew-key: $(cat {desk.home.key})"',
-        ]
+        lines += ["", f"# the gateway {gateway.name}", line_to_copy(settings, gateway.url, key, expands=True)]
     return f"<pre>{escape(chr(10).join(lines))}</pre>"

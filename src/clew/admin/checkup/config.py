@@ -26,7 +26,7 @@ def config(at: Circumstances) -> Iterator[Finding]:
         return
     settings = at.loaded.settings
     where = f"{at.loaded.file}" if at.loaded.file else "no config file; what the environment gives is used"
-    yield fine(f"{where}: {len(settings.backends)} backends, {settings.active} is active")
+    yield fine(f"{where}: {_some(len(settings.backends), 'backend')}, {settings.active} is active")
     yield from (warning(each, "") for each in at.loaded.warnings)  # these say themselves how to mend it
 
 
@@ -46,8 +46,12 @@ def backends(at: Circumstances) -> Iterator[Finding]:
 
 def _shown(backend: Backend) -> str:
     if backend.auth in ("key", "bearer"):
-        return f"{len(backend.keys)} key{'s' if len(backend.keys) != 1 else ''}"
+        return _some(len(backend.keys), "key")
     return "the client's own credential" if backend.auth == "passthrough" else "no credential"
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 async def _reached(backends: list[Backend], settings: Settings, at: Circumstances) -> list[str]:
