@@ -6,6 +6,7 @@ from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
 from clew.gateway.routes import ROUTES, Route, RouteTable
 from tests.gateway.conftest import KEY, KEYED, PASSTHROUGH, TEAM_KEY, Gateway, Making, said, settings_with
+from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +32,7 @@ VALID = list(CREDENTIALS)[10:]
 OWN_CREDENTIAL = {"x_api_key": "sk-ant-own"}
 
 
+@proves("fault:X3", "fault:C10")
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.methods[0]} {route.path}")
 def test_every_route_with_every_credential(gateway: Gateway, route: Route) -> None:
     """X3: the matrix follows from the table, so a new row is in it."""
@@ -49,6 +51,7 @@ def test_a_refusal_is_the_same_whatever_is_wrong(gateway: Gateway) -> None:
     assert {answer[1]["x-should-retry"] for answer in answers} == {"false"}
 
 
+@proves("fault:C10")
 @pytest.mark.parametrize(
     ("given", "principal", "credential"),
     [
@@ -99,6 +102,7 @@ def test_without_a_key_only_where_nothing_of_the_operators_can_be_spent(
     assert [call.principal for call in gateway.engine.calls] == ["local"] * (status == 200)
 
 
+@proves("fault:X3")
 def test_a_route_that_does_not_say_who_may_use_it_is_not_served() -> None:
     """4.3: the plane cannot be made with it."""
     for scope in ("", "everybody"):

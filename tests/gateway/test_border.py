@@ -5,6 +5,7 @@ import pytest
 from clew.gateway.border import Border
 from clew.http.message import HttpRequest
 from tests.gateway.conftest import KEY, KEYED, PASSTHROUGH, Gateway, Making, said, settings_with
+from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +27,7 @@ HOSTILE = [
 ]
 
 
+@proves("fault:X1")
 @pytest.mark.parametrize("host", HOSTILE)
 def test_a_name_that_is_not_ours_is_turned_away_before_the_key_is_looked_at(gateway: Gateway, host: str) -> None:
     """X1: also with a valid key, and the name is not repeated."""
@@ -61,6 +63,7 @@ def test_names_can_change_while_it_runs(gateway: Gateway) -> None:
     assert gateway.ask(host="new.example", x_api_key=KEY)[0] == 200
 
 
+@proves("fault:X1")
 @pytest.mark.parametrize(
     "head",
     [
@@ -87,6 +90,7 @@ def test_a_header_that_decides_something_is_there_once(gateway: Gateway, name: s
     assert said(gateway.raw(doubled.replace(b"%b", name.encode()))) == (400, "invalid_request_error")
 
 
+@proves("fault:X2")
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1:{port}", "file://"]
 )
@@ -106,6 +110,7 @@ def test_a_page_of_our_own_and_a_configured_one_pass(making: Making) -> None:
     assert taken == [200, 200, 403]
 
 
+@proves("fault:X2")
 def test_a_cross_site_request_without_an_origin_is_turned_away(gateway: Gateway) -> None:
     """A `no-cors` fetch and a form can come without one."""
     assert gateway.ask("GET", "/healthz", b"", sec_fetch_site="cross-site")[0] == 403
@@ -118,6 +123,7 @@ def test_a_preflight_is_not_answered(gateway: Gateway) -> None:
     assert [name for name in answer[1] if name.startswith("access-control")] == []
 
 
+@proves("fault:X2")
 @pytest.mark.parametrize(
     ("kind", "status"),
     [
@@ -135,6 +141,7 @@ def test_json_is_asked_for_by_name(gateway: Gateway, kind: str | None, status: i
     assert gateway.ask(content_type=kind, x_api_key=KEY)[0] == status
 
 
+@proves("fault:C6")
 @pytest.mark.parametrize(("coding", "status"), [("gzip", 415), ("identity", 200), ("zstd", 415), ("identity, gzip", 415)])
 def test_a_compressed_body_is_not_taken(gateway: Gateway, coding: str, status: int) -> None:
     """C6: so no bomb can grow here."""

@@ -8,6 +8,7 @@ import pytest
 
 from clew.http.message import Limits
 from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
+from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
 
@@ -48,6 +49,7 @@ CORPUS: dict[str, tuple[bytes, ...]] = {
 }
 
 
+@proves("fault:C8")
 @pytest.mark.parametrize("name", CORPUS)
 def test_what_can_be_read_in_two_ways_is_refused_and_nothing_behind_it_is_heard(gateway: Gateway, name: str) -> None:
     """C8: 400, 413, 417 or 431, the connection is closed, and the second request reaches nobody."""
@@ -63,6 +65,7 @@ def test_what_can_be_read_in_two_ways_is_refused_and_nothing_behind_it_is_heard(
     assert gateway.engine.calls == []
 
 
+@proves("fault:C5")
 @pytest.mark.parametrize("framing", [b"content-length: 4097", b"transfer-encoding: chunked"])
 def test_a_body_over_the_bound_is_refused_in_the_vendors_shape(making: Making, framing: bytes) -> None:
     """C5: counted while it comes, and read no further."""
@@ -79,6 +82,7 @@ def test_a_body_of_thirty_two_megabytes_is_taken(gateway: Gateway) -> None:
     assert len(gateway.engine.calls[0].body) == 32 * 1024 * 1024
 
 
+@proves("fault:C4")
 def test_slow_clients_and_idle_ones_do_not_disturb_the_others(making: Making) -> None:
     """C4: heads and bodies that come in drops, and more idle connections than there is room for."""
     limits = Limits(tick_seconds=0.05, head_seconds=0.3, connections=200)
@@ -108,6 +112,7 @@ def test_who_is_being_answered_keeps_its_connection_when_others_come(making: Mak
         assert peer.send(b"x" * 99).response()[0] == 200
 
 
+@proves("fault:C9")
 def test_pipelined_requests_are_answered_in_order(gateway: Gateway) -> None:
     """C9: refusals too."""
     paths = ["/v1/messages", "/nowhere", "/healthz", "/v1/messages"]
@@ -115,6 +120,7 @@ def test_pipelined_requests_are_answered_in_order(gateway: Gateway) -> None:
     assert [peer.response()[0] for _ in paths] == [200, 404, 405, 200]
 
 
+@proves("fault:C9")
 def test_an_expectation_is_answered_and_a_refusal_spares_the_upload(making: Making) -> None:
     """C9."""
     gateway = making(limits=Limits(body_bytes=8))
@@ -125,6 +131,7 @@ def test_an_expectation_is_answered_and_a_refusal_spares_the_upload(making: Maki
     assert said(peer.response()) == (413, "request_too_large")
 
 
+@proves("fault:C9")
 @pytest.mark.parametrize("protocol", [b"websocket", b"h2c"])
 def test_no_other_protocol_is_spoken(gateway: Gateway, protocol: bytes) -> None:
     """C9: the request is answered as it is, and the connection ends."""
@@ -134,12 +141,14 @@ def test_no_other_protocol_is_spoken(gateway: Gateway, protocol: bytes) -> None:
     assert headers["connection"] == "close"
 
 
+@proves("fault:C9")
 def test_http_1_0_is_served(gateway: Gateway) -> None:
     """C9."""
     asked = gateway.request("POST", "/v1/messages", x_api_key=KEY).replace(b"HTTP/1.1", b"HTTP/1.0")
     assert gateway.peer().send(asked).read_to_end().startswith(b"HTTP/1.1 200 OK\r\n")
 
 
+@proves("fault:C2")
 def test_a_client_that_closes_only_its_half_is_served(gateway: Gateway) -> None:
     """C2."""
     peer = gateway.peer().send(gateway.request("POST", "/v1/messages", x_api_key=KEY))

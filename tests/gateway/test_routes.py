@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
+from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
 
@@ -16,6 +17,7 @@ TRICKS = [
 ]
 
 
+@proves("fault:X4")
 @pytest.mark.parametrize("path", TRICKS)
 @pytest.mark.parametrize("key", [None, KEY])
 def test_a_path_that_only_looks_like_one_is_not_found(gateway: Gateway, path: str, key: str | None) -> None:

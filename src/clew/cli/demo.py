@@ -28,14 +28,16 @@ active = "claude"
 url = "{claude}"
 realm = "anthropic"
 auth = "key"
-key = "sim-demo-1"
+key = "${{CLEW_DEMO_KEY}}"
 
 [backends.other]
 url = "{other}"
 auth = "key"
-key = "sim-other-1"
+key = "${{CLEW_DEMO_KEY}}"
 model = "other-model"
 """
+_KEYS: Final = {"CLEW_DEMO_KEY": "sim-demo-1"}
+"""The simulator takes any."""
 
 
 @asynccontextmanager
@@ -49,7 +51,7 @@ async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[st
         file.write_text(_CONFIG.format(claude=claude.url, other=other.url))
         own = {name: value for name, value in environ.items() if name.startswith("CLEW_") and name != "CLEW_CONFIG"}
         try:
-            yield file, own | {HOME_VARIABLE: str(home.root), "PATH": environ.get("PATH", "")}
+            yield file, {**own, **_KEYS, HOME_VARIABLE: str(home.root), "PATH": environ.get("PATH", "")}
         finally:
             await _closed(claude, other)
 

@@ -21,11 +21,11 @@ from clew.settings.values import Settings
 __all__ = ["admin_line", "as_json", "greeting"]
 
 
-def greeting(settings: Settings, url: str, key: str, home: Home, warnings: tuple[str, ...] = ()) -> str:
-    line = line_to_copy(settings, url, key if sys.stdout.isatty() else _reference(key, home))
-    told = [f"clew listens on {url}", f"  {line}", *(f"warning: {warning}" for warning in warnings)]
+def greeting(settings: Settings, url: str, key: str, home: Home) -> str:
+    seen = sys.stdout.isatty()
+    line = line_to_copy(settings, url, key if seen else _reference(key, home), expands=not seen)
     names = [f"{name} (active)" if name == settings.active else name for name in settings.backends]
-    return "\n".join([*told, f"backends: {', '.join(names)}; `clew use NAME` switches"])
+    return f"clew listens on {url}\n  {line}\nbackends: {', '.join(names)}; `clew use NAME` switches"
 
 
 def admin_line(url: str, socket: str) -> str:

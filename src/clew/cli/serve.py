@@ -176,8 +176,10 @@ async def _with_workers(stage: _Stage, ending: Ending) -> None:
 def _greet(stage: _Stage, url: str, key: str) -> None:
     from clew.cli.greeting import greeting
 
+    for warning in stage.loaded.warnings:
+        click.echo(f"warning: {warning}", err=True)
     if not stage.as_json:
-        click.echo(greeting(stage.loaded.settings, url, key, stage.home, stage.loaded.warnings))
+        click.echo(greeting(stage.loaded.settings, url, key, stage.home))
 
 
 @asynccontextmanager

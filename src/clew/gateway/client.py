@@ -27,10 +27,10 @@ def variables(settings: Settings, url: str, key: str, environ: Mapping[str, str]
     return {BASE_URL: url, TOKEN: key}
 
 
-def line_to_copy(settings: Settings, url: str, key: str, command: str = "claude") -> str:
-    """A line for a shell. `key` may be an expansion that the shell makes, such as "$CLEW_KEY"."""
+def line_to_copy(settings: Settings, url: str, key: str, command: str = "claude", *, expands: bool = False) -> str:
+    """A line for a shell. `expands`: the key is not there itself, but as what the shell makes it of, such as `$CLEW_KEY`."""
     pairs = variables(settings, url, key, {})
-    return " ".join([*(f"{name}={_quoted(value)}" for name, value in pairs.items()), command])
+    return " ".join([*(f"{name}={_quoted(value, expands and key in value)}" for name, value in pairs.items()), command])
 
 
 def _with_key(headers: str, key: str) -> str:
@@ -39,6 +39,5 @@ def _with_key(headers: str, key: str) -> str:
     return "\n".join([*others, f"{_HEADER}: {key}"])
 
 
-def _quoted(value: str) -> str:
-    """Plain where it can be; an expansion must stay one."""
-    return f'"{value}"' if "$" in value else shlex.quote(value)
+def _quoted(value: str, expands: bool) -> str:
+    return f'"{value}"' if expands else shlex.quote(value)

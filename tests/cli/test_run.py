@@ -1,0 +1,179 @@
+"""`clew run`: what the client gets, what comes back, and what is said at the end."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clew.gateway.tally import Tally
+from clew.model.change import Change
+from clew.store.values import Exchange
+from clew.testing import Simulator
+from tests.build import GLM, OPUS
+from tests.gateway.served import CLEW, MOST_SECONDS, backend, until
+from tests.manifest import proves
+from tests.store.turns import recorded
+
+TALK = """
+import anthropic, sys
+client = anthropic.Anthropic()
+messages = [{"role": "user", "content": "Why?"}]
+for _ in range(3):
+    answer = client.messages.create(model="claude-opus-5-5", max_tokens=2000, messages=messages)
+    messages += [
+        {"role": "assistant", "content": [block.to_dict() for block in answer.content]},
+        {"role": "user", "content": "And?"},
+    ]
+sys.exit(7)
+"""
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="clew-") as directory:
+        yield Path(directory)
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "CLEW_HOME": str(home), **more}
+
+
+def run(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [CLEW, "run", *arguments], env=environment(home, **more), capture_output=True, text=True, timeout=MOST_SECONDS
+    )
+
+
+def configure(home: Path, **backends: str) -> None:
+    rows = "".join(backend(name, url) for name, url in backends.items())
+    (home / "clew.toml").write_text(f'active = "{next(iter(backends))}"\n{rows}')
+    (home / "clew.toml").chmod(0o600)
+
+
+SHOW = "import os; print({k: v for k, v in os.environ.items() if k.startswith('ANTHROPIC_') or k == 'MINE'})"
+
+
+@pytest.mark.slow
+@proves("req:S1-51")
+def test_a_client_keeps_its_environment_and_gets_the_gateways_address(home: Path) -> None:
+    """Without a config there is Claude alone, with the client's own credential: so the key goes beside it."""
+    told = run(home, "--", sys.executable, "-c", SHOW, MINE="1", ANTHROPIC_CUSTOM_HEADERS="x-team: 1")
+    given = eval(told.stdout)
+    assert given.pop("MINE") == "1"
+    assert given.pop("ANTHROPIC_BASE_URL").startswith("http://127.0.0.1:")
+    [first, key] = given.pop("ANTHROPIC_CUSTOM_HEADERS").split("\n")
+    assert (first, key.startswith("x-clew-key: clew_run_"), given) == ("x-team: 1", True, {})
+
+
+@pytest.mark.slow
+def test_where_only_stored_keys_are_used_the_runs_key_is_the_credential(home: Path) -> None:
+    configure(home, a="http://127.0.0.1:9")
+    given = eval(run(home, sys.executable, "-c", SHOW).stdout)
+    assert set(given) == {"ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"}
+
+
+@pytest.mark.slow
+@proves("req:S1-51")
+def test_a_conversation_through_it_and_what_is_said_at_the_end(home: Path) -> None:
+    """The exit code is the client's. Its blocks went back, and it holds seals that only clew can open."""
+    with Simulator(kind="compat") as simulator:
+        configure(home, other=simulator.url)
+        told = run(home, "--", sys.executable, "-c", TALK)
+        assert told.returncode == 7, told.stderr
+        *_, summary, seals = told.stderr.splitlines()
+        assert summary == "clew: 3 requests to other; 2 blocks kept, 0 restored, 0 left out"
+        assert seals.startswith("clew: 3 sealed blocks of other vendors went into the client's transcript.")
+        assert [entry["verdict"]["ok"] for entry in simulator.journal()] == [True] * 3
+    assert '"event":"request"' in (home / "run.log").read_text()
+    assert list((home / "run").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_backend_is_chosen_for_this_run_alone(home: Path) -> None:
+    with Simulator() as first, Simulator() as second:
+        configure(home, a=first.url, b=second.url)
+        assert run(home, "--backend", "b", "--", sys.executable, "-c", TALK).returncode == 7
+        assert (len(first.journal()), len(second.journal())) == (0, 3)
+        assert run(home, "--", sys.executable, "-c", TALK).returncode == 7
+        assert (len(first.journal()), len(second.journal())) == (3, 3)
+
+
+@pytest.mark.slow
+@proves("req:S1-52")
+def test_an_unknown_backend_fails_and_the_names_are_listed(home: Path) -> None:
+    configure(home, a="http://127.0.0.1:9", b="http://127.0.0.1:9")
+    told = run(home, "--backend", "c", "--", "true")
+    assert told.returncode == 2
+    assert "There is no backend 'c'; there are: a, b" in told.stderr
+
+
+@pytest.mark.slow
+def test_a_command_that_is_not_there_is_said_to_be_so(home: Path) -> None:
+    told = run(home, "--", "no-such-command")
+    assert (told.returncode, told.stderr) == (127, "Error: no-such-command is not a command here\n")
+    (home / "notes").write_text("")
+    assert run(home, str(home / "notes")).returncode == 126
+
+
+@pytest.mark.slow
+def test_signals_are_passed_on_and_a_death_by_signal_is_told_as_a_shell_does(home: Path) -> None:
+    script = "trap 'exit 9' TERM; touch ready; while :; do sleep 0.05; done"
+    process = subprocess.Popen([CLEW, "run", "--", "sh", "-c", script], env=environment(home), cwd=home)
+    try:
+        until((home / "ready").exists)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(MOST_SECONDS) == 9
+    finally:
+        process.kill()
+    assert run(home, "--", "sh", "-c", "kill -KILL $$").returncode == 128 + 9
+
+
+@pytest.mark.slow
+def test_the_terminals_interrupt_is_the_clients_to_answer(home: Path) -> None:
+    """Both are in the terminal's foreground: the client hears it once, and the gateway goes on serving it."""
+    import pty
+
+    script = "trap 'echo heard' INT; touch ready; n=0; while [ $n -lt 20 ]; do sleep 0.05; n=$((n+1)); done; echo over"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(home)
+        os.execve(CLEW, [str(CLEW), "run", "--", "sh", "-c", script], environment(home))
+    until((home / "ready").exists)
+    os.write(terminal, b"\x03")
+    said = b""
+    end = time.monotonic() + MOST_SECONDS
+    while b"over" not in said and time.monotonic() < end:
+        said += os.read(terminal, 1024)
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    assert said.count(b"heard") == 1
+
+
+def exchange(thread: str, kept: int, *changes: tuple[str, str]) -> Exchange:
+    made = tuple(Change("thinking", path, what, "why") for path, what in changes)
+    same = {"id": "e", "principal": "local", "started": 0.0, "ended": 1.0, "asked_model": "m", "backend": "b", "model": "m"}
+    return Exchange(**same, thread=thread, kept=kept, changes=made)
+
+
+def test_each_block_counts_once_though_every_request_brings_it_again() -> None:
+    """What was kept counts by the longest history of each thread; a change by its place."""
+    tally = Tally()
+    assert tally.lines() == []
+    tally.add(exchange("one", 1, ("messages.1.content.0", "left out")), None)
+    tally.add(exchange("one", 2, ("messages.1.content.0", "left out"), ("messages.3.content.0", "restored")), None)
+    tally.add(exchange("two", 1, ("messages.1.content.0", "left out"), ("messages.5.content.0", "healed")), None)
+    assert tally.lines() == ["clew: 3 requests to b; 3 blocks kept, 1 restored, 2 left out, 1 healed"]
+
+
+def test_only_seals_that_clew_minted_are_told_of() -> None:
+    tally = Tally()
+    tally.add(exchange("one", 0), recorded("a", origin=OPUS))
+    assert len(tally.lines()) == 1
+    tally.add(exchange("one", 0), recorded("b", origin=GLM))
+    assert tally.lines()[1].startswith("clew: 1 sealed block of other vendors")

@@ -1,0 +1,149 @@
+"""`clew serve` as a command: where it listens, what it prints, when it does not start."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from clew.cli import main
+from clew.gateway.client import line_to_copy, variables
+from clew.gateway.plan import Plan
+from tests.gateway.conftest import KEYED, PASSTHROUGH, settings_with
+from tests.gateway.served import CLEW, MOST_SECONDS
+from tests.manifest import proves
+
+
+@contextmanager
+def serving(*options: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
+    """The command with a home of its own, and its standard output."""
+    with tempfile.TemporaryDirectory(prefix="clew-") as home:
+        env = {"PATH": os.environ["PATH"], "CLEW_HOME": home, **environ}
+        process = subprocess.Popen(
+            [CLEW, "serve", *options], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            code = process.wait(MOST_SECONDS)
+            assert process.stdout is not None
+            process.stdout.close()
+        assert code == 0
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().rstrip("\n")
+
+
+@pytest.mark.slow
+@proves("req:S1-51")
+def test_a_busy_port_gives_the_next_unless_it_was_asked_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert Plan(name="x", port=port).ports()[:2] == (port, port + 1)
+        failed = CliRunner().invoke(main, ["serve", "--port", str(port), "--no-admin"], env={"CLEW_HOME": str(_home())})
+        assert failed.exit_code == 1
+        assert "that port is in use: choose another with --port" in failed.output
+
+
+def _home() -> Path:
+    return Path(tempfile.mkdtemp(prefix="clew-"))
+
+
+@pytest.mark.slow
+@proves("req:S1-51")
+def test_the_next_port_is_the_one_that_is_told() -> None:
+    """Two gateways of one user, both without a word about ports."""
+    with serving("--json", "--no-admin") as first, serving("--json", "--no-admin") as second:
+        urls = [json.loads(line(process))["url"] for process in (first, second)]
+        assert len(set(urls)) == 2
+        assert all(urllib.request.urlopen(f"{url}/healthz", timeout=5).status == 200 for url in urls)
+
+
+def test_ports_to_try_leave_out_the_admins() -> None:
+    assert Plan(name="x", port=2539, admin_port=2540).ports()[:3] == (2539, 2541, 2542)
+    assert Plan(name="x", port=2539, port_is_asked_for=True).ports() == (2539,)
+    assert Plan(name="x", port=0).ports() == (0,)
+    assert Plan(name="x", port=65535).ports() == (65535,)
+
+
+@pytest.mark.slow
+def test_the_demo_answers_without_any_key_of_a_vendor() -> None:
+    """The second line that is printed is one to copy; it names the key, and does not show it where nobody sits."""
+    with serving("--demo", "--port", "0", "--admin-port", "0", CLEW_KEY="demo-key") as process:
+        assert line(process).startswith("clew listens on http://127.0.0.1:")
+        copied = line(process).strip()
+        assert copied.endswith(' ANTHROPIC_AUTH_TOKEN="$CLEW_KEY" claude')
+        assert line(process).startswith("backends: claude (active), other;")
+        assert line(process).startswith("admin: http://127.0.0.1:")
+        url = copied.split()[0].removeprefix("ANTHROPIC_BASE_URL=")
+        assert asked(url, "demo-key")["model"] == "claude-opus-5-5"
+
+
+def asked(url: str, key: str) -> dict[str, object]:
+    body = {"model": "claude-opus-5-5", "max_tokens": 500, "messages": [{"role": "user", "content": "Hello"}]}
+    headers = {"content-type": "application/json", "authorization": f"Bearer {key}", "anthropic-version": "2023-06-01"}
+    request = urllib.request.Request(f"{url}/v1/messages", json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return json.load(response)
+
+
+def test_others_are_not_let_in_before_somebody_said_who(tmp_path: Path) -> None:
+    """4.1: an address that others can reach needs a key that they were given."""
+    result = CliRunner().invoke(main, ["serve", "--host", "0.0.0.0", "--no-admin"], env={"CLEW_HOME": str(tmp_path / "h")})
+    assert result.exit_code == 5
+    assert "0.0.0.0 can be reached by others, and no key was given out: set CLEW_KEY" in result.output
+
+
+@proves("req:S1-52")
+def test_a_config_that_cannot_be_used_is_named_and_nothing_starts(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('active = "nobody"\n')
+    result = CliRunner().invoke(main, ["serve", "--config", str(file)], env={"CLEW_HOME": str(tmp_path / "h")})
+    assert result.exit_code == 5
+    assert "mine.toml:1" in result.output
+
+
+def test_a_store_that_a_newer_clew_wrote_is_not_opened(tmp_path: Path) -> None:
+    import apsw
+
+    (tmp_path / "h").mkdir(mode=0o700)
+    database = apsw.Connection(str(tmp_path / "h/clew.db"))
+    database.execute("PRAGMA user_version = 9999")
+    database.close()
+    result = CliRunner().invoke(main, ["serve", "--port", "0", "--no-admin"], env={"CLEW_HOME": str(tmp_path / "h")})
+    assert result.exit_code == 1
+    assert "newer" in result.output
+
+
+def test_where_a_backend_takes_the_clients_credential_the_key_goes_beside_it() -> None:
+    mixed, keyed = settings_with(PASSTHROUGH, KEYED), settings_with(KEYED)
+    url = "http://127.0.0.1:1"
+    had = {"ANTHROPIC_CUSTOM_HEADERS": "x-team: 1\nX-Clew-Key: outer", "ANTHROPIC_API_KEY": "own"}
+    assert variables(mixed, url, "k", had) == {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_CUSTOM_HEADERS": "x-team: 1\nx-clew-key: k",
+    }
+    assert variables(keyed, url, "k", had) == {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_AUTH_TOKEN": "k"}
+
+
+def test_the_line_to_copy_survives_a_shell() -> None:
+    """A key may be any text; where only its place is named, the shell fills it in."""
+    settings, show = settings_with(PASSTHROUGH), "printenv ANTHROPIC_CUSTOM_HEADERS"
+    odd = 'it\'s; $(a) `key` "$HOME"'
+    for key, expands in ((odd, False), ("$CLEW_KEY", True)):
+        line = line_to_copy(settings, "http://127.0.0.1:1", key, show, expands=expands)
+        ran = subprocess.run(
+            ["sh", "-c", line], capture_output=True, text=True, env={"PATH": "/bin:/usr/bin", "CLEW_KEY": odd}
+        )
+        assert ran.stdout == f"x-clew-key: {odd}\n"

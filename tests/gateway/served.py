@@ -1,0 +1,119 @@
+"""`clew serve` in a process of its own, as a user starts it, with a home that outlives it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from clew.store import SqliteStore
+from clew.store.values import Exchange
+from tests.http.conftest import Peer
+
+CLEW = Path(sys.executable).with_name("clew")
+KEY = "a-gateway-key"
+MOST_SECONDS = 30.0
+
+
+def until(true: Callable[[], object], seconds: float = MOST_SECONDS) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not become so in time"
+        time.sleep(0.02)
+
+
+class Served:
+    """`with Served(config) as gateway:`; the process is killed if it has not ended by itself."""
+
+    def __init__(self, config: str, *options: str) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="clew-")
+        self.home = Path(self._directory.name)
+        self.config = self.home / "clew.toml"
+        self.config.write_text(config)
+        self.config.chmod(0o600)
+        self._options = ("--port", "0", *options)
+        self.peers: list[Peer] = []
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], "CLEW_HOME": str(self.home), "CLEW_KEY": KEY}
+
+    def __enter__(self) -> Self:
+        self.log = (self.home / "log").open("w")
+        self.process = subprocess.Popen(
+            [CLEW, "serve", "--json", "--config", self.config, *self._options],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, f"it did not start:\n{(self.home / 'log').read_text()}"
+        self.told = json.loads(line)
+        self.url: str = self.told["url"]
+        self.port = int(self.url.rpartition(":")[2])
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for peer in self.peers:
+            peer.socket.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(MOST_SECONDS)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.log.close()
+        self._directory.cleanup()
+
+    def peer(self) -> Peer:
+        peer = Peer(self.port)
+        peer.socket.settimeout(MOST_SECONDS)
+        self.peers.append(peer)
+        return peer
+
+    def ask(self, prompt: str = "Why?", *, model: str = "claude-opus-5-5", stream: bool = True) -> Peer:
+        """A request on a connection of its own; what comes back is the test's to read."""
+        return self.peer().send(self.request(prompt, model=model, stream=stream))
+
+    def request(self, prompt: str = "Why?", *, model: str = "claude-opus-5-5", stream: bool = True) -> bytes:
+        messages = [{"role": "user", "content": prompt}]
+        body = json.dumps({"model": model, "max_tokens": 2000, "stream": stream, "messages": messages}).encode()
+        head = [
+            b"POST /v1/messages?beta=true HTTP/1.1",
+            f"Host: 127.0.0.1:{self.port}".encode(),
+            b"content-type: application/json",
+            b"anthropic-version: 2023-06-01",
+            b"x-api-key: " + KEY.encode(),
+            b"content-length: %d" % len(body),
+        ]
+        return b"\r\n".join([*head, b"", body])
+
+    def get(self, path: str, peer: Peer | None = None) -> tuple[int, dict[str, str], bytes]:
+        asked = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nx-api-key: {KEY}\r\n\r\n"
+        return (peer or self.peer()).send(asked.encode()).response()
+
+    def signal(self, number: signal.Signals = signal.SIGTERM) -> None:
+        self.process.send_signal(number)
+
+    def ended(self, seconds: float = MOST_SECONDS) -> int:
+        return self.process.wait(seconds)
+
+    def clew(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Another command in the same home."""
+        return subprocess.run([CLEW, *arguments], env=self.environment, capture_output=True, text=True, timeout=MOST_SECONDS)
+
+    def exchanges(self) -> Sequence[Exchange]:
+        with SqliteStore(self.home / "clew.db") as store:
+            assert store.verify() == ()
+            return store.exchanges("local", limit=1000)
+
+
+def backend(name: str, url: str, more: str = "") -> str:
+    return f'\n[backends.{name}]\nurl = "{url}"\nauth = "key"\nkey = "sim-test-key"\n{more}'

@@ -1,0 +1,168 @@
+"""A gateway from its start to its end, as a process of its own in front of a simulator."""
+
+import signal
+import socket
+import stat
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from clew.testing import Simulator
+from tests.gateway.served import KEY, Served, backend, until
+from tests.http.conftest import Peer
+from tests.manifest import proves
+
+pytestmark = pytest.mark.slow
+
+STREAMS = 50
+SHORT = "turn:\n  text: It begins.\n  pause: 1.0\n  text: It ends.\n"
+LONG = "turn:\n  text: It begins.\n  pause: 60\n  text: It ends.\n"
+ANTHROPIC = 'realm = "anthropic"\n'
+
+
+@pytest.fixture
+def vendors(tmp_path: Path) -> Iterator[dict[str, Simulator]]:
+    """One that is done in a second, one that is not done in a minute."""
+    with ExitStack() as stack:
+        yield {
+            name: stack.enter_context(Simulator(scenario=_script(tmp_path, name, text))) for name, text in SCRIPTS.items()
+        }
+
+
+SCRIPTS = {"short": SHORT, "long": LONG}
+
+
+def _script(directory: Path, name: str, text: str) -> str:
+    path = directory / f"{name}.scenario"
+    path.write_text(f"about: {name}\n\n{text}")
+    return str(path)
+
+
+def config(vendors: dict[str, Simulator], drain: float) -> str:
+    """Opus goes to the short one, Haiku to the long one."""
+    rows = "".join(backend(name, vendor.url, ANTHROPIC) for name, vendor in vendors.items())
+    rules = '\n[[rules]]\nfamily = "haiku"\nbackend = "long"\n'
+    return f'active = "short"\n[gateway]\nadmin_port = 0\ndrain_seconds = {drain}\n{rows}{rules}'
+
+
+def begun(peer: Peer) -> Peer:
+    """Its first content is here."""
+    peer.read_until(b"It begins.")
+    return peer
+
+
+def rest(peer: Peer) -> bytes:
+    return peer.read_to_end()
+
+
+@proves("fault:P1")
+def test_a_signal_lets_streams_finish_and_tells_those_that_cannot(vendors: dict[str, Simulator]) -> None:
+    """Fifty streams, half of them longer than the drain. Nobody sees an end that was none."""
+    with Served(config(vendors, drain=3)) as gateway:
+        idle = gateway.peer()
+        assert gateway.get("/readyz", idle)[0] == 200
+        models = ["claude-opus-5-5", "claude-haiku-5-5"] * (STREAMS // 2)
+        peers = [gateway.ask(f"Number {n}", model=model) for n, model in enumerate(models)]
+        for peer in peers:
+            begun(peer)
+        gateway.signal()
+        until(lambda: not listens(gateway.port), 2)
+        status, headers, body = gateway.get("/readyz", idle)
+        assert (status, headers["connection"], body) == (503, "close", b'{"status":"draining"}')
+        endings = [rest(peer) for peer in peers]
+        for short, long in zip(endings[::2], endings[1::2], strict=True):
+            assert b"message_stop" in short
+            assert b"event: error" not in short
+            assert b"message_stop" not in long
+            assert b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"' in long
+            assert long.endswith(b"0\r\n\r\n")
+        assert gateway.ended() == 0
+        assert Counter(exchange.outcome for exchange in gateway.exchanges()) == {"whole": 25, "cut": 25}
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@proves("fault:P2")
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_at_once_and_still_in_good_order(vendors: dict[str, Simulator], second: signal.Signals) -> None:
+    with Served(config(vendors, drain=60)) as gateway:
+        peer = begun(gateway.ask(model="claude-haiku-5-5"))
+        waiting = gateway.ask(model="claude-haiku-5-5", stream=False)
+        until(lambda: len(vendors["long"].journal()) == 2)
+        gateway.signal()
+        time.sleep(0.3)
+        assert gateway.process.poll() is None
+        began = time.monotonic()
+        gateway.signal(second)
+        assert gateway.ended() == 0
+        assert time.monotonic() - began < 1.5, "a second, and what a busy machine adds"
+        assert b"event: error" in rest(peer)
+        assert waiting.response()[0] in (503, 529)
+        assert {exchange.outcome for exchange in gateway.exchanges()} <= {"cut", "failed"}
+
+
+def test_with_nothing_to_finish_it_ends_soon(vendors: dict[str, Simulator]) -> None:
+    with Served(config(vendors, drain=60)) as gateway:
+        gateway.get("/readyz")
+        began = time.monotonic()
+        gateway.signal(signal.SIGINT)
+        assert gateway.ended() == 0
+        assert time.monotonic() - began < 3
+
+
+def test_it_enters_itself_among_what_runs_and_leaves_nothing_behind(vendors: dict[str, Simulator]) -> None:
+    with Served(config(vendors, drain=1)) as gateway:
+        told = gateway.told
+        assert (told["pid"], told["name"]) == (gateway.process.pid, str(gateway.process.pid))
+        assert stat.S_IMODE(Path(told["socket"]).stat().st_mode) == 0o600
+        assert gateway.url in gateway.clew("status").stdout
+        gateway.signal()
+        assert gateway.ended() == 0
+        assert list((gateway.home / "run").iterdir()) == []
+
+
+@proves("fault:P6", "fault:P7")
+def test_a_config_that_cannot_be_used_changes_nothing_and_is_told(vendors: dict[str, Simulator]) -> None:
+    """Written in two steps, as an editor might; then mended."""
+    with Served(config(vendors, drain=1)) as gateway:
+        good = gateway.config.read_text()
+        gateway.config.write_text('active = "sho')
+        until(lambda: b"problem" in gateway.get("/readyz")[2], 5)
+        status, _, body = gateway.get("/readyz")
+        assert status == 200
+        assert b"clew.toml:1" in body
+        assert b"message_stop" in gateway.ask().read_until(b"0\r\n\r\n")
+        assert gateway.clew("config", "check", "--config", str(gateway.config)).returncode != 0
+        gateway.config.write_text(good.replace('active = "short"', 'active = "long"'))
+        until(lambda: b"problem" not in gateway.get("/readyz")[2], 5)
+        begun(gateway.ask())
+        assert len(vendors["long"].journal()) == 1
+
+
+@proves("fault:X12")
+def test_no_key_is_in_any_log_or_on_any_command_line(vendors: dict[str, Simulator]) -> None:
+    with Served(config(vendors, drain=1), "--workers", "2") as gateway:
+        gateway.ask().read_until(b"0\r\n\r\n")
+        lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if _readable(path)]
+        assert [line for line in lines if KEY.encode() in line or b"sim-test-key" in line] == []
+        gateway.signal()
+        assert gateway.ended() == 0
+        written = (gateway.home / "log").read_text()
+        assert '"event":"request"' in written
+        assert KEY not in written
+        assert "sim-test-key" not in written
+
+
+def _readable(path: Path) -> bool:
+    try:
+        path.read_bytes()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,123 @@
+"""Several processes on one port: they share the work, one that dies is replaced, and none outlives its parent."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clew.testing import Simulator
+from tests.gateway.served import Served, backend, until
+
+pytestmark = pytest.mark.slow
+
+CONFIG = 'active = "claude"\n[gateway]\nadmin_port = 0\ndrain_seconds = 2\n'
+LONG = "about: long\n\nturn:\n  text: It begins.\n  pause: 60\n  text: It ends.\n"
+
+
+@pytest.fixture
+def vendor(tmp_path: Path) -> Iterator[Simulator]:
+    (tmp_path / "long.scenario").write_text(LONG)
+    with Simulator(scenario=str(tmp_path / "long.scenario")) as simulator:
+        yield simulator
+
+
+@pytest.fixture
+def gateway(vendor: Simulator) -> Iterator[Served]:
+    with Served(CONFIG + backend("claude", vendor.url, 'realm = "anthropic"\n'), "--workers", "2") as served:
+        until(lambda: len(workers(served)) == 2)
+        yield served
+
+
+def workers(served: Served) -> list[int]:
+    """The children of the process that was started."""
+    return sorted(pid for pid in _pids() if _parent(pid) == served.process.pid)
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def _parent(pid: int) -> int:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0
+    state, parent = text.rpartition(")")[2].split()[:2]
+    return 0 if state == "Z" else int(parent)
+
+
+def lives(pid: int) -> bool:
+    return _parent(pid) != 0
+
+
+def serving(served: Served) -> set[int]:
+    """Which workers have the connections that are open now."""
+    inodes = {pid: _sockets(pid) for pid in workers(served)}
+    accepted = _accepted(served.port)
+    return {pid for pid, own in inodes.items() if own & accepted}
+
+
+def _sockets(pid: int) -> set[str]:
+    found = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            target = os.readlink(link)
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            found.add(target[8:-1])
+    return found
+
+
+def _accepted(port: int) -> set[str]:
+    """Inodes of established connections to this port."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {row[9] for row in rows if row[1].endswith(f":{port:04X}") and row[3] == "01"}
+
+
+def test_they_share_the_port(gateway: Served) -> None:
+    until(lambda: (gateway.peer(), len(serving(gateway)) == 2)[1], 10)
+    assert all(gateway.get("/healthz")[0] == 200 for _ in range(20))
+
+
+def test_one_that_is_killed_is_replaced(gateway: Served) -> None:
+    before = workers(gateway)
+    os.kill(before[0], signal.SIGKILL)
+    until(lambda: len(workers(gateway)) == 2 and before[0] not in workers(gateway), 10)
+    until(lambda: gateway.get("/readyz")[0] == 200)
+    assert before[1] in workers(gateway), "the other one never noticed"
+    assert "a worker ended with -9" in (gateway.home / "log").read_text()
+
+
+def test_all_drain_with_their_parent(gateway: Served) -> None:
+    streams = [gateway.ask() for _ in range(6)]
+    for peer in streams:
+        peer.read_until(b"It begins.")
+    pids = workers(gateway)
+    gateway.signal()
+    assert gateway.ended() == 0
+    assert [b"event: error" in peer.read_to_end() for peer in streams] == [True] * 6
+    assert [pid for pid in pids if lives(pid)] == []
+    assert {exchange.outcome for exchange in gateway.exchanges()} == {"cut"}
+
+
+def test_a_second_signal_reaches_them_all(gateway: Served) -> None:
+    gateway.ask().read_until(b"It begins.")
+    pids = workers(gateway)
+    gateway.signal()
+    time.sleep(0.2)
+    began = time.monotonic()
+    gateway.signal(signal.SIGINT)
+    assert gateway.ended() == 0
+    assert time.monotonic() - began < 1.8
+    assert [pid for pid in pids if lives(pid)] == []
+
+
+def test_they_end_when_their_parent_is_killed(gateway: Served) -> None:
+    pids = workers(gateway)
+    gateway.signal(signal.SIGKILL)
+    gateway.ended()
+    until(lambda: not any(map(lives, pids)), 10)
