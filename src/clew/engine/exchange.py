@@ -197,6 +197,7 @@ class LiveExchange:
         self._log_body("sent", story.sent)
         request = outgoing(self._call, way, story.going, story.sent)
         patience = timeouts_for(story.asking.snapshot.settings, way.backend)
+        self._passed, story.request_id = [], ""  # what another backend said before is not this one's
         async with self._parts.pool.ask(place_of(way.backend.url).endpoint, request, timeouts=patience) as reply:
             self._passed = passed_headers(reply.headers)
             story.request_id = first_header(reply.headers, b"request-id")

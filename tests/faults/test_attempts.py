@@ -1,0 +1,305 @@
+"""Backends that cannot be reached, are busy, limit us, refuse a key or say no: who is asked instead, and what a client hears."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from clew.backends.row import Backend, Secret
+from clew.settings.values import Retry
+from clew.testing import Simulator
+from tests.engine.gate import KEY, claude
+from tests.faults.conftest import Gating
+from tests.faults.scene import asked, endings, impatient, kept, question, story
+from tests.manifest import proves
+from tests.upstream.certificates import make_certificate
+from tests.upstream.test_dial import full_listener
+
+pytestmark = pytest.mark.slow
+
+ONE, TWO = "sim-a-1", "sim-a-2"
+KEYS = (Secret(ONE), Secret(TWO))
+NEVER_WAITS = Retry(retries=2, first_wait=60, most_wait=60, budget=1000)
+"""Whoever waits at all would be seen."""
+
+
+def dead(url: str) -> Backend:
+    return Backend(name="dead", url=url, realm="anthropic", auth="key", keys=(Secret("sk-ant-never-shown"),))
+
+
+def shown_to(simulator: Simulator) -> list[str]:
+    """Which key came with each request."""
+    names = {hashlib.sha256(key.encode()).hexdigest()[:8]: key for key in (ONE, TWO)}
+    return [names[entry["credential"]] for entry in simulator.journal()]
+
+
+# U1, U2: no connection.
+
+
+@pytest.fixture
+def unreachable(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of nobody: a closed port, a name that leads nowhere, a certificate for another name."""
+    if request.param == "unknown":
+        yield "http://nowhere.invalid"
+        return
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        if request.param == "refused":
+            listener.close()
+            yield f"http://127.0.0.1:{port}"
+            return
+        context = make_certificate(tmp_path, "DNS:elsewhere.example").context()
+        threading.Thread(target=_shake_hands, args=(listener, context), daemon=True).start()
+        yield f"https://localhost:{port}"
+
+
+def _shake_hands(listener: socket.socket, context) -> None:
+    while True:
+        try:
+            plug, _ = listener.accept()
+            context.wrap_socket(plug, server_side=True).close()
+        except OSError:
+            if listener.fileno() < 0:
+                return
+
+
+UNREACHABLE = pytest.mark.parametrize("unreachable", ["refused", "unknown", "wrong name"], indirect=True)
+
+
+@proves("fault:U1")
+@UNREACHABLE
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_backend_that_cannot_be_reached_is_passed_over(
+    gating: Gating, a: Simulator, unreachable: str, stream: bool
+) -> None:
+    """U1: the client sees one clean answer; the store says whom else was asked."""
+    gate = gating(dead(unreachable), claude(a), failover=("claude",), **impatient())
+    answer = gate.ask(question(stream=stream))
+    assert (answer.status, story(answer), answer.headers["x-clew-backend"]) == (200, "whole", "claude")
+    assert endings(a) == ["whole"]
+    [exchange] = kept(gate)
+    assert [(each.backend, each.status) for each in exchange.tries] == [("dead", 0)] * 3 + [("claude", 200)]
+    assert exchange.outcome == "whole"
+
+
+@proves("fault:U1")
+@UNREACHABLE
+def test_without_another_one_the_client_is_told_which_backend_it_was_and_no_secret(gating: Gating, unreachable: str) -> None:
+    """U1: 502 in the shape of the dialect."""
+    gate = gating(dead(unreachable), **impatient())
+    answer = gate.ask(question())
+    assert (answer.status, answer.json["error"]["type"], answer.headers["x-clew-backend"]) == (502, "api_error", "dead")
+    assert unreachable in answer.json["error"]["message"]
+    assert b"never-shown" not in answer.raw
+    assert [(each.outcome, each.status) for each in kept(gate)] == [("failed", 502)]
+
+
+@proves("fault:U2")
+def test_a_black_hole_is_left_at_the_connect_limit(gating: Gating, a: Simulator) -> None:
+    """U2: the limit that was set, and then the next; alone, a 504."""
+    listener, fillers = full_listener()
+    try:
+        hole = dead(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        gate = gating(hole, claude(a), failover=("claude",), **impatient(connect=0.5, retry=Retry(retries=0)))
+        began = time.monotonic()
+        answer = gate.ask(question())
+        assert 0.45 <= time.monotonic() - began < 1.5
+        assert (story(answer), answer.headers["x-clew-backend"]) == ("whole", "claude")
+        alone = gating(hole, **impatient(connect=0.1, retry=Retry(retries=0)), store=False).ask(question())
+        assert (alone.status, alone.json["error"]["type"]) == (504, "timeout_error")
+    finally:
+        for plug in (listener, *fillers):
+            plug.close()
+
+
+# U3: too much asked of a key.
+
+
+@proves("fault:U3")
+def test_a_key_that_has_had_enough_rests_for_as_long_as_it_said(gating: Gating, a: Simulator) -> None:
+    """U3: the other key at once; the first one again when its time is over, and not before."""
+    gate = gating(claude(a, keys=KEYS), **impatient())
+    a.fault("status 429 retry-after=9 retry-after-ms=1500", key=ONE)
+    began = time.monotonic()
+    assert [story(gate.ask(question(f"{n}"))) for n in range(3)] == ["whole"] * 3
+    assert time.monotonic() - began < 1.4, "this machine is too slow to tell"
+    assert shown_to(a) == [ONE, TWO, TWO, TWO]
+    time.sleep(max(0.0, began + 1.6 - time.monotonic()))
+    assert story(gate.ask(question("later"))) == "whole"
+    assert shown_to(a)[4:] == [ONE]
+
+
+@proves("fault:U3")
+@pytest.mark.parametrize("hint", ["retry-after-ms=700", "retry-after=1"])
+def test_with_one_key_the_wait_is_the_one_that_was_asked_for(gating: Gating, a: Simulator, hint: str) -> None:
+    """U3."""
+    gate = gating(claude(a), **impatient())
+    a.fault(f"status 429 {hint}")
+    assert story(gate.ask(question())) == "whole"
+    first, second = (entry["came"] for entry in a.journal())
+    assert second - first >= (0.7 if "ms" in hint else 1.0)
+
+
+@proves("fault:U3")
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_wait_that_is_too_long_is_the_clients_to_know(gating: Gating, a: Simulator, stream: bool) -> None:
+    """U3: the vendor's own status, words and headers."""
+    gate = gating(claude(a), **impatient())
+    a.fault("status 429 retry-after=99 message='Not so fast.'")
+    answer = gate.ask(question(stream=stream))
+    assert (answer.status, answer.headers["retry-after"]) == (429, "99")
+    assert answer.json["error"] == {"type": "rate_limit_error", "message": "Not so fast."}
+    assert answer.headers["request-id"] == a.journal()[0]["request_id"]
+    assert [(each.outcome, each.status) for each in kept(gate)] == [("refused", 429)]
+
+
+def test_what_one_backend_said_is_not_told_of_another(gating: Gating, a: Simulator, b: Simulator) -> None:
+    """The wait and the name of a call belong to the backend that gave them, not to the one that answers or fails last."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        nobody = dead(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    gate = gating(claude(a), nobody, failover=("dead",), **impatient())
+    a.fault("status 429 retry-after=99")
+    answer = gate.ask(question())
+    assert (answer.status, answer.headers["x-clew-backend"]) == (502, "dead")
+    assert {"retry-after", "request-id"} & set(answer.headers) == set()
+
+
+# U4: bursts.
+
+
+@proves("fault:U4")
+@pytest.mark.parametrize("status", [529, 503, 500, 502, 504, 408])
+def test_a_burst_is_outlived_or_left_after_so_many_tries(gating: Gating, a: Simulator, b: Simulator, status: int) -> None:
+    """U4: two failures are outlived; a third one sends the request on."""
+    gate = gating(claude(a), claude(b, "spare"), failover=("spare",), **impatient())
+    a.fault(f"status {status}", times=2)
+    assert gate.ask(question("one")).headers["x-clew-backend"] == "claude"
+    a.fault(f"status {status}", times=3)
+    assert gate.ask(question("two")).headers["x-clew-backend"] == "spare"
+    assert asked(a, b) == [6, 1]
+    assert [each.attempts for each in kept(gate, 2)] == [3, 4]
+
+
+@proves("fault:U4")
+def test_waits_are_bounded_and_no_two_alike(gating: Gating, a: Simulator) -> None:
+    """U4: jitter, so that those who were turned away together do not come back together."""
+    gate = gating(claude(a), **impatient(retry=Retry(retries=1, first_wait=0.4, most_wait=0.4)), store=False)
+    a.fault("status 529", times=None)
+    with ThreadPoolExecutor(8) as clients:
+        answers = list(clients.map(lambda n: gate.ask(question(f"{n}")), range(24)))
+    assert {answer.status for answer in answers} == {529}
+    came: dict[str, list[float]] = {}
+    for entry in a.journal():
+        came.setdefault(entry["body"]["messages"][0]["content"], []).append(entry["came"])
+    waits = [second - first for first, second in came.values()]
+    assert len(waits) == 24
+    assert statistics.pstdev(waits) > 0.04
+    assert max(waits) < 0.4 + 0.5, "half a second for a machine that is busy"
+
+
+# U5: the request's own fault.
+
+
+@proves("fault:U5")
+@pytest.mark.parametrize("status", [400, 404, 413, 422])
+@pytest.mark.parametrize(
+    ("path", "stream"), [("/v1/messages", True), ("/v1/messages", False), ("/v1/messages/count_tokens", False)]
+)
+def test_a_no_is_a_no(gating: Gating, a: Simulator, b: Simulator, status: int, path: str, stream: bool) -> None:
+    """U5: asked once, nobody else is, and the client reads the vendor's own words."""
+    gate = gating(claude(a), claude(b, "spare"), failover=("spare",), **impatient())
+    a.fault(f"status {status} message='It is your own fault.'", path=path)
+    body = question(stream=True) if stream else {k: v for k, v in question().items() if k != "stream"}
+    if path.endswith("count_tokens"):
+        del body["max_tokens"]
+    answer = gate.ask(body, path=path)
+    assert (answer.status, answer.json["error"]["message"]) == (status, "It is your own fault.")
+    assert asked(a, b) == [1, 0]
+
+
+# U6: keys that are no good.
+
+
+@proves("fault:U6")
+@pytest.mark.parametrize("status", [401, 402, 403])
+def test_one_dead_key_of_two_is_passed_over_without_a_wait(gating: Gating, a: Simulator, status: int) -> None:
+    """U6."""
+    gate = gating(claude(a, keys=KEYS), **impatient(retry=NEVER_WAITS))
+    a.fault(f"status {status}", times=None, key=ONE)
+    assert story(gate.ask(question())) == "whole"
+    assert shown_to(a) == [ONE, TWO]
+
+
+@proves("fault:U6")
+@pytest.mark.parametrize("status", [401, 402, 403])
+def test_when_all_keys_are_dead_the_client_does_not_blame_its_own(gating: Gating, a: Simulator, status: int) -> None:
+    """U6: 502, which says whose keys they were and not what they are."""
+    gate = gating(claude(a, keys=KEYS), **impatient(retry=NEVER_WAITS))
+    a.fault(f"status {status}", times=None)
+    answer = gate.ask(question())
+    assert (answer.status, answer.json["error"]) == (
+        502,
+        {"type": "api_error", "message": f"claude refused every key that clew holds for it ({status})"},
+    )
+    assert shown_to(a) == [ONE, TWO]
+    assert not any(key.encode() in answer.raw for key in (ONE, TWO))
+
+
+@proves("fault:U6")
+def test_a_key_of_the_clients_own_is_its_own_to_blame(gating: Gating, a: Simulator) -> None:
+    """U6: with passthrough the vendor's 401 is for the client to read."""
+    gate = gating(claude(a, keys=(), auth="passthrough"), **impatient(retry=NEVER_WAITS))
+    a.fault("status 401 message='invalid x-api-key'", key="sim-own")
+    answer = gate.ask(question(), headers={"x-clew-key": KEY, "x-api-key": "sim-own"})
+    assert (answer.status, answer.json["error"]["message"]) == (401, "invalid x-api-key")
+
+
+# U7: a yes that is a no.
+
+
+@proves("fault:U7")
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_200_that_begins_with_an_error_is_a_failure_that_nobody_sees(
+    gating: Gating, a: Simulator, b: Simulator, times: int
+) -> None:
+    """U7: one clean stream, of the same backend or of the next."""
+    gate = gating(claude(a), claude(b, "spare"), failover=("spare",), **impatient())
+    a.fault("error overloaded_error", times=times)
+    answer = gate.ask(question())
+    assert (story(answer), answer.kinds.count("message_start"), b"overloaded" in answer.raw) == ("whole", 1, False)
+    assert asked(a, b) == ([2, 0] if times == 1 else [3, 1])
+    assert [each.outcome for each in kept(gate)] == ["whole"]
+
+
+@proves("fault:U7")
+def test_an_error_event_that_nobody_can_mend_has_the_status_that_it_stands_for(gating: Gating, a: Simulator) -> None:
+    """U7: nothing was said yet, so the client gets a plain 529."""
+    gate = gating(claude(a), **impatient())
+    a.fault("error overloaded_error", times=None)
+    answer = gate.ask(question())
+    assert (answer.status, answer.json["error"]["type"]) == (529, "overloaded_error")
+    assert asked(a) == [3]
+
+
+@proves("fault:U7")
+def test_an_error_after_content_is_told_once_and_ends_it(gating: Gating, a: Simulator, b: Simulator) -> None:
+    """3.2: no other backend's bytes in the same message."""
+    gate = gating(claude(a), claude(b, "spare"), failover=("spare",), **impatient())
+    a.fault("error overloaded_error content=3")
+    answer = gate.ask(question())
+    assert (story(answer), answer.kinds.count("error"), answer.events[-1]["error"]["type"]) == (
+        "error",
+        1,
+        "overloaded_error",
+    )
+    assert asked(a, b) == [1, 0]
+    assert [each.outcome for each in kept(gate)] == ["cut"]
