@@ -1,7 +1,10 @@
 """`clew doctor`: each thing that can be wrong is found, and said with how to mend it."""
 
+import contextlib
 import json
 import os
+import pty
+import re
 import socket
 import subprocess
 import sys
@@ -382,3 +385,24 @@ def test_it_loads_no_web_server(patient: Patient) -> None:
     code += "print([name for name in ('starlette', 'uvicorn', 'prometheus_client', 'rich') if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], env=patient.environ, capture_output=True, text=True, timeout=30)
     assert ran.stdout.splitlines()[-1] == "[]", ran.stderr
+
+
+@pytest.mark.slow
+def test_a_person_at_a_terminal_sees_what_is_being_looked_at(patient: Patient) -> None:
+    """Colour and progress only on a terminal; every line is whole all the same."""
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-c", "from clew.cli import main; main(['doctor'])"]
+    child = subprocess.Popen(
+        command, env={**patient.environ, "TERM": "xterm", "COLUMNS": "200"}, stdin=follower, stdout=follower, stderr=follower
+    )
+    os.close(follower)
+    shown = b""
+    with contextlib.suppress(OSError):  # the end of a terminal is an error on Linux
+        while data := os.read(leader, 65536):
+            shown += data
+    os.close(leader)
+    assert child.wait(10) == 0
+    assert b"The store is sound" in shown
+    lines = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown).decode().replace("\r", "\n").splitlines()
+    assert "clock     ok       plausible" in lines
+    assert [line for line in lines if line][-1] == "all is well"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -56,10 +56,10 @@ def _examined(at: Circumstances) -> Iterable[Examined]:
 
     keys = [key.reveal() for backend in at.loaded.settings.backends.values() for key in backend.keys] if at.loaded else []
     redact = Redactor(keys)
-    with _progress() as looking:
-        for check in CHECKS:
-            looking(check)
-            yield examined(check, at, redact)
+    for check in CHECKS:
+        with _progress(check):
+            found = examined(check, at, redact)
+        yield found
 
 
 def _as_json(at: Circumstances) -> Sequence[Examined]:
@@ -97,12 +97,12 @@ def _summary(broken: int, warnings: int) -> str:
 
 
 @contextmanager
-def _progress() -> Generator[Callable[[Check], None]]:
-    """What is being looked at, on stderr, for people."""
+def _progress(check: Check) -> Generator[None]:
+    """What is being looked at, on stderr, for people. Gone before anything is printed."""
     if not sys.stderr.isatty():
-        yield lambda check: None
+        yield
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("") as status:
-        yield lambda check: status.update(f"{check.name}: {check.does}")
+    with Console(stderr=True).status(f"{check.name}: {check.does}"):
+        yield
