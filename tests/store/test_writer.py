@@ -57,6 +57,28 @@ def test_an_event_loop_waits_for_the_commit(store: SqliteStore) -> None:
     assert store.recordings("local").by_id("r") is not None
 
 
+def test_a_failure_that_is_not_the_stores_is_raised() -> None:
+    """A broken invariant of our own must not look like a full disk."""
+    write: Future[bool] = Future()
+    write.set_exception(AssertionError("ours"))
+
+    async def wait() -> object:
+        return await outcome(write)
+
+    with pytest.raises(AssertionError, match="ours"):
+        asyncio.run(wait())
+
+
+def test_a_write_that_ends_after_its_loop_disturbs_nobody(store: SqliteStore, path: Path) -> None:
+    async def record() -> tuple[object, Future[bool]]:
+        write = store.record(turn(recorded("r")))
+        return await outcome(write, limit=0.01), write
+
+    with Lock(path):
+        error, write = asyncio.run(record())
+    assert (isinstance(error, StoreError), write.result(5)) == (True, True)
+
+
 @proves("fault:S4")
 def test_a_store_that_is_locked_holds_an_answer_back_for_a_quarter_of_a_second_and_commits_later(
     store: SqliteStore, path: Path
