@@ -1,11 +1,16 @@
 """A gateway as it is served, on a real port, in front of simulators; with the switches that a user has.
 
 `Gate` is the whole of it but for the process: listener, data plane, engine, store on disk. A restart closes all of that and
-begins again from what is on the disk. `Straight` is no gateway at all: the client talks to the first simulator.
+begins again from what is on the disk. `ProcessGate` is `clew serve` itself, and its restart a `kill -9`. `Straight` is no
+gateway at all: the client talks to the first simulator.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -19,10 +24,14 @@ from clew.gateway.process import opened
 from clew.gateway.works import Works
 from clew.settings.home import Home
 from clew.settings.load import load
+from clew.store import SqliteStore
 from clew.testing import Simulator
 from clew.testing.background import Background
 
 KEY = "chaos-key"
+PATIENCE = 20.0
+"""Seconds that a commit may take. A turn that a busy disk did not take in time is reported as unrecorded, and its blocks
+cannot be put back: a promise of its own, and what is shown here must not depend on how busy the machine is."""
 
 
 class Way(Protocol):
@@ -55,10 +64,7 @@ class Gate:
         self.headers = {"x-api-key": KEY}
         self._home = Home(home)
         self._environ = {"CLEW_HOME": str(home), "CLEW_KEY": KEY}
-        self._file = home / "clew.toml"
-        self._file.parent.mkdir(mode=0o700, exist_ok=True)
-        self._file.write_text(_settings(simulators) + more)
-        self._file.chmod(0o600)
+        self._file = _written(home, simulators, more)
         self._background = Background()
         self._open = AsyncExitStack()
         self._works: Works
@@ -88,11 +94,73 @@ class Gate:
         gateway = await opened(plan, load(self._file, self._environ), self._home, environ=self._environ)
         self._open.push_async_callback(gateway.server.close, 1.0)
         self._works = await self._open.enter_async_context(gateway.load())
+        self._works.engine.parts.commit_seconds = PATIENCE
         self.url = gateway.url
 
 
+class ProcessGate:
+    """`clew serve`. What it is told to use it follows when it looks next, as in life."""
+
+    def __init__(self, home: Path, simulators: Mapping[str, Simulator]) -> None:
+        self.headers = {"x-api-key": KEY}
+        self.url = ""
+        self._home = Home(home)
+        self._environ = {**_clean_environ(), "CLEW_HOME": str(home), "CLEW_KEY": KEY}
+        self._file = _written(home, simulators)
+        self._log = home / "log"
+        self._process: subprocess.Popen[str]
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._kill()
+
+    def use(self, backend: str) -> None:
+        with SqliteStore(self._home.store) as store:
+            store.set(ACTIVE, backend, at=time.time()).result(5)
+
+    def restart(self) -> None:
+        self._kill()
+        self._start()
+
+    @property
+    def unrecorded(self) -> int:
+        """Turns that it reported as too slow to be kept: of those it promised nothing."""
+        return self._log.read_text().count('"unrecorded"')
+
+    def _start(self) -> None:
+        command = [Path(sys.executable).with_name("clew"), "serve", "--config", self._file, "--port", "0", "--no-admin"]
+        with self._log.open("a") as log:
+            self._process = subprocess.Popen(
+                [*command, "--json"], env=self._environ, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        assert self._process.stdout is not None
+        self.url = json.loads(self._process.stdout.readline())["url"]
+
+    def _kill(self) -> None:
+        self._process.kill()
+        self._process.wait(10)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+def _clean_environ() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "CLEW_"))}
+
+
+def _written(home: Path, simulators: Mapping[str, Simulator], more: str = "") -> Path:
+    """The settings file, readable to its owner alone because there are keys in it."""
+    file = home / "clew.toml"
+    home.mkdir(mode=0o700, exist_ok=True)
+    file.write_text(_settings(simulators) + more)
+    file.chmod(0o600)
+    return file
+
+
 def _settings(simulators: Mapping[str, Simulator]) -> str:
-    tables = [f'active = "{next(iter(simulators))}"\n[log]\nlevel = "error"\n']
+    tables = [f'active = "{next(iter(simulators))}"\n[log]\nlevel = "warning"\n']
     for name, simulator in simulators.items():
         own = 'realm = "anthropic"' if name == "claude" else f'model = "{name}-5"'
         tables.append(f'[backends.{name}]\nurl = "{simulator.url}"\nkey = "{simulator.key}"\n{own}\n')

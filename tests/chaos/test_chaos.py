@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from clew.engine import keeping
 from clew.simulator.stances import stance
-from clew.store import outcome
 from clew.testing import Simulator
 from tests.chaos.chaos import Chaos
-from tests.chaos.gate import Gate, Straight, Way
+from tests.chaos.gate import Gate, ProcessGate, Straight, Way
 from tests.chaos.oracle import Found, Oracle
 from tests.counts import examples
 from tests.numbers import note
@@ -40,13 +37,6 @@ def simulators(request: pytest.FixtureRequest) -> Iterator[dict[str, Simulator]]
         yield {name: stack.enter_context(each) for name, each in started.items()}
 
 
-@pytest.fixture(autouse=True)
-def patient_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A turn that a slow disk did not take within 250 ms is reported as unrecorded, and its blocks cannot be put back. That
-    is a promise of its own; what is shown here must not depend on how busy the machine is."""
-    monkeypatch.setattr(keeping, "outcome", partial(outcome, limit=20.0))
-
-
 def chaos(simulators: dict[str, Simulator], way: Way, seed: int, escapes: float = 0.0) -> Chaos:
     for each in simulators.values():
         each.reset()
@@ -65,6 +55,20 @@ def test_fifty_turns_of_chaos_cost_nothing(simulators: dict[str, Simulator], bat
         assert run.turns >= TURNS
         note("chaos: turns", run.turns)
         note("chaos: blocks due", run.oracle.due)
+
+
+@pytest.mark.parametrize("seed", range(examples(1, soak=10)))
+def test_a_gateway_that_is_killed_again_and_again_has_all_that_it_acknowledged(
+    simulators: dict[str, Simulator], seed: int, tmp_path: Path
+) -> None:
+    """The same with `clew serve` as a process, and `kill -9` for a restart."""
+    with ProcessGate(tmp_path / "home", simulators) as gate:
+        run = chaos(simulators, gate, 1003 + seed)
+    found = run.oracle.found
+    if gate.unrecorded:
+        found.lost.clear()
+    assert found == Found(), run.done[-30:]
+    assert "restart" in run.done
 
 
 @pytest.mark.parametrize("setting", ['policy = "strip"', 'policy = "session"', "restore = false"])
