@@ -46,7 +46,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, server: Server) -> None:
         self._server = server
         self._limits: Limits = server.limits
-        self._reader = RequestReader(server.limits)
+        self._reader = RequestReader(server.limits, server.known)
         self._task: asyncio.Task[None] | None = None
         self._responder: Responder | None = None
         self._waiter: asyncio.Future[None] | None = None

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
-__all__ = ["HttpRequest", "Limits", "Refusal"]
+__all__ = ["Head", "HttpRequest", "Limits", "Refusal"]
+
+LENGTH = "content-length"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,47 +40,126 @@ class Limits:
     """How often the times above are looked at."""
 
 
-@dataclass(frozen=True)
-class HttpRequest:
-    """One request, complete."""
+class Head:
+    """What a request says before its body, without the body's length: the same for most requests of a client.
 
-    method: str
-    target: str
-    """As it came: `/v1/messages?beta=true`."""
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-    version: str = "1.1"
-    keep_alive: bool = True
+    So one object serves all of them (`reader` keeps those that it has seen), and what others work out from it, they may
+    leave in `notes`, each under a key of its own.
+    """
 
-    @cached_property
-    def path(self) -> str:
-        return self._split[0]
+    __slots__ = ("_joined", "headers", "keep_alive", "method", "notes", "path", "query", "target", "version")
 
-    @cached_property
-    def query(self) -> str:
-        return self._split[1]
+    def __init__(
+        self, method: str, target: str, headers: tuple[tuple[str, str], ...], version: str, keep_alive: bool
+    ) -> None:
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.version = version
+        self.keep_alive = keep_alive
+        self.path, self.query = _split(target)
+        self.notes: dict[object, object] = {}
+        self._joined: dict[str, str] | None = None
 
-    @cached_property
-    def _split(self) -> tuple[str, str]:
-        target = self.target
-        if not target.startswith("/") and "://" in target:  # absolute form, for proxies
-            _, _, rest = target.partition("://")
-            slash = rest.find("/")
-            target = rest[slash:] if slash >= 0 else "/"
-        path, _, query = target.partition("?")
-        return path, query
-
-    @cached_property
+    @property
     def joined(self) -> Mapping[str, str]:
         """Headers by name; repeated ones joined with a comma and a space, as RFC 9110 §5.3 allows."""
-        found: dict[str, str] = {}
-        for name, value in self.headers:
-            found[name] = f"{found[name]}, {value}" if name in found else value
-        return found
+        if self._joined is None:
+            found: dict[str, str] = {}
+            for name, value in self.headers:
+                found[name] = f"{found[name]}, {value}" if name in found else value
+            self._joined = found
+        return self._joined
+
+
+def _split(target: str) -> tuple[str, str]:
+    if not target.startswith("/") and "://" in target:  # absolute form, for proxies
+        _, _, rest = target.partition("://")
+        slash = rest.find("/")
+        target = rest[slash:] if slash >= 0 else "/"
+    path, _, query = target.partition("?")
+    return path, query
+
+
+class HttpRequest:
+    """One request, complete: its head, and its body."""
+
+    __slots__ = ("_length", "body", "head")
+
+    def __init__(
+        self,
+        *,
+        method: str,
+        target: str,
+        headers: tuple[tuple[str, str], ...],
+        body: bytes,
+        version: str = "1.1",
+        keep_alive: bool = True,
+    ) -> None:
+        self._length = next((i for i, (name, _) in enumerate(headers) if name == LENGTH), None)
+        rest = headers if self._length is None else headers[: self._length] + headers[self._length + 1 :]
+        self.head = Head(method, target, rest, version, keep_alive)
+        self.body = body
+
+    @classmethod
+    def again(cls, like: HttpRequest, body: bytes) -> HttpRequest:
+        """A request with the same head and another body."""
+        made = cls.__new__(cls)
+        made.head, made.body, made._length = like.head, body, like._length
+        return made
+
+    @property
+    def method(self) -> str:
+        return self.head.method
+
+    @property
+    def target(self) -> str:
+        """As it came: `/v1/messages?beta=true`."""
+        return self.head.target
+
+    @property
+    def version(self) -> str:
+        return self.head.version
+
+    @property
+    def keep_alive(self) -> bool:
+        return self.head.keep_alive
+
+    @property
+    def path(self) -> str:
+        return self.head.path
+
+    @property
+    def query(self) -> str:
+        return self.head.query
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """As they came, repeated ones too."""
+        rest, at = self.head.headers, self._length
+        return rest if at is None else (*rest[:at], (LENGTH, str(len(self.body))), *rest[at:])
+
+    @property
+    def joined(self) -> Mapping[str, str]:
+        """Headers by name; repeated ones joined."""
+        rest = self.head.joined
+        return rest if self._length is None else {**rest, LENGTH: str(len(self.body))}
 
     def header(self, name: str) -> str | None:
         """A header's value, or None. `name` is lower case."""
-        return self.joined.get(name)
+        return self.head.joined.get(name) if name != LENGTH else self.joined.get(name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HttpRequest) and self._told() == other._told()
+
+    def __hash__(self) -> int:
+        return hash(self._told())
+
+    def __repr__(self) -> str:
+        return f"HttpRequest({self.method} {self.target}, {len(self.body)} bytes)"
+
+    def _told(self) -> tuple[object, ...]:
+        return self.method, self.target, self.headers, self.body, self.version, self.keep_alive
 
 
 @dataclass(frozen=True, slots=True)

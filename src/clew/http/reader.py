@@ -12,6 +12,7 @@ from collections import deque
 
 import httptools
 
+from clew.http.known import Known
 from clew.http.message import HttpRequest, Limits, Refusal
 
 __all__ = ["RequestReader"]
@@ -26,7 +27,8 @@ class _RefusedError(Exception):
 class RequestReader:
     """Reads the requests of one connection."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, known: Known | None = None) -> None:
+        """`known` are heads that were read before, by any connection of this server."""
         self.ready: deque[HttpRequest | Refusal] = deque()
         self.finished = False
         """No more requests will come: a refusal, an upgrade, or the client's `Connection: close`."""
@@ -36,6 +38,7 @@ class RequestReader:
         self.expects_continue = False
         """The client waits for a 100 before it sends the body that is due now."""
         self._limits = limits
+        self._known = known if known is not None else Known()
         self._parser = httptools.HttpRequestParser(self)
         self._refusal: Refusal | None = None
         self._unframed = 0
@@ -45,6 +48,18 @@ class RequestReader:
         """Take what came from the client. Never raises for it."""
         if self.finished:
             return
+        alone = None if self.in_head or self.in_body else self._known.split(data)
+        if alone is not None and len(alone.body) > self._limits.body_bytes:
+            alone = None
+        if alone is not None and (like := self._known.heads.get(alone.key)):
+            self.ready.append(HttpRequest.again(like, alone.body))
+            return
+        before = len(self.ready)
+        self._parse(data)
+        if alone is not None and len(self.ready) == before + 1 and not self.finished:
+            self._known.remember(alone.key, self.ready[-1])
+
+    def _parse(self, data: bytes) -> None:
         self._unframed += len(data)
         try:
             self._parser.feed_data(data)

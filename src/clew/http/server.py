@@ -14,6 +14,7 @@ import socket
 from collections.abc import Callable
 
 from clew.http.connection import Connection, Handle, Refuse
+from clew.http.known import Known
 from clew.http.local_socket import LocalSocket
 from clew.http.message import Limits, Refusal
 from clew.http.responder import Responder
@@ -36,6 +37,7 @@ class Server:
         self.handle = handle
         self.refuse = refuse
         self.limits = limits
+        self.known = Known()
         self.closing = False
         self.host = ""
         self.port = 0

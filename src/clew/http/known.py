@@ -1,0 +1,57 @@
+"""Heads that were read before.
+
+A client sends the same head with every request, but for the length of the body. So a read that holds one whole request, and
+nothing else, is looked up by the bytes of its head without that length, and only an unknown head is parsed. Only what the
+parser has read as one complete request is remembered, so nothing passes here that did not pass there; whatever is unusual
+(a body in pieces or chunks, several requests in one read, a connection that is to be closed) goes the long way.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from clew.http.message import HttpRequest, Refusal
+
+__all__ = ["Alone", "Known"]
+
+MOST = 512
+"""Heads to remember; a client has a handful."""
+LONGEST = 8192
+"""Bytes of a head that is worth remembering."""
+
+_LENGTH = re.compile(rb"\r\ncontent-length: (\d{1,9})(?=\r\n)", re.IGNORECASE)
+
+
+class Alone(NamedTuple):
+    """One request in one read: its head without the length of the body, and the body."""
+
+    key: bytes
+    body: bytes
+
+
+class Known:
+    """Belongs to one server: what is refused depends on its limits."""
+
+    def __init__(self) -> None:
+        self.heads: dict[bytes, HttpRequest] = {}
+
+    def split(self, data: bytes) -> Alone | None:
+        """None for anything but one whole request whose body has the length that its head says."""
+        end = data.find(b"\r\n\r\n", 0, LONGEST)
+        if end < 0:
+            return None
+        length = _LENGTH.search(data, 0, end + 2)
+        size = len(data) - end - 4
+        if length is None:
+            return Alone(data, b"") if not size else None
+        if int(length[1]) != size:
+            return None
+        return Alone(data[: length.start()] + data[length.end() : end], data[end + 4 :])
+
+    def remember(self, key: bytes, request: HttpRequest | Refusal) -> None:
+        if isinstance(request, Refusal) or not request.keep_alive or request.header("expect") is not None:
+            return
+        if len(self.heads) >= MOST:
+            self.heads.clear()
+        self.heads[key] = HttpRequest.again(request, b"")

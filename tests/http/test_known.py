@@ -1,0 +1,80 @@
+"""Heads that were read before: the second reading gives what the first gave, and nothing passes that the parser refuses."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.http.known import MOST, Known
+from clew.http.message import HttpRequest, Limits, Refusal
+from clew.http.reader import RequestReader
+from tests.counts import examples
+
+HEADS = (
+    b"GET / HTTP/1.1\r\nhost: x\r\n%b\r\n",
+    b"POST /a?b HTTP/1.1\r\nHost: x\r\n%bX-A: 1\r\nx-a: 2\r\n\r\n",
+    b"POST /a HTTP/1.1\r\nhost: x\r\nx-api-key: k\r\n%bconnection: keep-alive\r\n\r\n",
+    b"POST /a HTTP/1.1\r\nhost: x\r\n%bconnection: close\r\n\r\n",
+    b"POST /a HTTP/1.1\r\nhost: x\r\n%bexpect: 100-continue\r\n\r\n",
+    b"POST /a HTTP/1.0\r\n%b\r\n",
+    b"HEAD /a HTTP/1.1\r\nhost: x\r\nhost: y\r\n%b\r\n",
+    b"POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n%b\r\n",
+    b"POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n%b\r\n",
+)
+
+
+def message(head: bytes, spelling: bytes, body: bytes) -> bytes:
+    return head % (spelling % len(body) if spelling else b"") + body
+
+
+def read(data: bytes, known: Known, limits: Limits | None = None) -> tuple[list[HttpRequest | Refusal], bool, bool]:
+    reader = RequestReader(limits or Limits(), known)
+    reader.feed(data)
+    return list(reader.ready), reader.finished, reader.in_body
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.lists(
+        st.builds(
+            message,
+            st.sampled_from(HEADS),
+            st.sampled_from([b"", b"content-length: %d\r\n", b"Content-Length: %d\r\n", b"content-length:%d\r\n"]),
+            st.sampled_from([b"", b"abc", b"abcde", b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"]),
+        ),
+        max_size=12,
+    )
+)
+def test_what_is_known_reads_as_what_is_new(messages: list[bytes]) -> None:
+    """Whatever came before on this server."""
+    known = Known()
+    for data in [*messages, *messages]:
+        assert read(data, known) == read(data, Known())
+
+
+def test_the_same_head_is_one_object_for_bodies_of_any_length() -> None:
+    """So what others work out from it serves every request."""
+    known = Known()
+    reads = [read(message(HEADS[1], b"content-length: %d\r\n", b"x" * size), known)[0][0] for size in (1, 20, 300)]
+    requests = [each for each in reads if isinstance(each, HttpRequest)]
+
+    assert len({id(each.head) for each in requests}) == 1
+    assert [(each.header("content-length"), each.body) for each in requests] == [
+        (str(size), b"x" * size) for size in (1, 20, 300)
+    ]
+
+
+@pytest.mark.parametrize("size", [11, 5000])
+def test_a_known_head_does_not_carry_a_body_past_the_limit(size: int) -> None:
+    known, limits = Known(), Limits(body_bytes=10)
+    read(message(HEADS[1], b"content-length: %d\r\n", b"x" * 10), known, limits)
+    (answer,), _, _ = read(message(HEADS[1], b"content-length: %d\r\n", b"x" * size), known, limits)
+
+    assert isinstance(answer, Refusal) and answer.status == 413
+
+
+def test_what_is_known_is_bounded() -> None:
+    known = Known()
+    for number in range(3 * MOST):
+        read(b"GET /%d HTTP/1.1\r\nhost: x\r\n\r\n" % number, known)
+
+    assert 0 < len(known.heads) <= MOST
