@@ -144,6 +144,7 @@ def target_of(
         dialect=backend.dialect,
         foreign=backend.quirks.foreign or foreign,
         missing=backend.quirks.missing,
+        adaptive_budget=backend.quirks.adaptive_budget,
     )
 
 

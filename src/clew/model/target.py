@@ -30,6 +30,8 @@ class Target(Struct, frozen=True, kw_only=True):
     dialect: str = "anthropic"
     foreign: Foreign = "drop"
     missing: Missing = "nothing"
+    adaptive_budget: int = 0
+    """What adaptive thinking is worth in tokens where it has to be said as a budget; 0: by the effort that is asked for."""
 
     @property
     def reader(self) -> Reader:

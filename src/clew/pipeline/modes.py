@@ -42,6 +42,8 @@ class Setting(Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     may_exceed: bool = False
     """With interleaved thinking a budget may be above `max_tokens` (R11)."""
+    worth: int = 0
+    """The budget that stands for adaptive thinking; 0: by the effort."""
     changes: tuple[Change, ...] = ()
 
     def put(self, thinking: JsonObject | None, why: str, *, path: str = "thinking", what: What = "set") -> Setting:
@@ -107,7 +109,7 @@ def adaptive(setting: Setting, profile: ModelFacts, why: str) -> Setting:
 
 def _manual(setting: Setting, profile: ModelFacts, why: str) -> Setting:
     ceiling = min(limit for limit in (profile.max_tokens or profile.max_tokens_usual, setting.max_tokens) if limit)
-    budget = budget_of(setting.effort, ceiling=ceiling - 1)
+    budget = setting.worth or budget_of(setting.effort, ceiling=ceiling - 1)
     return setting.put({**(setting.thinking or {}), "type": "enabled", "budget_tokens": budget}, why)
 
 

@@ -8,7 +8,7 @@ it (R52, R38).
 
 from __future__ import annotations
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
@@ -31,18 +31,20 @@ INTERLEAVED = "interleaved-thinking-2025-05-14"
 NO_LEAD = "manual thinking needs an open tool loop that begins with thinking (R35)"
 WHILE_OFF = "thinking is off for this tool loop (R38)"
 MESSAGE_EFFORT = "this model has no such effort level (R12)"
+BETWEEN_TOOLS = "adaptive thinking goes on between tool calls; with a budget it takes this beta"
 FIXED_EFFORT = "the effort cannot change with thinking.type between_tools (R10)"
 
 
 def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step: what the client asks, as the model takes it."""
-    given = setting_of(request, target.profile)
+    given = setting_of(request, target)
     setting = _with_display(settled(given, target.profile), facts.options.display)
     if setting is given and not any(message.role == "system" for message in request.messages):
         return request, ()
     request, changes = _put_back(request, given, setting), setting.changes
+    request, betas = _still_interleaved(request, given, setting, target.profile)
     request, more = _with_legal_message_efforts(request, setting, target.profile)
-    return request, changes + more
+    return request, changes + betas + more
 
 
 def loop_parameter(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
@@ -57,7 +59,7 @@ def loop_parameter(request: Request, target: Target, facts: Facts) -> tuple[Requ
 
 def thinking_off(request: Request, target: Target, why: str) -> tuple[Request, tuple[Change, ...]]:
     """No manual thinking in this request, in the model's own way: one that cannot be off may think as it sees fit."""
-    given, profile = setting_of(request, target.profile), target.profile
+    given, profile = setting_of(request, target), target.profile
     can_be_off = any(mode in profile.thinking for mode in OFF) or "adaptive" not in profile.thinking
     setting = off(given, profile, why) if can_be_off else adaptive(given, profile, why)
     request = _put_back(request, given, setting)
@@ -68,15 +70,16 @@ def thinking_off(request: Request, target: Target, why: str) -> tuple[Request, t
     return request, setting.changes + edits + blocks
 
 
-def setting_of(request: Request, profile: ModelFacts) -> Setting:
+def setting_of(request: Request, target: Target) -> Setting:
     """What the request asks of the model's thinking."""
-    body = request.body
+    body, profile = request.body, target.profile
     effort = (object_of(body.output_config) or {}).get("effort")
     return Setting(
         thinking=object_of(body.thinking),
         effort=effort if isinstance(effort, str) else None,
         max_tokens=_length(number_of(body.max_tokens), profile.max_tokens),
         may_exceed=profile.interleaved == "beta" and INTERLEAVED in request.betas and has_items(body.tools),
+        worth=target.adaptive_budget,
     )
 
 
@@ -93,6 +96,17 @@ def _put_back(request: Request, before: Setting, after: Setting) -> Request:
     if after.effort != before.effort:
         config = rewritten(config, _with_effort(object_of(config) or {}, after.effort), path="output_config")
     return changed_fields(request, thinking=thinking, output_config=config)
+
+
+def _still_interleaved(
+    request: Request, before: Setting, after: Setting, profile: ModelFacts
+) -> tuple[Request, tuple[Change, ...]]:
+    """The beta without which thinking that became manual would be less than what was asked for (S1-50)."""
+    became_manual = mode_of(before.thinking) == "adaptive" and mode_of(after.thinking) == "enabled"
+    if not became_manual or profile.interleaved != "beta" or INTERLEAVED in request.betas:
+        return request, ()
+    request = structs.replace(request, betas=(*request.betas, INTERLEAVED))
+    return request, (Change(STEP, "anthropic-beta", "added", BETWEEN_TOOLS),)
 
 
 def _with_effort(config: JsonObject, effort: str | None) -> JsonObject | None:

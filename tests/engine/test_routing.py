@@ -1,0 +1,316 @@
+"""Where a request goes, under which name, and with whose credential."""
+
+from __future__ import annotations
+
+import threading
+from hashlib import sha256
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from clew.backends.row import Backend, Secret
+from clew.model.change import Change
+from clew.settings.values import Rule
+from clew.testing import Simulator
+from clew.testing.plugin import StartSimulator
+from tests.build import user
+from tests.engine.conftest import Gating
+from tests.engine.gate import KEY, Answer, Gate, claude, other
+from tests.engine.kept import exchange_of, store_of
+from tests.engine.talk import MODEL, OTHER_MODEL, Talk, asked_of, last_asked, refusals, thoughts, thoughts_in
+from tests.manifest import proves
+
+pytestmark = pytest.mark.slow
+
+SESSION = {"x-claude-code-session-id": "s"}
+AGENT = {**SESSION, "x-claude-code-agent-id": "helper"}
+
+
+def with_quirks(backend: Backend, **quirks: Any) -> Backend:
+    return structs.replace(backend, quirks=structs.replace(backend.quirks, **quirks))
+
+
+def headers_at(simulator: Simulator) -> dict[str, str]:
+    return dict(simulator.journal()[-1]["headers"])
+
+
+def key_at(simulator: Simulator) -> str:
+    return simulator.journal()[-1]["credential"]
+
+
+def fingerprint(key: str) -> str:
+    return sha256(key.encode()).hexdigest()[:8]
+
+
+def simple(gate: Gate, model: str = MODEL, **headers: str) -> Answer:
+    body = {"model": model, "max_tokens": 100, "messages": [user("[[scenario:text]]")], "stream": True}
+    return gate.ask(body, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def named(answer: Answer) -> str:
+    return answer.events[0]["message"]["model"]
+
+
+# Credentials.
+
+
+@proves("req:S1-48")
+@pytest.mark.parametrize(("auth", "header"), [("key", "x-api-key"), ("bearer", "authorization")])
+def test_a_key_of_ours_goes_in_its_header_and_the_clients_own_does_not(
+    gating: Gating, a: Simulator, auth: str, header: str
+) -> None:
+    """S1-48."""
+    gate = gating(claude(a, auth=auth, keys=(Secret("sim-ours"),)))
+    answer = simple(gate, x_api_key="", x_clew_key=KEY, authorization="Bearer sim-the-clients-own")
+    assert answer.status == 200
+    sent = {name for name in headers_at(a) if name in ("x-api-key", "authorization", "x-clew-key")}
+    assert (sent, key_at(a)) == ({header}, fingerprint("sim-ours"))
+
+
+@proves("req:S1-48")
+@pytest.mark.parametrize(
+    ("own", "headers"),
+    [
+        ({"x_api_key": "sim-mine-1"}, {"x-api-key"}),
+        ({"x_api_key": "", "authorization": "Bearer sim-mine-1"}, {"authorization"}),
+    ],
+)
+def test_passthrough_takes_the_clients_own_header_as_it_is(
+    gating: Gating, a: Simulator, own: dict[str, str], headers: set[str]
+) -> None:
+    """S1-48: and never the gateway's key."""
+    gate = gating(claude(a, auth="passthrough", keys=()))
+    answer = simple(gate, x_clew_key=KEY, **own)
+    assert answer.status == 200
+    sent = {name for name in headers_at(a) if name in ("x-api-key", "authorization", "x-clew-key")}
+    assert (sent, key_at(a)) == (headers, fingerprint("sim-mine-1"))
+
+
+def test_what_passes_to_a_backend_is_what_is_on_the_list(gate: Gate, a: Simulator) -> None:
+    """Design §6: versions and betas pass, cookies and forwarding notes do not."""
+    answer = simple(gate, anthropic_beta="interleaved-thinking-2025-05-14", cookie="c=1", x_forwarded_for="1.2.3.4", via="x")
+    sent = headers_at(a)
+    assert answer.status == 200
+    assert sent["anthropic-beta"] == "interleaved-thinking-2025-05-14"
+    assert not {"cookie", "x-forwarded-for", "via", "x-clew-key"} & set(sent)
+    assert sent["accept-encoding"] == "identity"
+
+
+# Names.
+
+
+@proves("req:S1-49", "req:C11")
+@pytest.mark.parametrize(
+    ("asked", "served"),
+    [
+        ("claude-opus-5-5", "glm-5-max"),
+        ("claude-sonnet-5-5", "glm-5"),
+        ("claude-haiku-5-5", "claude-haiku-5-5"),
+        ("exactly-this", "glm-that"),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_families_are_mapped_there_and_back(
+    gating: Gating, simulators: StartSimulator, asked: str, served: str, stream: bool
+) -> None:
+    """S1-49, C11: the backend gets its own name, the client its own; unmapped families pass."""
+    sim = simulators(kind="compat", realm="glm")
+    gate = gating(other(sim, models={"opus": "glm-5-max", "sonnet": "glm-5", "exactly-this": "glm-that"}))
+    talk = Talk(gate, asked, tools=[], stream=stream)
+    answer = talk.says("Hello.")
+    assert last_asked(sim)["model"] == served
+    assert (named(answer) if stream else answer.json["model"]) == asked
+    assert answer.headers["x-clew-model"] == served
+    found = exchange_of(gate, answer)
+    assert (found.asked_model, found.model) == (asked, served)
+    renames = [change for change in found.changes if change.step == "model"]
+    assert renames == ([] if asked == served else [Change("model", "model", "set", f"glm serves {served!r}")])
+
+
+@proves("req:C11")
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_vendor_that_answers_with_a_dated_name_is_called_as_it_was_asked(
+    gating: Gating, a: Simulator, stream: bool
+) -> None:
+    """C11: Claude Code drops thinking of a model that it did not ask for; and a date makes no other reader."""
+    gate = gating(claude(a, models={"haiku": "claude-haiku-4-5-20251001"}))
+    manual = {"type": "enabled", "budget_tokens": 1024}
+    talk = Talk(gate, "claude-haiku-4-5", tools=[], stream=stream, thinking=manual)
+    for words in ("Hello.", "Again."):
+        answer = talk.says(words)
+        assert a.journal()[-1]["response"]["model"] == "claude-haiku-4-5-20251001"
+        assert (named(answer) if stream else answer.json["model"]) == "claude-haiku-4-5"
+    assert thoughts_in(last_asked(a)) == thoughts(talk.messages)[:1]
+
+
+@proves("req:S1-50")
+@pytest.mark.parametrize(
+    ("quirks", "fields", "budget"),
+    [
+        ({}, {"output_config": {"effort": "medium"}}, 8192),
+        ({}, {}, 16_384),
+        ({}, {"max_tokens": 4000}, 3999),
+        ({"adaptive_budget": 5000}, {"output_config": {"effort": "high"}}, 5000),
+        ({"adaptive_budget": 5000}, {"max_tokens": 2000}, 1999),
+    ],
+)
+def test_adaptive_becomes_a_budget_for_backends_that_only_know_one(
+    gating: Gating, simulators: StartSimulator, quirks: dict[str, int], fields: dict[str, Any], budget: int
+) -> None:
+    """S1-50: as configured, else by the effort, and always below max_tokens."""
+    sim = simulators(kind="compat", realm="glm")
+    gate = gating(with_quirks(other(sim, model="glm-5"), adaptive=False, **quirks))
+    talk = Talk(gate, tools=[], thinking={"type": "adaptive"}, **{"max_tokens": 64_000, **fields})
+    answer = talk.says("Hello.")
+    assert last_asked(sim)["thinking"] == {"type": "enabled", "budget_tokens": budget}
+    assert "thinking" in [change.path for change in exchange_of(gate, answer).changes]
+    assert refusals(sim) == []
+
+
+@proves("req:S1-50")
+def test_a_budget_in_place_of_adaptive_brings_the_beta_that_it_needs(gating: Gating, a: Simulator) -> None:
+    """S1-50: adaptive thinks between tool calls by itself; where betas are not taken, none go."""
+    for quirks, betas in (({}, "one-beta,interleaved-thinking-2025-05-14"), ({"betas": False}, None)):
+        gate = gating(with_quirks(claude(a, model="claude-sonnet-4-5"), **quirks), home=f"home-{betas}")
+        body = {"model": MODEL, "max_tokens": 4000, "messages": [user("Hello.")], "thinking": {"type": "adaptive"}}
+        gate.ask(body, headers={"anthropic-beta": "one-beta"})
+        assert headers_at(a).get("anthropic-beta") == betas
+        assert last_asked(a)["thinking"] == {"type": "enabled", "budget_tokens": 3999}
+
+
+# Ways.
+
+
+@proves("req:S1-53")
+def test_a_sub_agent_stays_with_the_backend_that_it_began_with(gate: Gate, a: Simulator, b: Simulator) -> None:
+    """S1-53: for life, although the user switches; a new one begins where the user is."""
+    agent = Talk(gate, headers=AGENT)
+    main = Talk(gate, headers=SESSION)
+    assert agent.says("A task.").headers["x-clew-backend"] == "claude"
+    main.says("One.")
+    gate.use("glm")
+    assert main.says("Two.").headers["x-clew-backend"] == "glm"
+    assert [agent.says(f"More {turn}.").headers["x-clew-backend"] for turn in range(3)] == ["claude"] * 3
+    late = Talk(gate, headers={**SESSION, "x-claude-code-agent-id": "another"})
+    assert late.says("Another task.").headers["x-clew-backend"] == "glm"
+    assert (refusals(a), refusals(b)) == ([], [])
+
+
+def test_two_sub_agents_of_one_session_never_disturb_each_other(gate: Gate, a: Simulator) -> None:
+    """Law 7: the same words, the same session, at the same time."""
+    agents = [Talk(gate, headers={**SESSION, "x-claude-code-agent-id": name}, tools=[]) for name in ("one", "two")]
+    for turn in range(3):
+        for agent in agents:
+            agent.says(f"Step {turn}.")
+            agent.forgets_thinking()
+    threads = {exchange_of(gate, agent.says("Done?")).thread for agent in agents}
+    assert len(threads) == 2
+    assert refusals(a) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "model", "headers", "backend"),
+    [
+        (Rule(family="haiku", backend="glm"), "claude-haiku-5-5", {}, "glm"),
+        (Rule(family="haiku", backend="glm"), MODEL, {}, "claude"),
+        (Rule(agent="*", backend="glm"), MODEL, {"x_claude_code_agent_id": "any"}, "glm"),
+        (Rule(agent="*", backend="glm"), MODEL, {}, "claude"),
+        (Rule(agent="x", backend="glm"), MODEL, {"x_claude_code_agent_id": "y"}, "claude"),
+        (Rule(request_class="title", backend="glm"), MODEL, {"x_claude_code_request_class": "title"}, "glm"),
+    ],
+)
+def test_rules_outrank_the_active_backend(
+    gating: Gating, a: Simulator, b: Simulator, rule: Rule, model: str, headers: dict[str, str], backend: str
+) -> None:
+    """Issue, routing: by model family, sub-agent, request class."""
+    gate = gating(claude(a), other(b), rules=(rule,))
+    assert simple(gate, model, **headers).headers["x-clew-backend"] == backend
+
+
+def test_a_rule_may_name_the_model_too(gating: Gating, a: Simulator, simulators: StartSimulator) -> None:
+    sim = simulators(kind="compat", realm="glm")
+    gate = gating(claude(a), other(sim), rules=(Rule(family="opus", backend="glm", model="glm-5"),))
+    answer = simple(gate)
+    assert (last_asked(sim)["model"], named(answer), answer.headers["x-clew-model"]) == ("glm-5", MODEL, "glm-5")
+
+
+def test_a_pinned_thread_stays_and_others_go_on(gate: Gate) -> None:
+    """`clew use --thread`: until it is let go."""
+    pinned, free = Talk(gate), Talk(gate)
+    thread = exchange_of(gate, pinned.says("One.")).thread
+    free.says("Something else.")
+    store_of(gate).pin("local", thread, "glm").result()
+    assert pinned.says("Two.").headers["x-clew-backend"] == "glm"
+    assert free.says("Two.").headers["x-clew-backend"] == "claude"
+    store_of(gate).pin("local", thread, "").result()
+    assert pinned.says("Three.").headers["x-clew-backend"] == "claude"
+
+
+def test_a_pin_outranks_what_all_were_told_and_a_rule_outranks_a_pin(gating: Gating, a: Simulator, b: Simulator) -> None:
+    """Design §3: agent header > rule > the thread's pin > the active backend."""
+    third = claude(a, name="third")
+    gate = gating(claude(a), other(b), third, rules=(Rule(family="sonnet", backend="third"),))
+    talk = Talk(gate)
+    store_of(gate).pin("local", exchange_of(gate, talk.says("One.")).thread, "glm").result()
+    gate.use("claude")
+    assert talk.says("Two.").headers["x-clew-backend"] == "glm"
+    talk.model = OTHER_MODEL
+    assert talk.says("Three.").headers["x-clew-backend"] == "third"
+
+
+def test_a_switch_does_not_touch_a_request_under_way(gate: Gate, a: Simulator) -> None:
+    """Each request keeps the snapshot that it began with."""
+    a.fault("slow-start 0.3")
+    talk = Talk(gate)
+    talk.messages = [user("[[scenario:text]]")]
+    store_of(gate).set("active", "glm", at=0.0).result()
+    soon = threading.Timer(0.1, gate.current.glance)
+    soon.start()
+    assert talk.send().headers["x-clew-backend"] == "claude"
+    soon.join()
+    assert talk.send().headers["x-clew-backend"] == "glm"
+
+
+def test_a_backend_that_is_gone_from_the_settings_is_not_gone_to(gate: Gate, a: Simulator) -> None:
+    """A pin or a choice for what there is no more counts for nothing."""
+    gate.use("no-such-backend")
+    talk = Talk(gate)
+    answer = talk.says("One.")
+    store_of(gate).pin("local", exchange_of(gate, answer).thread, "gone").result()
+    assert talk.says("Two.").headers["x-clew-backend"] == "claude"
+    assert len(asked_of(a)) == 4
+
+
+def test_safeguards_go_to_anthropic_alone(gate: Gate, a: Simulator, b: Simulator) -> None:
+    body = {"model": MODEL, "max_tokens": 100, "messages": [user("[[scenario:text]]")], "safeguards": {"mode": "auto"}}
+    headers = {"anthropic-beta": "auto-mode-2026-03-01"}
+    gate.ask(body, headers=headers)
+    gate.use("glm")
+    gate.ask(body, headers=headers)
+    assert ("safeguards" in last_asked(a), "safeguards" in last_asked(b)) == (True, False)
+
+
+@pytest.mark.parametrize("vendor", ["zai", "kimi", "qwen"])
+def test_odd_tool_ids_become_safe_ones_and_go_back_as_they_were(
+    gating: Gating, simulators: StartSimulator, a: Simulator, vendor: str
+) -> None:
+    """Design §4: `call_0` in each answer, `functions.Read:0`, and none at all."""
+    sim = simulators(kind=vendor, realm=vendor)
+    quirks = {"adaptive": False, "system_messages": False}
+    gate = gating(with_quirks(other(sim, vendor, model="any"), **quirks), claude(a))
+    talk = Talk(gate, thinking={"type": "enabled", "budget_tokens": 1024})
+    talk.says("[[scenario:parallel]]")
+    talk.says("[[scenario:parallel]] Again.")
+    held = [id for message in talk.messages for id in _ids(message)]
+    assert len(set(held)) == len(held) == 6
+    sent = [id for message in last_asked(sim)["messages"] for id in _ids(message)]
+    assert [id.startswith("toolu_") for id in sent] == [vendor == "qwen"] * 6
+    gate.use("claude")
+    talk.says("[[scenario:text]] And you?")
+    assert [id for message in last_asked(a)["messages"] for id in _ids(message)] == held
+    assert (refusals(a), refusals(sim)) == ([], [])
+
+
+def _ids(message: Any) -> list[str]:
+    return [block["id"] for block in message["content"] if isinstance(block, dict) and block["type"] == "tool_use"]
