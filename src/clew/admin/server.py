@@ -1,84 +1,24 @@
-"""Serves the admin on its two listeners: a unix socket that only its owner can open, and a port of this machine.
+"""The way to the admin: loads it without holding anybody up, and starts it.
 
-uvicorn does it, kept on a short leash: the sockets are made here, so that their rights are set before anybody can connect;
-no signal is taken, since ending is the gateway's business; nothing about the client is believed from headers.
+The admin brings a web framework and a server of its own, which take a fifth of a second to import. Clients are served by
+then, so that is done in a thread; this module itself costs nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-import stat
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
-from importlib.metadata import version
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-import uvicorn
+if TYPE_CHECKING:
+    from clew.admin.desk import Present
+    from clew.admin.serving import Admin
+    from clew.engine.hub import Hub
+    from clew.settings.home import Home
+    from clew.store import Store
 
-from clew.admin.access import Access
-from clew.admin.desk import Desk, Present, principals_of
-from clew.admin.feed import Feed
-from clew.admin.guard import Guard
-from clew.admin.login import login_url
-from clew.admin.metrics import Metrics
-from clew.admin.routing import Routes
-from clew.admin.table import ROUTES
-from clew.engine.hub import Hub
-from clew.settings.home import Home
-from clew.store import Store
-from clew.store.values import Exchange
-
-__all__ = ["Admin", "serve_admin"]
-
-LOOPBACK: Final = "127.0.0.1"
-CLOSE_SECONDS: Final = 2
-
-
-class _Server(uvicorn.Server):
-    """Leaves signals to the gateway."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
-
-
-class Admin:
-    """A running admin. Close it before the loop ends."""
-
-    def __init__(self, desk: Desk, server: _Server, path: Path, tasks: tuple[asyncio.Task[None], ...]) -> None:
-        self._desk = desk
-        self._server = server
-        self._tasks = tasks
-        self.socket = path
-        """Where the owner connects without a token."""
-
-    @property
-    def url(self) -> str:
-        return self._desk.url
-
-    @property
-    def login_url(self) -> str:
-        """A new link each time. It works once, for ten minutes."""
-        return login_url(self._desk)
-
-    @property
-    def token(self) -> str:
-        """For `Authorization: Bearer`; valid as long as this admin runs."""
-        return self._desk.access.token
-
-    async def close(self) -> None:
-        """End streams, then listeners. The socket's file goes with it."""
-        serving, following = self._tasks
-        self._desk.closing.set()
-        self._server.should_exit = True
-        following.cancel()
-        with suppress(asyncio.CancelledError):
-            await following
-        await serving
-        self.socket.unlink(missing_ok=True)
+__all__ = ["serve_admin"]
 
 
 async def serve_admin(
@@ -92,98 +32,13 @@ async def serve_admin(
     token: str = "",
     open_streams: Callable[[], int] = lambda: 0,
 ) -> Admin:
-    """Serve from now on. `port` 0 is a free one; `name` is the gateway's, for its socket. Raises OSError for a busy port."""
-    path = home.make().socket(f"admin-{name or os.getpid()}")
-    tcp, unix = _listeners(port, path)
-    metrics = Metrics(version("clew"))
-    desk = Desk(
-        current=current,
-        store=store,
-        home=home,
-        access=Access(token),
-        feed=_feed(current, store, hub, home, metrics),
-        metrics=metrics,
-        version=version("clew"),
-        open_streams=open_streams,
-        url=f"http://{LOOPBACK}:{tcp.getsockname()[1]}",
+    """Serve from now on. `port` 0 is a free one; `name` is the gateway's, for its socket; `token` is made if none is given.
+
+    Raises OSError for a port that is taken.
+    """
+    await asyncio.to_thread(import_module, "clew.admin.serving")
+    from clew.admin.serving import serve
+
+    return await serve(
+        current=current, store=store, hub=hub, home=home, port=port, name=name, token=token, open_streams=open_streams
     )
-    await desk.feed.begin()
-    server = _Server(_config(_app(desk)))
-    serving = asyncio.create_task(server.serve(sockets=[unix, tcp]), name="clew admin")
-    following = asyncio.create_task(desk.feed.run(), name="clew admin feed")
-    await _started(server, serving)
-    return Admin(desk, server, path, (serving, following))
-
-
-def _app(desk: Desk) -> Guard:
-    port = desk.url.rpartition(":")[2]
-    return Guard(Routes(ROUTES, desk), [f"{host}:{port}" for host in (LOOPBACK, "localhost")])
-
-
-def _feed(current: Present, store: Store | None, hub: Hub, home: Home, metrics: Metrics) -> Feed:
-    def heard(exchange: Exchange) -> None:
-        metrics.know(current.snapshot.settings.backends)
-        metrics.count(exchange)
-
-    return Feed(hub, store, lambda: principals_of(home), active=lambda: current.snapshot.active, heard=heard)
-
-
-def _config(app: Guard) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http="httptools",
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
-        limit_concurrency=200,
-        timeout_graceful_shutdown=CLOSE_SECONDS,
-    )
-
-
-async def _started(server: _Server, serving: asyncio.Task[None]) -> None:
-    while not server.started:
-        await asyncio.wait((serving,), timeout=0.01)
-        if serving.done():
-            serving.result()
-            raise OSError("the admin could not start")
-
-
-def _listeners(port: int, path: Path) -> tuple[socket.socket, socket.socket]:
-    """Both or neither."""
-    tcp = _tcp(port)
-    try:
-        return tcp, _unix(path)
-    except OSError:
-        tcp.close()
-        raise
-
-
-def _tcp(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((LOOPBACK, port))
-    except OSError:
-        listener.close()
-        raise
-    return listener
-
-
-def _unix(path: Path) -> socket.socket:
-    """The rights are those of the file from its first moment: nobody listens yet while they are set."""
-    with suppress(FileNotFoundError):
-        if stat.S_ISSOCK(path.stat().st_mode):
-            path.unlink()  # of a process that died
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listener.bind(str(path))
-        path.chmod(0o600)
-    except OSError:
-        listener.close()
-        raise
-    return listener
