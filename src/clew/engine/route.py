@@ -7,13 +7,14 @@ of the failover list; each is tried with each of its keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec import UNSET, Struct, structs
 
 from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
 from clew.errors import SettingsInvalid
+from clew.http.client_message import ClientRequest
 from clew.model.request import Body
 from clew.model.target import Target
 from clew.pipeline.attempts import Candidate
@@ -34,7 +35,18 @@ class Seeking(Struct, frozen=True, kw_only=True):
     """The backend that this thread was last answered by, where it has been answered at all."""
 
 
-class Way(Struct, frozen=True, kw_only=True, eq=False):
+class Sent(Struct, frozen=True, eq=False):
+    """A request as it went out, and what its head was made from."""
+
+    headers: Mapping[str, str]
+    kind: str
+    betas: tuple[str, ...]
+    query: str
+    credential: Credential
+    request: ClientRequest
+
+
+class Way(Struct, kw_only=True, eq=False):
     """A backend, with one of its keys, as the reader of this request."""
 
     backend: Backend
@@ -43,6 +55,8 @@ class Way(Struct, frozen=True, kw_only=True, eq=False):
     candidate: Candidate
     """Its name in the story of attempts."""
     projector: Projector
+    sent: Sent | None = None
+    """The last request that went this way: the next one's head is nearly always the same."""
 
 
 def ways_of(settings: Settings, active: str, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 from msgspec import Struct
@@ -60,12 +60,26 @@ class AsStarted:
         self.settings = settings
 
 
+class _Pass(Struct, frozen=True, eq=False):
+    """What the checks found about a head, and under which settings and keys: as long as these are the same, so is it."""
+
+    settings: Settings
+    keys: int
+    match: Match
+    access: Access
+    headers: Mapping[str, str]
+    """What the engine may know of the headers: all but the credentials."""
+
+
 class _Visit(Struct, frozen=True, eq=False):
     """A request that may go on: where to, and whose it is."""
 
     request: HttpRequest
-    match: Match
-    access: Access
+    granted: _Pass
+
+    @property
+    def match(self) -> Match:
+        return self.granted.match
 
 
 class DataPlane:
@@ -120,6 +134,18 @@ class DataPlane:
     # The checks.
 
     def _let_in(self, request: HttpRequest) -> _Visit | Refusal:
+        """The checks look at the head alone, so they are made once for a head, and again when settings or keys change."""
+        settings, keys = self.governs.settings, self._keys.version
+        granted = request.head.notes.get(self)
+        if not isinstance(granted, _Pass) or granted.settings is not settings or granted.keys != keys:
+            found = self._check(request)
+            if isinstance(found, Refusal):
+                return found
+            granted = _Pass(settings, keys, *found, _without_credentials(request.head.joined))
+            request.head.notes[self] = granted
+        return _Visit(request, granted)
+
+    def _check(self, request: HttpRequest) -> tuple[Match, Access] | Refusal:
         border = self._present_border()
         if refusal := border.check(request):
             return refusal
@@ -132,7 +158,7 @@ class DataPlane:
             return access
         if request.method == "POST" and (refusal := check_content(request)):
             return refusal
-        return _Visit(request, match, access)
+        return match, access
 
     def _present_border(self) -> Border:
         """Made anew when the settings change."""
@@ -203,12 +229,16 @@ class DataPlane:
 
 
 def _call(kind: Kind, visit: _Visit) -> Call:
-    request, access = visit.request, visit.access
+    request, access = visit.request, visit.granted.access
     return Call(
         kind=kind,
         body=request.body,
         query=request.query,
-        headers={name: value for name, value in request.joined.items() if name not in CREDENTIALS},
+        headers=visit.granted.headers,
         principal=access.principal,
         credential=access.credential,
     )
+
+
+def _without_credentials(headers: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: value for name, value in headers.items() if name not in CREDENTIALS}

@@ -87,35 +87,44 @@ class ResponseLimits:
     """What may wait here unread; then reading stops until somebody takes it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientRequest:
     """One request, complete. Raises ValueError where its bytes could be read as something else."""
 
-    method: bytes
-    target: bytes
-    """As it goes out: `/v1/messages?beta=true`."""
-    headers: Headers = ()
-    """With `host`, without `content-length` and `transfer-encoding`: the framing follows from the body."""
-    body: bytes = b""
+    __slots__ = ("_head", "body", "headers", "method", "target")
 
-    def __post_init__(self) -> None:
-        if not _TOKEN.fullmatch(self.method) or not _TARGET.fullmatch(self.target):
-            raise ValueError("a method and a target are single words")
-        names = [name for name, _ in self.headers]
-        if not _are_tokens(names) or _FORBIDDEN.search(b"".join([value for _, value in self.headers])):
-            raise ValueError("a header's name is one word, and its value holds no line break")
-        if not _FRAMING.isdisjoint(map(bytes.lower, names)):
-            raise ValueError("the framing is not the caller's to set")
+    def __init__(self, *, method: bytes, target: bytes, headers: Headers = (), body: bytes = b"") -> None:
+        """`target` as it goes out: `/v1/messages?beta=true`; `headers` with `host`, without `content-length` and
+        `transfer-encoding`: the framing follows from the body."""
+        _check(method, target, headers)
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+        self._head = b"%b %b HTTP/1.1\r\n" % (method, target) + b"".join([b"%b: %b\r\n" % each for each in headers])
+
+    def with_body(self, body: bytes) -> ClientRequest:
+        """The same head with another body: checked and written once."""
+        made = ClientRequest.__new__(ClientRequest)
+        made.method, made.target, made.headers, made._head = self.method, self.target, self.headers, self._head
+        made.body = body
+        return made
 
     def parts(self) -> list[bytes]:
         """The bytes on the wire; the body is not copied."""
-        lines = [b"%b %b HTTP/1.1\r\n" % (self.method, self.target)]
-        lines += [b"%b: %b\r\n" % header for header in self.headers]
-        if self.body or self.method not in _BODILESS:
-            lines.append(b"content-length: %d\r\n" % len(self.body))
-        lines.append(b"\r\n")
-        head = b"".join(lines)
+        if not self.body and self.method in _BODILESS:
+            return [self._head + b"\r\n"]
+        head = b"%bcontent-length: %d\r\n\r\n" % (self._head, len(self.body))
         return [head, self.body] if self.body else [head]
+
+
+def _check(method: bytes, target: bytes, headers: Headers) -> None:
+    if not _TOKEN.fullmatch(method) or not _TARGET.fullmatch(target):
+        raise ValueError("a method and a target are single words")
+    names = [name for name, _ in headers]
+    if not _are_tokens(names) or _FORBIDDEN.search(b"".join([value for _, value in headers])):
+        raise ValueError("a header's name is one word, and its value holds no line break")
+    if not _FRAMING.isdisjoint(map(bytes.lower, names)):
+        raise ValueError("the framing is not the caller's to set")
 
 
 def _are_tokens(names: list[bytes]) -> bool:

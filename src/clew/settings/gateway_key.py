@@ -131,6 +131,13 @@ class KeyTable:
         self._looked = float("-inf")
         self._seen: tuple[int, int, int] | None = None
         self._rows: dict[str, NamedKey] = {}
+        self._version = 0
+
+    @property
+    def version(self) -> int:
+        """Rises when a key was added, removed or changed: what was admitted before has to be looked at again."""
+        self._refresh()
+        return self._version
 
     def principal_of(self, presented: str) -> str | None:
         """The owner of what was shown as a key; None for one that opens nothing."""
@@ -157,6 +164,7 @@ class KeyTable:
             self._seen = mark
             with suppress(SettingsInvalid):  # a table that cannot be read now changes nothing; `clew keys` says why
                 self._rows = {row.kid: row for row in _rows(self._path)}
+                self._version += 1
 
 
 def _mark(path: Path) -> tuple[int, int, int] | None:
