@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from clew.model.facts import canonical_model
@@ -20,15 +21,13 @@ Family: TypeAlias = Literal["opus", "sonnet", "haiku", "fable", "mythos", ""]
 FAMILIES: Final[tuple[Family, ...]] = ("opus", "sonnet", "haiku", "fable", "mythos")
 
 _WORD: Final = re.compile(r"[a-z]+")
+_LONGEST: Final = 256
+"""No model has a longer name; what is behind that is not looked at, and not kept."""
 
 
 def family_of(asked: str) -> Family:
     """The family that a Claude model belongs to by its name; "" for any other name."""
-    words = _WORD.findall(canonical_model(asked).lower())
-    if "claude" not in words and len(words) > 1:
-        return ""
-    found: list[Family] = [family for family in FAMILIES if family in words]
-    return found[0] if found else ""
+    return _meaning(asked[:_LONGEST])[1]
 
 
 def model_in(models: Mapping[str, str], model: str, asked: str) -> str:
@@ -37,10 +36,21 @@ def model_in(models: Mapping[str, str], model: str, asked: str) -> str:
         return models[asked]
     if asked == model or asked in models.values():
         return asked
-    for name in (canonical_model(asked), family_of(asked)):
+    for name in _meaning(asked[:_LONGEST]):
         if name in models:
             return models[name]
     return model or asked
+
+
+@lru_cache(maxsize=256)
+def _meaning(asked: str) -> tuple[str, Family]:
+    """The canonical name and the family. Kept, since clients ask for the same few names all day."""
+    canonical = canonical_model(asked)
+    words = _WORD.findall(canonical.lower())
+    if "claude" not in words and len(words) > 1:
+        return canonical, ""
+    found: list[Family] = [family for family in FAMILIES if family in words]
+    return canonical, found[0] if found else ""
 
 
 def asked_for(models: Mapping[str, str], model: str) -> tuple[str, ...]:
