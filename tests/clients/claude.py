@@ -7,10 +7,12 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.clients.installed import claude
 
 TOOLS = "Bash,Read,Glob,Grep,Task,Agent"
 QUIET = {
@@ -84,11 +86,14 @@ class Run:
 class ClaudeCode:
     """An installed Claude Code that talks to one address. Its home outlives its runs, so that they can be resumed."""
 
-    binary: Path
+    version: str
     home: Path
     url: str
     token: str
-    more: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def binary(self) -> Path:
+        return claude(self.version)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -100,7 +105,6 @@ class ClaudeCode:
             "ANTHROPIC_BASE_URL": self.url,
             "ANTHROPIC_AUTH_TOKEN": self.token,
             **QUIET,
-            **self.more,
         }
 
     @property

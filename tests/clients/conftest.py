@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.claude import ClaudeCode
-from tests.clients.installed import NEW, OLD, claude
+from tests.clients.installed import NEW, OLD
 
 
 @pytest.fixture(params=[OLD, NEW])
@@ -14,6 +14,6 @@ def claude_code(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str
     """`claude_code(url, token)` is a Claude Code that talks to that address; a test runs once with either version."""
 
     def installed(url: str, token: str) -> ClaudeCode:
-        return ClaudeCode(binary=claude(request.param), home=tmp_path / "home", url=url, token=token)
+        return ClaudeCode(version=request.param, home=tmp_path / "home", url=url, token=token)
 
     return installed

@@ -12,8 +12,10 @@ import pytest
 
 from tests.clients.claude import ClaudeCode, Run, finished
 from tests.clients.gateway import KEY
+from tests.clients.installed import NEW
 from tests.clients.scene import Scene, scene
 from tests.clients.test_claude_code_alone import AGENTS, LOOP
+from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
 
@@ -68,6 +70,7 @@ turn:
 """
 
 
+@proves("req:S1-34", "req:C3")
 def test_the_backend_is_switched_four_times_inside_one_loop(claude_code: Installed, tmp_path: Path) -> None:
     """A → B → C → B → A, each switch made by the tool that runs just then."""
     with scene(SWITCHES, tmp_path) as stage:
@@ -79,6 +82,7 @@ def test_the_backend_is_switched_four_times_inside_one_loop(claude_code: Install
         assert [proof in a.made for proof in run.proofs] == [True, False, False, False, False, True]
 
 
+@proves("req:S1-37", "req:C7")
 def test_a_conversation_is_resumed_after_the_gateway_was_killed(claude_code: Installed, tmp_path: Path) -> None:
     """Two backends have spoken, the gateway dies by `kill -9`, and each still gets back what is its own."""
     with scene(YES, tmp_path) as stage:
@@ -113,6 +117,7 @@ turn:
 """
 
 
+@proves("req:S1-37", "req:C7")
 def test_a_loop_survives_the_death_of_the_gateway(claude_code: Installed, tmp_path: Path) -> None:
     """The client's own retries bridge the gap, and what was acknowledged is there."""
     with scene(KILLED, tmp_path) as stage:
@@ -142,6 +147,7 @@ def test_a_model_gets_its_own_back_after_another_has_spoken(claude_code: Install
         assert stage.a.given_back() == [[], [], stage.a.made[:1]]
 
 
+@proves("req:C2")
 def test_what_the_client_stripped_is_restored_for_a_backend_that_reads_it(claude_code: Installed, tmp_path: Path) -> None:
     """Claude Code leaves out what was thought under another model's name (clients, 1.6); B wants all that it said."""
     with scene(YES, tmp_path) as stage:
@@ -157,17 +163,34 @@ def test_what_the_client_stripped_is_restored_for_a_backend_that_reads_it(claude
         assert changes == [[], ["restored"], ["restored"]]
 
 
+SWITCHED_AGENTS = AGENTS.replace(
+    "turn:",
+    """turn:
+  think: First let them be slow.
+  call: Bash {"command": "sh slow"}
+turn:""",
+    1,
+).replace(
+    "turn:\n  think: Both",
+    """  call: Bash {"command": "sh use b"}
+turn:
+  think: Both""",
+)
+
+
+@proves("req:S1-35")
 def test_two_sub_agents_and_a_switch_disturb_nobody(claude_code: Installed, tmp_path: Path) -> None:
-    """While they work, the parent switches the backend; each agent's thinking goes back to who made it."""
-    script = AGENTS.replace("turn:\n  think: Both", '  call: Bash {"command": "sh use b"}\nturn:\n  think: Both')
-    with scene(script, tmp_path) as stage:
-        run = client_of(stage, claude_code).ask("Let two of them look.")
+    """While their first answers are on the way, the parent switches the backend: they stay where they began, and it moves."""
+    with scene(SWITCHED_AGENTS, tmp_path) as stage:
+        client = client_of(stage, claude_code)
+        stage.a.leave_faults(client.work / "slow", ["drip 4096", "slow-start 2.5", "slow-start 2.5"])
+        run = client.ask("Let two of them look.")
 
         assert all_is_well(stage, run, "Both are done.")
-        assert run.calls == ["Agent", "Agent", "Bash"]
-        asked = [dict(entry["headers"]).get("x-claude-code-agent-id") for entry in [*stage.a.asked(), *stage.b.asked()]]
-        assert sorted(asked.count(agent) for agent in set(asked)) == [2, 2, 4]
-        assert (stage.b.given_back()[-1], stage.gateway.log()[-1]["backend"]) == ([], "b")
+        assert run.calls == ["Bash", "Agent", "Agent", "Bash"]
+        agents = [[0, 3], [0, 1, 2, 3]] if client.version == NEW else [[0, 0], [0, 0, 0, 0]]  # the older one's do not think
+        assert sorted(stage.a.counts_by_agent().values()) == sorted([[0, 1], *agents])
+        assert stage.b.counts_by_agent() == {"": [0]}
 
 
 def test_overload_is_not_the_clients_business(claude_code: Installed, tmp_path: Path) -> None:
@@ -214,12 +237,13 @@ turn:
 """
 
 
+@proves("req:C8")
 def test_a_stream_that_breaks_in_its_content_is_taken_up_by_the_client(claude_code: Installed, tmp_path: Path) -> None:
     """It is told what happened, and does what it would do without a gateway (clients, 1.8): 2.1.325 asks the model to go on,
     2.1.197 leaves that to its user. The half answer is in the history then, and its thinking goes back to its maker."""
     with scene(BREAKS, tmp_path) as stage:
         client = client_of(stage, claude_code)
-        stage.a.leave_fault(client.work / "cut", "cut after=12 how=rst")
+        stage.a.leave_faults(client.work / "cut", ["cut after=12 how=rst"])
         run = client.ask("Have a look.")
         if run.failed:
             assert "the connection was closed" in run.result

@@ -11,6 +11,7 @@ from tests.clients.gateway import CLEW
 from tests.clients.scene import CONFIG
 from tests.clients.test_claude_code_alone import LOOP
 from tests.clients.witness import Witness
+from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
 
@@ -44,6 +45,7 @@ def test_the_client_has_the_terminal_and_clew_the_last_word(
         assert (sim.refusals(), sim.given_back()) == ([], [[], sim.made[:1], sim.made[:2]])
 
 
+@proves("req:S1-51")
 def test_a_client_that_fails_fails_with_its_own_code(claude_code: Callable[[str, str], ClaudeCode], tmp_path: Path) -> None:
     """And where nothing was asked, nothing is said about it."""
     with Witness(LOOP, tmp_path) as sim:

@@ -7,6 +7,7 @@ import pytest
 from tests.clients.conversation import SDKS, Sdk
 from tests.clients.gateway import KEY
 from tests.clients.scene import scene
+from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
 
@@ -29,6 +30,7 @@ turn:
 """
 
 
+@proves("req:S1-34")
 @pytest.mark.parametrize("sdk", SDKS.values(), ids=SDKS)
 def test_each_backend_gets_its_own_back_and_nothing_else(sdk: Sdk, tmp_path: Path) -> None:
     """Over two prompts: A → B → A, and the same again with the first loop as history."""

@@ -74,12 +74,22 @@ class Witness(Simulator):
         """Proofs that came back to it and that it had never made."""
         return [proof for proofs in self.given_back() for proof in proofs if proof not in self.made]
 
-    def leave_fault(self, command: Path, fault: str) -> None:
-        """Leave a file for a client's shell that lets the next answer go wrong."""
-        order = json.dumps({"fault": fault})
-        command.write_text(
-            f"{sys.executable} - <<'END'\nimport urllib.request\nurllib.request.urlopen('{self.url}/_sim/fault', b'{order}')\nEND\n"
-        )
+    def counts_by_agent(self) -> dict[str, list[int]]:
+        """The same as numbers, apart for each sub-agent; the main conversation is ""."""
+        counts: dict[str, list[int]] = {}
+        for entry, proofs in zip(self.asked(), self.given_back(), strict=True):
+            counts.setdefault(dict(entry["headers"]).get("x-claude-code-agent-id", ""), []).append(len(proofs))
+        return counts
+
+    def leave_faults(self, command: Path, faults: Sequence[str]) -> None:
+        """Leave a file for a client's shell: run, it lets the next answers go wrong, one after the other."""
+        orders = [json.dumps({"fault": fault}).encode() for fault in faults]
+        lines = [
+            "from urllib.request import urlopen",
+            f"for order in {orders}:",
+            f"    urlopen('{self.url}/_sim/fault', order)",
+        ]
+        command.write_text("\n".join([f"{sys.executable} - <<'END'", *lines, "END\n"]))
 
 
 def _proofs(request: dict[str, Any]) -> list[str]:
