@@ -114,7 +114,7 @@ class Gateway:
                     return
             except (URLError, ConnectionError, TimeoutError):
                 time.sleep(0.02)
-        raise AssertionError(f"the gateway did not start:\n{(self.home / "serve.log").read_text()[-2000:]}")
+        raise AssertionError("the gateway did not start:\n" + (self.home / "serve.log").read_text()[-2000:])
 
 
 def _free_port() -> int:
