@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clew.errors import StoreError
-from clew.store import SqliteStore
+from clew.store import SqliteStore, look
 from clew.store.values import DAY, Retention, Try, Usage
 from tests.store.test_recordings import rows
 from tests.store.turns import NOON, recorded, turn
@@ -48,6 +48,25 @@ def test_exchanges_are_followed_from_any_one_oldest_first(store: SqliteStore) ->
     assert after("x0", thread="t0") == ["x2", "x4"]
     assert after("x1", thread="t0") == ["x2", "x4"]
     assert after("x4") == after("gone") == after("x9") == []
+
+
+def test_the_last_few_are_found_without_sorting_all(store: SqliteStore) -> None:
+    """A follower and a page ask for them again and again, also in a store of years."""
+
+    def plan(statement: str) -> list[str]:
+        with store._readers.use() as connection:
+            bindings = {"principal": "", "thread": "", "after": "", "limit": 1}
+            return [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", bindings)]
+
+    of_thread = f"{look._BY_INDEX} AND thread = :thread"
+    plans = [plan(start + end) for start in (look._BY_TIME, of_thread) for end in (look._LAST, look._NEXT)]
+    assert [step for steps in plans for step in steps if "TEMP B-TREE" in step] == []
+    assert [steps[0] for steps in plans] == [
+        "SCAN exchanges",
+        "SEARCH exchanges USING INTEGER PRIMARY KEY (rowid>?)",
+        "SEARCH exchanges USING INDEX exchanges_by_thread (principal=? AND thread=?)",
+        "SEARCH exchanges USING INDEX exchanges_by_thread (principal=? AND thread=? AND rowid>?)",
+    ]
 
 
 def test_a_count_of_tokens_is_an_exchange_but_no_turn_of_its_thread(store: SqliteStore) -> None:

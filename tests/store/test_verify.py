@@ -41,7 +41,7 @@ def test_a_lost_mark_is_found(filled: SqliteStore, path: Path) -> None:
 
 
 def test_a_mark_that_leads_nowhere_is_found(filled: SqliteStore, path: Path) -> None:
-    tamper(path, "INSERT INTO marks VALUES ('local', 'tool', x'00ff', 99, NULL)")
+    tamper(path, "INSERT INTO marks (principal, kind, hash, recording) VALUES ('local', 'tool', x'00ff', 99)")
     assert filled.verify() == (Fault("", "the tool mark 00FF of 'local' leads to no recording"),)
 
 

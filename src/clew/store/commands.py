@@ -33,7 +33,7 @@ _USAGE = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RECORDING = f"""
 INSERT INTO recordings ({COLUMNS}, created, used, sum) VALUES ({"?, " * len(COLUMNS.split(","))}?, ?, ?)
 """  # noqa: S608  (the columns are a constant)
-_MARK = "INSERT INTO marks (principal, kind, hash, recording) VALUES (?, ?, ?, ?)"
+_MARK = "INSERT INTO marks (principal, kind, hash, recording, backend, made) VALUES (?, ?, ?, ?, ?, ?)"
 _NO_STRANGER = "DELETE FROM strangers WHERE principal = ? AND key = ?"
 
 _SEEN = """
@@ -98,7 +98,11 @@ def _add_recording(connection: Database, recording: Recording, at: float) -> Non
     columns = columns_of(recording)
     connection.execute(_RECORDING, (*columns, at, at, sum_of(columns)))
     seq = connection.last_insert_rowid()
-    connection.executemany(_MARK, [(recording.principal, kind, hash, seq) for kind, hash in marks_of(recording)])
+    maker = {"key": (recording.origin.backend, at)}
+    connection.executemany(
+        _MARK,
+        [(recording.principal, kind, hash, seq, *maker.get(kind, (None, None))) for kind, hash in marks_of(recording)],
+    )
     connection.executemany(_NO_STRANGER, [(recording.principal, key) for key in recording.keys])
 
 

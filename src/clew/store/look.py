@@ -37,9 +37,12 @@ SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, en
     outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
     input, output, cache_read, cache_written, estimated
 FROM exchanges LEFT JOIN usage ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id
-WHERE exchanges.principal = :principal
+WHERE {of_principal}
 """
-_ONE = f"{_EXCHANGES} AND exchanges.id = :id"
+_BY_INDEX = _EXCHANGES.format(of_principal="exchanges.principal = :principal")
+_BY_TIME = _EXCHANGES.format(of_principal="+exchanges.principal = :principal")
+"""The plus keeps SQLite from collecting all exchanges of a principal by their index, only to sort them for the last ten."""
+_ONE = f"{_BY_INDEX} AND exchanges.id = :id"
 _LAST = " ORDER BY seq DESC LIMIT :limit"
 _NEXT = """
 AND seq > (SELECT seq FROM exchanges WHERE principal = :principal AND id = :after) ORDER BY seq LIMIT :limit
@@ -51,10 +54,9 @@ FROM usage WHERE principal = ? AND at >= ? GROUP BY backend, model ORDER BY back
 """
 _STATISTICS = """
 SELECT count(*), count(seen), coalesce(sum(backend = :backend), 0),
-    coalesce(sum(max(created, coalesce(seen, created)) < :now - :idle), 0),
+    coalesce(sum(max(made, coalesce(seen, made)) < :now - :idle), 0),
     (SELECT count(*) FROM strangers WHERE strangers.principal = :principal)
-FROM marks JOIN recordings ON recordings.seq = marks.recording
-WHERE marks.principal = :principal AND marks.kind = 'key'
+FROM marks WHERE principal = :principal AND kind = 'key'
 """
 
 
@@ -96,7 +98,8 @@ def _passage(row: Row) -> Passage:
 def exchanges(
     connection: Database, principal: str, thread: str | None, limit: int, after: str | None = None
 ) -> list[Exchange]:
-    wanted = _EXCHANGES + ("" if thread is None else " AND thread = :thread") + (_LAST if after is None else _NEXT)
+    start = _BY_TIME if thread is None else f"{_BY_INDEX} AND thread = :thread"
+    wanted = start + (_LAST if after is None else _NEXT)
     bindings = {"principal": principal, "thread": thread, "limit": limit, "after": after}
     return [_exchange(row) for row in _named(connection.execute(wanted, bindings))]
 
