@@ -3,6 +3,9 @@
 import io
 import json
 import logging
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -261,3 +264,21 @@ def test_people_at_a_terminal_get_pairs_and_nothing_of_another_library_is_lost(r
         'INFO    backend switch old_backend=claude new_backend="g\\u001bl m" old_session=0 new_session=1',
         'WARNING asyncio message="slow: [redacted]"',
     ]
+
+
+def test_lines_that_wait_are_written_though_their_file_is_closed_by_then(root: logging.Logger, tmp_path: Path) -> None:
+    """`clew run` closes its log file as soon as the client is gone."""
+    with (tmp_path / "run.log").open("a") as out:
+        sink = open_log(Wanted(), Redactor(), out=out)
+        RequestLog(Wanted()).switched("claude", "glm")
+    sink.close()
+    assert '"new_backend":"glm"' in (tmp_path / "run.log").read_text()
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_writes_its_last_lines() -> None:
+    """Nobody has to close the log."""
+    code = "from clew.engine.log import RequestLog, open_log; from clew.engine.redact import Redactor; "
+    code += "from tests.engine.logs import Wanted; open_log(Wanted(), Redactor()); RequestLog(Wanted()).switched('a', 'b')"
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=30)
+    assert json.loads(ran.stderr)["event"] == "backend switch"

@@ -18,6 +18,7 @@ under the session policy `filtered` gives them, and the decisions, as its table 
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -85,10 +86,20 @@ def open_log(wanted: LogWanted, redact: Redactor, *, out: IO[str] | None = None)
     """Send what clew and its libraries log to `out` (standard error), until the sink is closed. Once per process."""
     stream = out or sys.stderr
     form = as_pairs if stream.isatty() else as_json
-    sink = Sink(stream, partial(line_of, redact=redact, form=form, pretty=wanted.pretty_print))
+    own = _own(stream)
+    line = partial(line_of, redact=redact, form=form, pretty=wanted.pretty_print)
+    sink = Sink(own, line, owned=own is not stream)
     logging.addLevelName(TRACE, "TRACE")
     logging.basicConfig(handlers=[sink], level=logging.WARNING, force=True)
     return sink
+
+
+def _own(out: IO[str]) -> IO[str]:
+    """The same file under a descriptor of our own: lines that wait are written though the caller has closed its own."""
+    try:
+        return open(os.dup(out.fileno()), "w", encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError):  # a text in memory
+        return out
 
 
 class RequestLog:

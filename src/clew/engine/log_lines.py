@@ -123,11 +123,12 @@ def _escape(match: re.Match[str]) -> str:
 
 
 class Sink(logging.Handler):
-    """Where records go: `line` makes the text, `out` gets it, in a thread. `close` writes what waits."""
+    """Where records go: `line` makes the text, `out` gets it, in a thread. `close` writes what waits; an `owned` out goes too."""
 
-    def __init__(self, out: IO[str], line: Callable[[logging.LogRecord], str]) -> None:
+    def __init__(self, out: IO[str], line: Callable[[logging.LogRecord], str], *, owned: bool = False) -> None:
         super().__init__()
         self._out = out
+        self._owned = owned
         self._line = line
         self._waiting: deque[logging.LogRecord] = deque()
         self._bytes = 0
@@ -163,6 +164,8 @@ class Sink(logging.Handler):
             self._closing = True
             self._arrived.notify_all()
         self._thread.join(FLUSH_SECONDS)
+        if self._owned and not self._thread.is_alive():
+            self._out.close()
         super().close()
 
     def _write(self) -> None:
