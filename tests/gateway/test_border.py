@@ -46,14 +46,22 @@ def test_configured_names_are_ours_and_may_say_their_port(making: Making) -> Non
     gateway = making(settings_with(KEYED, hosts=("Clew.example", "other.example:8443")))
     taken = {
         host: gateway.ask(host=host, x_api_key=KEY)[0]
-        for host in ("clew.example", "clew.example:443", "other.example:8443", "other.example", "sub.clew.example")
+        for host in (
+            "clew.example",
+            "clew.example:443",
+            "other.example:8443",
+            "other.example",
+            "clew.example:x",
+            "a.clew.example",
+        )
     }
     assert taken == {
         "clew.example": 200,
         "clew.example:443": 200,
         "other.example:8443": 200,
         "other.example": 421,
-        "sub.clew.example": 421,
+        "clew.example:x": 421,
+        "a.clew.example": 421,
     }
 
 

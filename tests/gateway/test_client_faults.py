@@ -2,6 +2,7 @@
 
 import socket
 import struct
+import threading
 import time
 
 import pytest
@@ -99,6 +100,22 @@ def test_slow_clients_and_idle_ones_do_not_disturb_the_others(making: Making) ->
     while gateway.server.open_connections > limits.connections - len(slow) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert [peer.socket.recv(1) for peer in slow] == [b""] * len(slow)
+
+
+def test_a_crowd_that_comes_at_once_finds_no_more_room_than_there_is(making: Making) -> None:
+    """All accepted in one go: each must make room by another one."""
+    gateway = making(limits=Limits(connections=10))
+
+    async def hold() -> None:
+        time.sleep(0.3)  # noqa: ASYNC251  (nobody is accepted meanwhile)
+
+    holding = threading.Thread(target=lambda: gateway.loop.call(hold()))
+    holding.start()
+    crowd = [gateway.peer() for _ in range(60)]
+    holding.join(5)
+    assert gateway.ask(x_api_key=KEY)[0] == 200
+    assert gateway.server.open_connections <= 10
+    assert len(crowd) == 60
 
 
 def test_who_is_being_answered_keeps_its_connection_when_others_come(making: Making) -> None:

@@ -45,11 +45,13 @@ def test_a_head_request_gets_nothing_of_what_is_pushed(serving: Serving) -> None
 def test_a_client_that_is_behind_is_waited_for(serving: Serving) -> None:
     """`push` says so as soon as the socket takes no more; `drained` returns when it does again."""
     behind = threading.Event()
+    pushed: list[int] = []
 
     async def flood(request: HttpRequest, respond: Responder) -> None:
         respond.start(200, [])
-        for _ in range(400):
+        for count in range(400):
             if not respond.push(MEGABYTE):
+                pushed.append(count)
                 break
             await asyncio.sleep(0)
         behind.set()
@@ -59,6 +61,7 @@ def test_a_client_that_is_behind_is_waited_for(serving: Serving) -> None:
 
     peer = serving(flood).peer().send(GET)
     assert behind.wait(5)
+    assert pushed[0] < 100, "a socket's buffers are not that large"
     body = peer.response()[2]
     assert body.endswith(b"xend")
 
