@@ -123,7 +123,10 @@ def _escape(match: re.Match[str]) -> str:
 
 
 class Sink(logging.Handler):
-    """Where records go: `line` makes the text, `out` gets it, in a thread. `close` writes what waits; `owned` is closed then."""
+    """Where records go: `line` makes the text, `out` gets it, in a thread. `close` writes what waits.
+
+    An `owned` output is closed then.
+    """
 
     def __init__(self, out: IO[str], line: Callable[[logging.LogRecord], str], *, owned: bool = False) -> None:
         super().__init__()
