@@ -84,7 +84,7 @@ def _plan(backend: str, config: Path | None) -> Plan:
     from clew.gateway.plan import Plan
 
     return Plan(
-        name=str(os.getpid()),
+        name=f"run-{os.getpid()}",
         port=0,
         named_file=str(config.absolute()) if config else "",
         choice=backend,
