@@ -43,7 +43,7 @@ SECRET = b"a secret of thirty-two bytes, or more"
 
 def claude(simulator: Simulator, name: str = "claude", **more: Any) -> Backend:
     """A first-party Claude host."""
-    return _row(simulator, name, ANTHROPIC, Quirks(unique_tool_ids=True, safeguards=True), **more)
+    return _row(simulator, name, ANTHROPIC, Quirks(unique_tool_ids=True), **more)
 
 
 def other(simulator: Simulator, name: str = "glm", **more: Any) -> Backend:
@@ -94,12 +94,20 @@ def post(url: str, body: Any, *, path: str, headers: Mapping[str, str]) -> Answe
 class Gate:
     """One gateway on one store. Leaving it keeps the store: a second one on the same path is the same after a restart."""
 
-    def __init__(self, home: Path, *backends: Backend, store: bool | StoreSettings = True, **settings: Any) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *backends: Backend,
+        store: bool | StoreSettings = True,
+        others: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
         self.home = home
         self._backends = {backend.name: backend for backend in backends}
         self._more = {"active": backends[0].name, **settings}
         self._kept = store if isinstance(store, StoreSettings) else StoreSettings()
         self._stores = bool(store)
+        self._keys = KeyTable(KEY, extra=others)
         self._background = Background()
         self.store: SqliteStore | None = None
         self.hub = Hub()
@@ -128,7 +136,7 @@ class Gate:
             pool=self._pool, snapshot=lambda: self.current.snapshot, store=self.store, hub=self.hub, commit_seconds=10.0
         )
         self.engine = Engine(parts)
-        plane = DataPlane(self.current, KeyTable(KEY))
+        plane = DataPlane(self.current, self._keys)
         plane.serve(self.engine)
         server = await listen(plane.handle, refuse=plane.refuse)
         plane.listening(server.host, server.port)
