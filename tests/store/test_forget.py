@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import apsw
 import msgspec
 
 from clew.store import SqliteStore
@@ -39,6 +40,14 @@ def everything_in(path: Path) -> bytes:
     return b"".join(file.read_bytes() for file in path.parent.iterdir())
 
 
+def tidied(store: SqliteStore, retention: Retention, now: float) -> int:
+    """Until nothing goes."""
+    gone = 0
+    while bite := store.retain(retention, now=now).result(5):
+        gone += bite
+    return gone
+
+
 def test_age_counts_from_the_last_use(store: SqliteStore) -> None:
     first, second = recorded("first", thread="t"), recorded("second", thread="u")
     store.record(turn(first))
@@ -46,10 +55,10 @@ def test_age_counts_from_the_last_use(store: SqliteStore) -> None:
     store.touch("local", recordings=["second"], keys=[b"u" * 32], at=NOON + 5 * DAY).result(5)
     week = Retention(age=7 * DAY, bytes=None, usage_age=None)
     assert store.retain(week, now=NOON + 6 * DAY).result(5) == 0
-    assert store.retain(week, now=NOON + 8 * DAY).result(5) == 1
+    assert tidied(store, week, NOON + 8 * DAY) == 1
     assert [store.recordings("local").by_id(each) for each in ("first", "second")] == [None, second]
     assert [each.id for each in store.threads("local")] == ["u"]
-    assert store.retain(week, now=NOON + 13 * DAY).result(5) == 1
+    assert tidied(store, week, NOON + 13 * DAY) == 1
     assert rows(store) == NOTHING | {"usage": 2}
     assert store.verify() == ()
 
@@ -67,8 +76,7 @@ def test_size_takes_the_longest_unused_first_and_the_file_shrinks(store: SqliteS
         store.record(turn(recorded(f"r{number}", words=f"{number} {long}", thread=f"t{number}"), at=NOON + number)).result(5)
     store.touch("local", recordings=["r0"], at=NOON + 2 * DAY).result(5)
     limit = Retention(age=None, bytes=400_000, usage_age=None)
-    assert store.retain(limit, now=NOON).result(5) > 0
-    assert store.retain(limit, now=NOON).result(5) == 0
+    assert tidied(store, limit, NOON) > 0
     left = [number for number in range(30) if store.recordings("local").by_id(f"r{number}")]
     assert left == [0, *range(left[1], 30)]
     assert 5 < len(left) < 25
@@ -81,8 +89,7 @@ def test_size_below_everything_takes_everything(store: SqliteStore) -> None:
     for number in range(3):
         store.record(turn(recorded(f"r{number}"))).result(5)
         store.record(turn(at=NOON + number)).result(5)
-    while store.retain(Retention(bytes=0, age=None, usage_age=0), now=NOON + 10).result(5):
-        pass
+    assert tidied(store, Retention(bytes=0, age=None, usage_age=0), NOON + 10) == 6
     assert rows(store) == NOTHING
 
 
@@ -90,3 +97,15 @@ def test_no_limit_takes_nothing(store: SqliteStore) -> None:
     store.record(turn(recorded("r"))).result(5)
     assert store.retain(EVERYTHING, now=NOON * 2).result(5) == 0
     assert store.recordings("local").by_id("r") is not None
+
+
+def test_a_recording_that_cannot_be_read_can_be_deleted(store: SqliteStore, path: Path) -> None:
+    """By age, by size and on request: damage must not keep anything."""
+    for name in ("a", "b"):
+        store.record(turn(recorded(name, thread=name))).result(5)
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE recordings SET said = x'ff'")
+    connection.close()
+    assert store.forget("local", "a").result(5) is True
+    assert tidied(store, Retention(age=DAY, bytes=None), NOON + 2 * DAY) == 1
+    assert rows(store) == NOTHING | {"usage": 2}

@@ -9,21 +9,23 @@ nothing needs them, and they take the most room.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 
-from clew.store.database import Database, Row
+from clew.errors import RecordCorrupt
+from clew.store.database import Database, Row, Value
 from clew.store.rows import COLUMNS, marks_of, recording_of_row
 from clew.store.values import Retention
 
 __all__ = ["BATCH", "forget", "retain"]
 
-BATCH = 200
-"""Records that go in one transaction: a few tens of milliseconds, well within what a turn may wait for its commit."""
+BATCH = 50
+"""Records that go in one transaction: some tens of milliseconds, well within what a turn may wait for its commit."""
 
 FREED = 2000
 """Pages that are given back to the disk in one transaction. What is free for longer is used again anyway."""
 
 _ROWS = f"SELECT {COLUMNS}, seq FROM recordings"  # noqa: S608  (the columns are a constant)
-_TOO_OLD = f"{_ROWS} WHERE used < ? ORDER BY used LIMIT {BATCH}"
+_TOO_OLD = f"{_ROWS} WHERE used < ? ORDER BY used LIMIT ?"
 _OLDEST = f"{_ROWS} ORDER BY used, seq LIMIT 1"
 _OF_THREAD = f"{_ROWS} WHERE principal = ? AND thread = ?"
 
@@ -35,13 +37,11 @@ DELETE FROM exchanges WHERE principal = :principal AND id IN (
 """
 _TURN_OF = "DELETE FROM turns WHERE principal = :principal AND thread = :thread AND recording = :id"
 _EMPTY_THREADS = """
-DELETE FROM threads WHERE used < ?
-    AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id)
+DELETE FROM threads
+WHERE NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id)
 """
 _WITHOUT_RECORDING = """
-SELECT seq, principal, exchange FROM turns WHERE at < ? AND NOT EXISTS (
-    SELECT 1 FROM recordings WHERE recordings.principal = turns.principal AND recordings.id = turns.recording
-) ORDER BY seq LIMIT ?
+SELECT seq, principal, exchange FROM turns WHERE recording IS NULL AND at < ? ORDER BY at, seq LIMIT ?
 """
 _OLD_BODIES = "DELETE FROM bodies WHERE seq IN (SELECT seq FROM bodies WHERE at < ? ORDER BY seq LIMIT ?)"
 _OLDEST_BODIES = "DELETE FROM bodies WHERE seq = (SELECT min(seq) FROM bodies)"
@@ -61,37 +61,38 @@ def forget(connection: Database, principal: str, thread: str) -> bool:
 
 
 def retain(connection: Database, retention: Retention, now: float) -> int:
-    """Delete up to a batch of what is too old, else of what is too much. Returns how many records went."""
-    gone = 0
-    if retention.age is not None:
-        gone = _too_old(connection, now - retention.age)
-    if retention.usage_age is not None:
+    """Delete up to a batch of what is too old, else of what is too much, else what that left behind. How many went."""
+    limit = -inf if retention.age is None else now - retention.age
+    gone = _too_old(connection, limit) or _too_much(connection, retention.bytes) or _left_behind(connection, limit)
+    if not gone and retention.usage_age is not None:
         connection.execute("DELETE FROM usage WHERE at < ?", (now - retention.usage_age,))
-    if retention.bytes is not None and not gone:
-        gone = _too_much(connection, retention.bytes)
     connection.execute(f"PRAGMA incremental_vacuum({FREED})").fetchall()
     return gone
 
 
 def _too_old(connection: Database, limit: float) -> int:
-    rows = connection.execute(_TOO_OLD, (limit,)).fetchall()
+    """By indexes that have the oldest first."""
+    rows = connection.execute(_TOO_OLD, (limit, BATCH)).fetchall()
     _delete(connection, rows)
-    turns = _delete_turns(connection, limit, BATCH)
-    looked_at = _changes(connection, _OLD_BODIES, limit, BATCH) + _changes(connection, _COUNTS, limit, BATCH)
-    connection.execute("DELETE FROM strangers WHERE seen < ?", (limit,))
-    connection.execute(_EMPTY_THREADS, (limit,))
-    return len(rows) + turns + looked_at
+    return len(rows) or _changes(connection, _OLD_BODIES, limit, BATCH) or _changes(connection, _COUNTS, limit, BATCH)
 
 
-def _too_much(connection: Database, limit: int) -> int:
+def _too_much(connection: Database, limit: int | None) -> int:
     """One by one: bodies, then recordings, the longest unused first, then what never had an answer."""
     gone = 0
-    while gone < BATCH and _bytes(connection) > limit:
+    while limit is not None and gone < BATCH and _bytes(connection) > limit:
         if not (step := _oldest(connection)):
             break
         gone += step
-    connection.execute(_EMPTY_THREADS, (float("inf"),))
     return gone
+
+
+def _left_behind(connection: Database, limit: float) -> int:
+    """What must be searched for, so it comes last and is not done with every bite."""
+    connection.execute("DELETE FROM strangers WHERE seen < ?", (limit,))
+    turns = _delete_turns(connection, limit, BATCH)
+    connection.execute(_EMPTY_THREADS)
+    return turns
 
 
 def _oldest(connection: Database) -> int:
@@ -100,7 +101,7 @@ def _oldest(connection: Database) -> int:
         return bodies
     rows = connection.execute(_OLDEST).fetchall()
     _delete(connection, rows)
-    return len(rows) or _delete_turns(connection, float("inf"), 1) or _changes(connection, _COUNTS, float("inf"), 1)
+    return len(rows) or _delete_turns(connection, inf, 1) or _changes(connection, _COUNTS, inf, 1)
 
 
 def _changes(connection: Database, statement: str, *bindings: float) -> int:
@@ -121,13 +122,23 @@ def _bytes(connection: Database) -> int:
 def _delete(connection: Database, rows: Iterable[Row]) -> None:
     """Recordings with their marks, turns and exchanges."""
     for *columns, seq in rows:
-        recording = recording_of_row(tuple(columns))
-        marks = [(recording.principal, kind, hash, seq) for kind, hash in marks_of(recording)]
-        connection.executemany(_UNMARK, marks)
+        principal, id, thread = columns[:3]  # as COLUMNS begins
+        _unmark(connection, tuple(columns), seq)
         connection.execute("DELETE FROM recordings WHERE seq = ?", (seq,))
-        turn = {"principal": recording.principal, "thread": recording.thread, "id": recording.id}
+        turn = {"principal": principal, "thread": thread, "id": id}
         connection.execute(_EXCHANGE_OF, turn)
         connection.execute(_TURN_OF, turn)
+
+
+def _unmark(connection: Database, columns: Row, seq: Value) -> None:
+    """By what the recording says; one that cannot be read must go too, and its marks are searched for."""
+    try:
+        recording = recording_of_row(columns)
+    except RecordCorrupt:
+        connection.execute("DELETE FROM marks WHERE principal = ? AND recording = ?", (columns[0], seq))
+    else:
+        marks = [(recording.principal, kind, hash, seq) for kind, hash in marks_of(recording)]
+        connection.executemany(_UNMARK, marks)
 
 
 def _delete_turns(connection: Database, before: float, limit: int) -> int:

@@ -155,8 +155,8 @@ def m002_what_a_gateway_shows(connection: Database) -> None:
 
     *bodies* are whole requests and answers, compressed, each with its exchange and gone with it (the trigger: there are five
     ways for an exchange to go). They are apart from the exchanges because they are a thousand times larger, come later than
-    these, and go earlier. Counts of tokens are exchanges without a turn; the partial index lets retention find the old ones
-    without reading through all exchanges.
+    these, and go earlier. Counts of tokens are exchanges without a turn, and a turn may have no answer; the partial indexes let
+    retention find the old ones of both without reading through all.
 
     The marks of blocks get to know which backend made the block, and when. The statistics looked that up in the recordings,
     whose rows are large: four seconds for a hundred thousand blocks, where a walk through the marks takes hundredths."""
@@ -174,6 +174,7 @@ ALTER TABLE exchanges ADD COLUMN tries BLOB NOT NULL DEFAULT (CAST('[]' AS BLOB)
 ALTER TABLE marks ADD COLUMN backend TEXT;
 ALTER TABLE marks ADD COLUMN made REAL;
 UPDATE marks SET (backend, made) = (SELECT backend, created FROM recordings WHERE seq = marks.recording) WHERE kind = 'key';
+CREATE INDEX turns_without_answer ON turns (at) WHERE recording IS NULL;
 CREATE INDEX exchanges_of_counts ON exchanges (ended) WHERE kind <> 'messages';
 
 CREATE TABLE bodies (
