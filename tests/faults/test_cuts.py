@@ -1,0 +1,233 @@
+"""Answers that break off: at any byte, in any way, a client is never shown an end that was none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from clew.engine.hearing import StreamHearing
+from clew.engine.passing import Passing
+from clew.engine.turns import Heard
+from clew.errors import BackendError
+from clew.http.client import ClientConnection, Sink
+from clew.http.client_message import PeerClosed, ResponseHead
+from clew.http.responder import Responder
+from clew.model.unfold import events_of
+from clew.pipeline.stream.dress import Dress, Wear
+from clew.settings.values import Retry
+from clew.testing import Simulator
+from clew.testing.plugin import StartSimulator
+from clew.upstream.endpoint import Endpoint
+from clew.upstream.reply import Reply
+from clew.wire.sse import SseReader
+from tests.counts import SOAK, examples
+from tests.engine.gate import claude, other
+from tests.engine.talk import Direct
+from tests.faults.conftest import Gating
+from tests.faults.scene import asked, endings, impatient, kept, question, story
+from tests.manifest import proves
+from tests.model.test_unfold import WHOLE
+from tests.numbers import note
+from tests.pipeline.stream.wearing import PLAIN, SEALED
+from tests.properties.stream_strategies import wire_bytes
+
+pytestmark = pytest.mark.slow
+
+ONCE = Retry(retries=0)
+SAID = [WHOLE["content"][place] for place in (0, 3, 5, 12)]
+STREAM = wire_bytes(events_of({**WHOLE, "content": SAID}, chunk=3))
+"""About 3,000 bytes: thinking, redacted thinking, text with characters of two and four bytes, a tool call."""
+
+
+class CutConnection:
+    """A backend's connection that ends after so many bytes: whole for whoever only counts chunks, or broken."""
+
+    def __init__(self, data: bytes, *, looks_whole: bool) -> None:
+        self.data = data
+        self._rest = data
+        self._looks_whole = looks_whole
+        self.sink_error: Exception | None = None
+
+    async def chunk(self) -> bytes:
+        data, self._rest = self._rest, b""
+        if not data:
+            self._end()
+        return data
+
+    async def relay(self, sink: Sink) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if not self._looks_whole:
+            raise PeerClosed("the connection was closed inside the body of the answer", began=True)
+
+    def abort(self) -> None: ...
+
+
+class Noting:
+    """A client's side that only writes down."""
+
+    started = ended = False
+
+    def __init__(self) -> None:
+        self.got = b""
+
+    def start(self, status: int, headers: object) -> None:
+        self.started = True
+
+    def push(self, data: bytes) -> bool:
+        self.got += data
+        return True
+
+    def end(self) -> None:
+        self.ended = True
+
+
+class Told:
+    """What came of one cut: what went to the client, whether it was called whole, and what was settled."""
+
+    def __init__(self, data: bytes, worn: Wear, *, looks_whole: bool) -> None:
+        self.client = Noting()
+        self.settled: list[Heard] = []
+        self.error: BackendError | None = None
+        self._worn = worn
+        self._connection = CutConnection(data, looks_whole=looks_whole)
+
+    async def play(self) -> Told:
+        head = ResponseHead(200, ((b"content-type", b"text/event-stream"),))
+        reply = Reply(Endpoint("127.0.0.1", 1, False), cast(ClientConnection, self._connection), head)
+        passing = Passing(cast(Responder, self.client), list, 60.0)
+        hearing = StreamHearing(Dress(self._worn), passing, self._settle, first_content=60.0)
+        try:
+            await hearing.hear(reply, lambda: None)
+        except BackendError as error:
+            self.error = error
+        self.kept = hearing.heard(whole=False) if hearing.begun and len(self._connection.data) % 10 == 0 else None
+        return self
+
+    async def _settle(self, heard: Heard) -> None:
+        self.settled.append(heard)
+
+
+def events_in(raw: bytes) -> list[Any]:
+    """Strictly: what is no JSON or no UTF-8 fails here, and so does an event without its end."""
+    assert raw == b"" or raw.endswith(b"\n\n")
+    reader = SseReader()
+    return [json.loads(event.data.decode()) for event in reader.feed(raw)]
+
+
+@proves("fault:U11")
+@pytest.mark.parametrize("worn", [PLAIN, SEALED], ids=["plain", "sealed"])
+@pytest.mark.parametrize("looks_whole", [True, False], ids=["ended", "broken"])
+def test_at_every_byte_a_cut_is_a_failure(worn: Wear, looks_whole: bool) -> None:
+    """U11, 3.1: whole events alone, no end and no stop reason; nothing is settled that was not whole."""
+
+    async def played(places: list[int]) -> list[Told]:
+        return [await Told(STREAM[:place], worn, looks_whole=looks_whole).play() for place in places]
+
+    last = len(STREAM) - 1 if looks_whole else len(STREAM)  # a whole line is no guess, though its empty line is missing
+    step = 1 if SOAK or worn is PLAIN else 7
+    *cuts, whole = asyncio.run(played([*range(0, last, step), len(STREAM)]))
+    assert [told for told in cuts if told.error is None or told.client.ended or told.settled] == []
+    assert {told.kept.whole for told in cuts if told.kept} == {False}
+    for got in {told.client.got for told in cuts}:
+        assert [event for event in events_in(got) if event["type"] in ("message_delta", "message_stop")] == []
+    assert (whole.error, len(whole.settled), events_in(whole.client.got)[-1]) == (None, 1, {"type": "message_stop"})
+    assert len(STREAM) > 2800
+    note("bytes at which a stream was cut in process", len(cuts))
+
+
+@pytest.fixture
+def size(simulators: StartSimulator) -> int:
+    """Bytes in the answer to the question."""
+    whole = simulators(realm="a")
+    return len(asking(whole))
+
+
+def asking(simulator: Simulator) -> bytes:
+    """The question, put to a backend without any gateway."""
+    return Direct(simulator).ask(question()).raw
+
+
+def offsets(size: int) -> Iterator[int]:
+    step = max(1, size // examples(30, soak=size))
+    return iter(range(1, size, step))
+
+
+@proves("fault:U11")
+@pytest.mark.parametrize("how", ["fin", "rst", "end"])
+@pytest.mark.parametrize("backend", [claude, other])
+def test_a_cut_reaches_client_and_store_as_one_story(
+    gating: Gating, a: Simulator, size: int, how: str, backend: Any
+) -> None:
+    """U11 through the sockets: a status where nothing was said yet, else an error event; and never a whole turn."""
+    gate = gating(backend(a, "claude"), **impatient(retry=ONCE))
+    places = list(offsets(size - 1))
+    for place in places:
+        a.fault(f"cut at={place} how={how}")
+    answers = [gate.ask(question()) for _ in places]
+    assert [place for place, answer in zip(places, answers, strict=True) if story(answer) != "error"] == []
+    assert all(events_in(answer.raw) for answer in answers if answer.status == 200)
+    assert asked(a) == [len(places)]
+    assert {answer.status for answer in answers} == {200, 502}
+    told = [{200: "cut", 502: "failed"}[answer.status] for answer in answers]
+    assert [exchange.outcome for exchange in kept(gate, len(places))] == told
+    assert story(gate.ask(question())) == "whole"
+
+
+@proves("fault:U12")
+@pytest.mark.parametrize("fault", ["cut before=message_stop how={how}", "cut before=message_delta how={how}"])
+@pytest.mark.parametrize("how", ["fin", "rst", "end"])
+def test_an_answer_without_its_end_event_is_a_failure(gating: Gating, a: Simulator, fault: str, how: str) -> None:
+    """U12: however complete it looks. The client has all the words, an error, and no stop reason."""
+    gate = gating(claude(a), **impatient())
+    a.fault(fault.format(how=how))
+    answer = gate.ask(question())
+    assert (story(answer), "message_delta" in answer.kinds, "content_block_stop" in answer.kinds) == ("error", False, True)
+    assert asked(a) == [1]
+    [exchange] = kept(gate)
+    assert (exchange.outcome, exchange.usage and exchange.usage.estimated) == ("cut", True)
+
+
+@proves("fault:U12")
+def test_what_came_before_a_cut_is_kept_and_the_talk_goes_on(gating: Gating, a: Simulator) -> None:
+    """3.5: whole blocks of an answer that is not whole are recorded as that; asking again works."""
+    gate = gating(claude(a), **impatient())
+    a.fault("cut before=message_stop how=end")
+    gate.ask(question())
+    [exchange] = kept(gate)
+    recording = gate.store.recordings("local").by_id(exchange.id)
+    assert recording is not None
+    assert recording.whole is False
+    assert story(gate.ask(question())) == "whole"
+    assert endings(a) == ["whole", "whole"], "the backend's own view of a body that it ended early"
+
+
+@proves("fault:U13")
+@pytest.mark.parametrize("fault", ["drip 1", "drip 7", "lump", "stall 0.2 after=3"])
+@pytest.mark.parametrize("backend", [claude, other])
+def test_pieces_of_any_size_are_one_answer(gating: Gating, simulators: StartSimulator, fault: str, backend: Any) -> None:
+    """U13: byte for byte what comes at the usual pace, whether it is passed on or dressed."""
+    well, odd = simulators(realm="a"), simulators(realm="a")
+    odd.fault(fault)
+    gate = gating(backend(well, "well"), backend(odd, "odd"), **impatient())
+    usual = gate.ask(question()).raw
+    gate.use("odd")
+    assert without_seal(gate.ask(question()).raw) == without_seal(usual)
+    if backend is claude:
+        assert usual == asking(simulators(realm="a"))
+    assert [exchange.outcome for exchange in kept(gate, 2)] == ["whole", "whole"]
+
+
+def without_seal(raw: bytes) -> list[Any]:
+    """A seal names its exchange, so no two are alike."""
+    events = events_in(raw)
+    for event in events:
+        delta = event.get("delta", {})
+        if delta.get("signature", "").startswith("clew1."):
+            delta["signature"] = "clew1."
+    return events
