@@ -3,6 +3,8 @@
 import signal
 import socket
 import stat
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -106,6 +108,15 @@ def test_a_second_signal_ends_at_once_and_still_in_good_order(vendors: dict[str,
         assert b"event: error" in rest(peer)
         assert waiting.response()[0] in (503, 529)
         assert {exchange.outcome for exchange in gateway.exchanges()} <= {"cut", "failed"}
+
+
+def test_nothing_heavy_is_loaded_before_it_listens() -> None:
+    """Clients can connect within half a second: store, engine, TLS, admin and tables for people come after."""
+    code = "import sys, clew.cli.serve, clew.gateway.process, clew.settings.load, clew.http.loops; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20).stdout.split()
+    assert "clew.gateway.plane" in loaded
+    heavy = {"apsw", "starlette", "uvicorn", "rich", "clew.engine.engine", "clew.upstream.pool", "clew.store.sqlite"}
+    assert heavy & set(loaded) == set()
 
 
 def test_with_nothing_to_finish_it_ends_soon(vendors: dict[str, Simulator]) -> None:
