@@ -99,7 +99,7 @@ context = 200000
             name="claude",
             url="https://api.anthropic.com",
             realm="anthropic",
-            quirks=Quirks(unique_tool_ids=True, safeguards=True),
+            quirks=Quirks(unique_tool_ids=True),
         ),
         "glm": Backend(
             name="glm",
@@ -174,9 +174,9 @@ def test_each_key_says_where_it_came_from(file: Path) -> None:
 def test_who_reads_signatures_follows_from_the_host_unless_the_file_says_otherwise(
     file: Path, lines: str, realm: str, unique: bool
 ) -> None:
-    """First-party Claude hosts share the realm `anthropic` and get its row: unique tool ids, safeguards."""
+    """First-party Claude hosts share the realm `anthropic` and get its row: unique tool ids."""
     row = read(file, f"[backends.x]\n{lines}\n", K="k").settings.backends["x"]
-    assert (row.realm, row.quirks.unique_tool_ids, row.quirks.safeguards) == (realm, unique, unique)
+    assert (row.realm, row.quirks.unique_tool_ids) == (realm, unique)
 
 
 def test_a_quirk_of_the_file_is_put_on_the_rows_others_stay(file: Path) -> None:
@@ -344,7 +344,7 @@ port = 99999
             "there is no such preset; did you mean 'zai'? (known: anthropic, zai, zai-cn, kimi, kimi-cn, kimi-coding, "
             "deepseek, minimax, minimax-cn, qwen, qwen-cn)",
         ),
-        (11, "thinking.foreign", "expected one of drop, text, native; did you mean 'drop'?"),
+        (11, "thinking.foreign", "expected one of drop, text; did you mean 'drop'?"),
         (12, "thinking.restore", "expected true or false, got a text"),
         (14, "rules[0]", "exactly one of family, agent, request_class says which requests are meant"),
         (18, "rules[1].backend", "there is no backend 'none' (known: glm, two)"),

@@ -8,7 +8,7 @@ puts the two together.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct, structs
 
@@ -24,6 +24,7 @@ __all__ = [
     "Auth",
     "Backend",
     "Credential",
+    "HandedOver",
     "Patience",
     "Quirks",
     "Secret",
@@ -34,6 +35,8 @@ __all__ = [
     "target_of",
 ]
 
+HandedOver: TypeAlias = Literal["drop", "text"]
+"""What becomes of other makers' reasoning, of all that a target may be told, in this dialect."""
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
@@ -45,10 +48,8 @@ class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Its tool ids never repeat, so they may reach a client as they are."""
     missing: Missing = "nothing"
     """What it wants in place of thinking that is not there: nothing, an empty text, a space, or thinking off."""
-    foreign: Foreign | None = None
+    foreign: HandedOver | None = None
     """What becomes of other makers' reasoning; as `thinking.foreign` if left out."""
-    safeguards: bool = False
-    """It takes the field `safeguards`."""
     adaptive: bool = True
     """It takes adaptive thinking; if not, that becomes a budget."""
     adaptive_budget: Count = 0

@@ -231,6 +231,7 @@ class LiveExchange:
                 principal=self._call.principal,
                 origin=origin_of(way),
                 sealer=asking.snapshot.sealer if foreign else None,
+                carries=way.backend.quirks.signed,
                 by_reference=thinking.seal == "reference",
                 safe_ids=foreign and not way.backend.quirks.unique_tool_ids,
                 hide=foreign and thinking.show_reasoning == "hide",

@@ -14,10 +14,9 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from clew.backends.names import Family
-from clew.backends.row import Backend
+from clew.backends.row import Backend, HandedOver
 from clew.http.client_message import Timeouts
 from clew.model.facts import ModelFacts
-from clew.model.target import Foreign
 from clew.pipeline.attempts import Policy as Retry
 from clew.pipeline.options import CacheRules, Display, Options
 from clew.thinking.budgets import BudgetRules
@@ -65,8 +64,8 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What becomes of thinking."""
 
-    foreign: Foreign = "drop"
-    """Reasoning that a backend cannot read: left out, said as text, or put into the backend's own reasoning field."""
+    foreign: HandedOver = "drop"
+    """Reasoning that a backend cannot read: left out, or said as text."""
     restore: bool = True
     """Put back what a client dropped, for the models that read it."""
     policy: Literal["origin", "session", "strip"] = "origin"
@@ -75,12 +74,6 @@ class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What a maker wants back travels in the seal, or stays in the store alone."""
     show_reasoning: Literal["seal", "hide"] = "seal"
     """Whether reasoning from outside Anthropic reaches the client's history."""
-    stream_start: Literal["faithful", "eager"] = "faithful"
-    """`eager` opens a block before the backend does."""
-    thinking_first: Literal["keep", "reorder"] = "keep"
-    """`reorder` moves thinking to the front of a message."""
-    signature: Literal["seal", "empty"] = "seal"
-    """What reasoning without a signature of its own gets."""
     orphan_seconds: Seconds = 300
     """With policy `session`: how long a block that never came back is waited for."""
 

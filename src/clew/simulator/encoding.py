@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
 from typing import Final
 
 from clew.http.message import HttpRequest
@@ -33,7 +32,7 @@ def decoded(request: HttpRequest) -> HttpRequest | Violation:
         return refusal("R62.too-large-decoded")
     if not inflate.eof:
         return _unreadable(400, f"the body is not whole {coding}")
-    return replace(request, body=body)
+    return HttpRequest.again(request, body)
 
 
 def _unreadable(status: int, message: str) -> Violation:

@@ -33,6 +33,8 @@ class Wear(Struct, frozen=True, kw_only=True):
     origin: Origin
     sealer: Sealer | None = None
     """Seals thinking; None leaves it as it came."""
+    carries: bool = True
+    """The maker wants its signature back; one that does not gets an empty one, and the seal is short."""
     by_reference: bool = False
     """Keep every payload in the store, whatever its size."""
     safe_ids: bool = False
@@ -75,7 +77,7 @@ class Dress:
         """The signature that says whose this is, and carries what the maker wants back."""
         wear = self.wear
         assert wear.sealer is not None
-        payload = proof.encode("utf-8", "surrogatepass")
+        payload = proof.encode("utf-8", "surrogatepass") if wear.carries else b""
         reference = bool(payload) and (wear.by_reference or needs_reference(payload))
         carried = block_key(kind, proof) if reference else payload
         seal = Seal(wear.principal, wear.origin, wear.exchange, index, carried, reference)
