@@ -155,8 +155,8 @@ def m002_what_a_gateway_shows(connection: Database) -> None:
 
     *bodies* are whole requests and answers, compressed, each with its exchange and gone with it (the trigger: there are five
     ways for an exchange to go). They are apart from the exchanges because they are a thousand times larger, come later than
-    these, and go earlier. Counts of tokens are exchanges without a turn, and a turn may have no answer; the partial indexes let
-    retention find the old ones of both without reading through all.
+    these, and go earlier. Counts of tokens are exchanges without a turn, and a turn may have no answer; the partial indexes
+    let retention find the old ones of both without reading through all.
 
     The marks of blocks get to know which backend made the block, and when. The statistics looked that up in the recordings,
     whose rows are large: four seconds for a hundred thousand blocks, where a walk through the marks takes hundredths."""
