@@ -235,6 +235,20 @@ def test_a_rule_may_name_the_model_too(gating: Gating, a: Simulator, simulators:
     assert (last_asked(sim)["model"], named(answer), answer.headers["x-clew-model"]) == ("glm-5", MODEL, "glm-5")
 
 
+@pytest.mark.parametrize(("alias", "model"), [("anthropic/glm", "glm-5"), ("anthropic/glm/glm-4", "glm-4")])
+def test_a_client_may_ask_for_a_backend_by_name(
+    gating: Gating, a: Simulator, simulators: StartSimulator, alias: str, model: str
+) -> None:
+    """Issue, endpoints: the names that `GET /v1/models` offers lead where they say, whatever is active or ruled."""
+    sim = simulators(kind="compat", realm="glm")
+    rule = Rule(agent="*", backend="claude")
+    gate = gating(claude(a), other(sim, model="glm-5"), rules=(rule,), failover=("claude",))
+    answer = simple(gate, alias, x_claude_code_agent_id="any")
+    assert (last_asked(sim)["model"], named(answer), answer.headers["x-clew-model"]) == (model, alias, model)
+    sim.fault("status 529", times=10)
+    assert (simple(gate, alias).status, asked_of(a)) == (529, [])
+
+
 def test_a_pinned_thread_stays_and_others_go_on(gate: Gate) -> None:
     """`clew use --thread`: until it is let go."""
     pinned, free = Talk(gate), Talk(gate)

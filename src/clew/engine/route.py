@@ -1,8 +1,9 @@
 """Route: where a request goes. Pure.
 
-A sub-agent's own rule, or the backend that it began with, comes first: a switch in the middle of its work would only make it
-slower and duller. Then the rules, then the thread's pin, then the active backend. Behind the chosen one stand the backends
-of the failover list; each is tried with each of its keys.
+A client that names a backend as its model (`backends.aliases`) gets that one and no other: elsewhere the name means nothing.
+Otherwise a sub-agent's own rule, or the backend that it began with, comes first: a switch in the middle of its work would
+only make it slower and duller. Then the rules, then the thread's pin, then the active backend. Behind the chosen one stand
+the backends of the failover list; each is tried with each of its keys.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 from msgspec import UNSET, Struct, structs
 
+from clew.backends.aliases import meant_by
 from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
 from clew.errors import SettingsInvalid
 from clew.http.client_message import ClientRequest
@@ -61,6 +63,8 @@ class Way(Struct, kw_only=True, eq=False):
 
 def ways_of(settings: Settings, active: str, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:
     """The ways to try, in order. Raises SettingsInvalid if a name leads nowhere."""
+    if named := meant_by(seeking.model, settings.backends):
+        return tuple(_ways(settings, named[0], seeking.model, credential, named[1]))
     rule = _rule(settings.rules, seeking)
     chosen = _chosen(settings, active, seeking, rule)
     names = [chosen, *(name for name in settings.failover if name != chosen)]
@@ -95,7 +99,7 @@ def _fits(rule: Rule, seeking: Seeking) -> bool:
 
 
 def _ways(settings: Settings, name: str, model: str, credential: Credential, own: str) -> Iterable[Way]:
-    """One for each key. `own` is the backend's name of the model, where a rule says it."""
+    """One for each key. `own` is the backend's name of the model, where a rule or an alias says it."""
     backend = settings.backends.get(name)
     if backend is None:
         known = ", ".join(sorted(settings.backends))
