@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,10 @@ from click.testing import CliRunner
 from msgspec import structs
 
 from clew.cli import COMMANDS, main
-from clew.cli.sim import DEFAULT_PORT
 from clew.model.facts import rules
 from clew.settings.document import Document
 from clew.settings.load import load
+from clew.settings.values import GatewaySettings
 from clew.simulator.script import parse as parse_scenario
 from clew.thinking.profiles import merge_overrides, profile_for
 from tests.build import assistant, raw, text, thinking, user
@@ -91,7 +92,7 @@ def test_the_architecture_names_every_folder_of_the_sources() -> None:
 def test_the_readme_names_every_command_and_the_right_port() -> None:
     readme = (ROOT / "README.md").read_text()
     assert [name for name in COMMANDS if f"`clew {name}" not in readme] == []
-    assert set(re.findall(r"127\.0\.0\.1:(\d+)", readme)) == {str(DEFAULT_PORT)}
+    assert set(re.findall(r"127\.0\.0\.1:(\d+)", readme)) == {str(GatewaySettings().port)}
     assert {"make run", "make test"} <= set(re.findall(r"make \w+", readme))
 
 
@@ -183,44 +184,56 @@ def test_python_in_the_docs_runs(page: str, code: str, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def simulator_port() -> Iterator[int]:
-    """What `make run` starts, on a free port instead of its own."""
+def demo(tmp_path: Path) -> Iterator[int]:
+    """What `make run` starts, on a free port and in a home of its own. Gives the port."""
     shown = subprocess.run(
         ["make", "--no-print-directory", "-n", "-o", ".venv/.ready", "run"], cwd=ROOT, capture_output=True, text=True
     )
-    command = shown.stdout.strip().splitlines()[-1].split()
-    assert command == [".venv/bin/clew", "sim"], shown
+    command = shown.stdout.strip().splitlines()[-1]
+    assert command == f"CLEW_HOME={ROOT}/.demo .venv/bin/clew serve --demo", shown
+    with serving(tmp_path / ".demo", "--demo") as gateway:
+        yield int(gateway["url"].rpartition(":")[2])
+
+
+@contextmanager
+def serving(home: Path, *options: str) -> Iterator[dict[str, str]]:
     executable = Path(sys.executable).with_name("clew")
-    process = subprocess.Popen([executable, "sim", "--port", "0", "--json"], stdout=subprocess.PIPE, text=True)
+    command = [executable, "serve", *options, "--port", "0", "--admin-port", "0", "--json"]
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "CLEW_"))}
+    process = subprocess.Popen(
+        command, env={**env, "CLEW_HOME": str(home)}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     assert process.stdout is not None
     try:
-        yield json.loads(process.stdout.readline())["port"]
+        yield json.loads(process.stdout.readline())
     finally:
         process.terminate()
         process.stdout.close()
-        assert process.wait(10) == 0
+        assert process.wait(20) == 0
 
 
 @pytest.mark.slow
-def test_the_demo_in_the_readme_works(simulator_port: int, tmp_path: Path) -> None:
-    """The block as it stands, but for the port and the folder."""
+def test_the_demo_in_the_readme_works(demo: int, tmp_path: Path) -> None:
+    """The block as it stands, but for the port and the home."""
     [(_, code)] = [(page, code) for page, code in blocks("bash") if page == "README.md"]
-    code = code.replace(str(DEFAULT_PORT), str(simulator_port)).replace("/tmp/", f"{tmp_path}/")
+    code = (
+        code.replace("2539", str(demo))
+        .replace("$PWD/.demo", f"{tmp_path}/.demo")
+        .replace("cat .demo", f"cat {tmp_path}/.demo")
+    )
     code = code.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
-    env = {name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC_")}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "CLEW_"))}
     ran = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    told = ran.stdout.splitlines()
-    assert told[0] == "it thinks:   ['thinking', 'text']"
-    assert told[1] == "goes on:     end_turn"
-    assert told[2].startswith(
-        "refuses:     R33.invalid-signature · messages.1.content.0: Invalid `signature` in `thinking` block"
-    )
-    assert "R33.empty-signature" in ran.stdout
-    assert "no violation for claude-opus-5-5" in ran.stdout
-    assert "messages.1.content.0 left out" in ran.stderr
+    assert ran.stdout.splitlines()[:3] == [
+        "claude  kept=0, restored=0, left-out=0, handed-over=0, healed=0",
+        "other   kept=0, restored=0, left-out=1, handed-over=0, healed=0",
+        "claude  kept=1, restored=0, left-out=1, handed-over=0, healed=0",
+    ]
+    assert "left out messages.3.content.0: made by other" in ran.stdout
+    assert "as claude (claude-opus-5-5) would get it" in ran.stdout
 
 
 def test_every_shell_block_of_the_docs_is_the_readmes() -> None:

@@ -21,7 +21,10 @@ from clew.simulator.stances import stance
 
 __all__ = ["demo"]
 
-_CONFIG: Final = """# The demo's two backends, both simulated. `clew use other` switches, `clew use claude` switches back.
+_MARK: Final = "# The demo's two backends, both simulated."
+_CONFIG: Final = (
+    _MARK
+    + """ `clew use other` switches, `clew use claude` switches back.
 active = "claude"
 
 [backends.claude]
@@ -36,6 +39,7 @@ auth = "key"
 key = "${{CLEW_DEMO_KEY}}"
 model = "other-model"
 """
+)
 _KEYS: Final = {"CLEW_DEMO_KEY": "sim-demo-1"}
 """The simulator takes any."""
 
@@ -47,7 +51,7 @@ async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[st
         home = _home(environ, stack)
         claude = await start(Settings(stance=stance({"prefix_enforcement": "on"})), judge)
         other = await start(Settings(stance=stance(), kind="compat"), judge)
-        file = home.root / "demo.toml"
+        file = _file(home)
         file.write_text(_CONFIG.format(claude=claude.url, other=other.url))
         own = {name: value for name, value in environ.items() if name.startswith("CLEW_") and name != "CLEW_CONFIG"}
         try:
@@ -61,6 +65,13 @@ def _home(environ: Mapping[str, str], stack: ExitStack) -> Home:
         return home_of(environ).make()
     directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="clew-demo-", ignore_cleanup_errors=True))
     return Home(Path(directory)).make()
+
+
+def _file(home: Home) -> Path:
+    """The home's own config, so that `clew use` and its kin find the demo's backends; never over somebody's real one."""
+    own = home.config
+    is_free = not own.exists() or own.read_text(errors="replace").startswith(_MARK)
+    return own if is_free else home.root / "demo.toml"
 
 
 async def _closed(*simulations: Simulation) -> None:
