@@ -15,8 +15,13 @@ import pytest
 from click.testing import CliRunner
 
 from clew.cli import main
+from clew.errors import SettingsInvalid
+from clew.gateway.border import Border
 from clew.gateway.client import line_to_copy, variables
-from clew.gateway.plan import Plan
+from clew.gateway.plan import Plan, check_exposure, url_of
+from clew.http.message import HttpRequest
+from clew.settings.gateway_key import add_key
+from clew.settings.home import Home
 from tests.gateway.conftest import KEYED, PASSTHROUGH, settings_with
 from tests.gateway.served import CLEW, MOST_SECONDS
 from tests.manifest import proves
@@ -96,6 +101,31 @@ def asked(url: str, key: str) -> dict[str, object]:
     request = urllib.request.Request(f"{url}/v1/messages", json.dumps(body).encode(), headers)
     with urllib.request.urlopen(request, timeout=10) as response:
         return json.load(response)
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:1"),
+        ("0.0.0.0", "http://127.0.0.1:1"),
+        ("::", "http://127.0.0.1:1"),
+        ("::1", "http://[::1]:1"),
+        ("192.0.2.7", "http://192.0.2.7:1"),
+    ],
+)
+def test_the_address_that_is_told_is_one_that_the_gateway_answers_to(host: str, url: str) -> None:
+    assert url_of(host, 1) == url
+    request = HttpRequest(method="GET", target="/", headers=(("host", url.removeprefix("http://")),), body=b"")
+    assert Border(host, 1).check(request) is None
+
+
+def test_with_a_key_that_was_given_others_may_be_let_in(tmp_path: Path) -> None:
+    home, plan = Home(tmp_path).make(), Plan(name="x", host="0.0.0.0")
+    check_exposure(plan, home, {"CLEW_KEY": "given"})
+    with pytest.raises(SettingsInvalid, match="no key was given out"):
+        check_exposure(plan, home, {"CLEW_KEY": " "})
+    add_key(home, "alice")
+    check_exposure(plan, home, {})
 
 
 def test_others_are_not_let_in_before_somebody_said_who(tmp_path: Path) -> None:

@@ -149,6 +149,7 @@ async def _with_workers(stage: _Stage, ending: Ending) -> None:
     """The parent has the port, but takes no connection: the workers do."""
     import msgspec
 
+    from clew.gateway.plan import url_of
     from clew.gateway.process import claim
     from clew.gateway.workers import Workers
     from clew.gateway.works import build_works
@@ -164,7 +165,7 @@ async def _with_workers(stage: _Stage, ending: Ending) -> None:
         works.keep_up()
         try:
             await workers.listening.wait()
-            url = f"http://{plan.host}:{plan.port}"
+            url = url_of(plan.host, plan.port)
             _greet(stage, url, key)
             async with _beside(stage, works, url, ending):
                 await running

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 
 from clew.http.message import HttpRequest, Refusal
 
-__all__ = ["Border", "check_content", "is_loopback"]
+__all__ = ["WILDCARDS", "Border", "check_content", "is_loopback"]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104  (named so that they are not taken for a name of ours)
+WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104  (named so that they are not taken for a name of ours)
 _SINGLE = ("authorization", "content-type", "host", "origin", "x-api-key", "x-clew-key")
 _JSON = "application/json"
 
@@ -30,7 +30,7 @@ class Border:
     """The names by which this listener may be called. `host` and `port` are where it listens."""
 
     def __init__(self, host: str, port: int, *, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
-        own = _LOOPBACK if host in _WILDCARDS or is_loopback(host) else (*_LOOPBACK, _bracketed(host))
+        own = _LOOPBACK if host in WILDCARDS or is_loopback(host) else (*_LOOPBACK, _bracketed(host))
         self._near = _with_port(_LOOPBACK, port)
         self._own = _with_port(own, port)
         self._named = frozenset(name.lower() for name in hosts)

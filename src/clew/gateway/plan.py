@@ -13,11 +13,11 @@ from typing import Final
 from msgspec import Struct
 
 from clew.errors import SettingsInvalid
-from clew.gateway.border import is_loopback
+from clew.gateway.border import WILDCARDS, is_loopback
 from clew.settings.gateway_key import KEY_VARIABLE, named_keys
 from clew.settings.home import Home
 
-__all__ = ["Plan", "check_exposure"]
+__all__ = ["Plan", "check_exposure", "url_of"]
 
 _PORTS: Final = 20
 
@@ -48,6 +48,12 @@ class Plan(Struct, frozen=True, kw_only=True):
         if self.port_is_asked_for or self.port == 0:
             return (self.port,)
         return tuple(port for port in range(self.port, self.port + _PORTS) if port != self.admin_port and port < 65536)
+
+
+def url_of(host: str, port: int) -> str:
+    """How a client on this machine calls a listener: one on every address has no name of its own."""
+    name = "127.0.0.1" if host in WILDCARDS else f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"
 
 
 def check_exposure(plan: Plan, home: Home, environ: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
-from clew.gateway.plan import Plan, check_exposure
+from clew.gateway.plan import Plan, check_exposure, url_of
 from clew.gateway.plane import AsStarted, DataPlane
 from clew.gateway.signals import Ending
 from clew.http.message import Limits
@@ -55,7 +55,7 @@ class Gateway:
 
     @property
     def url(self) -> str:
-        return self.server.url
+        return url_of(self.plan.host, self.server.port)
 
     @asynccontextmanager
     async def load(self, log_to: IO[str] | None = None, finished: Finished | None = None) -> AsyncGenerator[Works]:
