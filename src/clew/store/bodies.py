@@ -79,12 +79,19 @@ class Keeper:
             return
 
         def go_on(done: Future[bool]) -> None:
-            if done.cancelled() or done.exception() or not done.result():
+            if done.cancelled() or done.exception() or not done.result() or not self._pressed(turn, bodies, weight):
                 self._release(weight)
-            else:
-                self._press.submit(self._keep, turn, bodies, weight)
 
         recorded.add_done_callback(go_on)
+
+    def _pressed(self, turn: Turn, bodies: Bodies, weight: int) -> bool:
+        """False once all is closing: the turn is kept, its bodies are not."""
+        try:
+            self._press.submit(self._keep, turn, bodies, weight)
+        except RuntimeError:
+            self.skipped += 1
+            return False
+        return True
 
     def close(self) -> None:
         """Compress what waits. The writer, which must be closed after this, then writes it."""

@@ -14,6 +14,7 @@ import msgspec
 
 from clew.model.recording import Recording
 from clew.store.database import Database, Value
+from clew.store.forget import close_open
 from clew.store.rows import COLUMNS, columns_of, marks_of, pack, sum_of
 from clew.store.values import Exchange, Turn
 
@@ -61,7 +62,9 @@ def record(connection: Database, turn: Turn) -> bool:
     exchange, recording = turn.exchange, turn.recording
     connection.execute(_EXCHANGE, _exchange_row(exchange))
     if not connection.changes():
-        return False
+        if not close_open(connection, exchange.principal, exchange.id):
+            return False
+        connection.execute(_EXCHANGE, _exchange_row(exchange))
     if exchange.kind == "messages":
         _add_turn(connection, turn)
     _add_usage(connection, exchange)

@@ -92,7 +92,9 @@ class Found:
         if kept := self._decoded.get(self._principal, id):
             return kept
         for row in self._readers.rows(_WHOLE, (self._principal, id)):
-            self._decoded.add(recording := recording_of_row(row))
+            recording = recording_of_row(row)
+            if recording.whole:  # one that was cut may still be under way, and then another takes its place
+                self._decoded.add(recording)
             return recording
         return None
 

@@ -16,7 +16,7 @@ from clew.store.database import Database, Row, Value
 from clew.store.rows import COLUMNS, marks_of, recording_of_row
 from clew.store.values import Retention
 
-__all__ = ["BATCH", "forget", "retain"]
+__all__ = ["BATCH", "close_open", "forget", "retain"]
 
 BATCH = 50
 """Records that go in one transaction: some tens of milliseconds, well within what a turn may wait for its commit."""
@@ -58,6 +58,19 @@ def forget(connection: Database, principal: str, thread: str) -> bool:
     _delete(connection, connection.execute(_OF_THREAD, named).fetchall())
     connection.execute("DELETE FROM threads WHERE principal = ? AND id = ?", named)
     return bool(connection.changes())
+
+
+def close_open(connection: Database, principal: str, exchange: str) -> bool:
+    """Take away what was kept of an exchange that was under way; its turn is about to be kept anew. False if it is over."""
+    named = (principal, exchange)
+    found = connection.execute("SELECT thread FROM exchanges WHERE principal = ? AND id = ? AND outcome = 'open'", named).get
+    if found is None:
+        return False
+    _delete(connection, connection.execute(f"{_ROWS} WHERE principal = ? AND id = ?", named).fetchall())
+    connection.execute("DELETE FROM turns WHERE principal = ? AND thread = ? AND exchange = ?", (principal, found, exchange))
+    connection.execute("DELETE FROM usage WHERE principal = ? AND exchange = ?", named)
+    connection.execute("DELETE FROM exchanges WHERE principal = ? AND id = ?", named)
+    return True
 
 
 def retain(connection: Database, retention: Retention, now: float) -> int:

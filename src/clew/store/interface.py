@@ -24,7 +24,10 @@ class Store(Protocol):
     """Where recordings, threads, exchanges, usage and settings are kept."""
 
     def record(self, turn: Turn) -> Future[bool]:
-        """Keep a turn, all of it or nothing. True if it is new; the same turn again is False, and changes nothing."""
+        """Keep a turn, all of it or nothing. True if it is new; the same turn again is False, and changes nothing.
+
+        A turn that is kept as `open` is replaced by what comes later under its name.
+        """
         ...
 
     def touch(

@@ -30,8 +30,9 @@ __all__ = [
     "Usage",
 ]
 
-Outcome: TypeAlias = Literal["whole", "cut", "refused", "failed"]
-"""How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered."""
+Outcome: TypeAlias = Literal["whole", "cut", "refused", "failed", "open"]
+"""How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered. One
+that is `open` was under way when it was last heard of: it still is, or its gateway died."""
 
 Kind: TypeAlias = Literal["messages", "count_tokens"]
 """What was asked for: an answer, or only its count. A count is an exchange like any other, but no turn of a thread."""
