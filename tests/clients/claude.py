@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,15 +118,15 @@ class ClaudeCode:
         shape = ["--output-format", "stream-json", "--verbose", "--allowedTools", TOOLS]
         return [str(self.binary), "-p", prompt, *shape, *options]
 
-    def ask(self, prompt: str, *options: str) -> Run:
-        """Run it to its end; at most a minute."""
-        return finished(self.start(prompt, *options))
+    def ask(self, prompt: str, *options: str, environment: Mapping[str, str] | None = None) -> Run:
+        """Run it to its end; at most a minute. `environment` goes on top."""
+        return finished(self.start(prompt, *options, environment=environment))
 
-    def start(self, prompt: str, *options: str) -> subprocess.Popen[str]:
+    def start(self, prompt: str, *options: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         """Run it, and do not wait. It gets a process group of its own, so that what its tools started ends with it."""
         return subprocess.Popen(
             self.command(prompt, *options),
-            env=self.environment,
+            env={**self.environment, **(environment or {})},
             cwd=self.work,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
