@@ -17,8 +17,8 @@ from typing import TypeVar
 
 from clew.engine.asking import Asking, asking_of
 from clew.engine.call import Call
-from clew.engine.failures import DRAINING, refuse, tell_in_stream
-from clew.engine.hearing import Refused, StreamHearing, Told, hear_whole
+from clew.engine.failures import DRAINING, NO_RETRY, no_credential, refuse, tell_in_stream
+from clew.engine.hearing import LIMITS, Refused, StreamHearing, Told, hear_whole
 from clew.engine.keeping import Keeping, aside
 from clew.engine.outgoing import outgoing, place_of
 from clew.engine.parts import Parts
@@ -72,14 +72,15 @@ class LiveExchange:
         try:
             failure = await self._attempts(story, passing)
         except asyncio.CancelledError:
-            self._interrupted()
+            passing.close()
+            await self._interrupted()
             raise
         except ClewError as error:
             failure = error
         finally:
             passing.close()
         if failure is not None:
-            self._fail(failure)
+            await self._fail(failure)
 
     # Reading.
 
@@ -157,6 +158,9 @@ class LiveExchange:
 
     async def _ask(self, way: Way, story: Story, passing: Passing) -> Outcome:
         """Send the request in this target's form; repair it as long as it is refused for its thinking."""
+        if way.backend.auth == "passthrough" and not self._call.credential:
+            self._passed = [NO_RETRY]
+            return self._outcome(401, no=Refused(401, no_credential(way.backend.name)))
         projected = await self._aside(lambda: self._projection(way, story))
         story.going, story.changes, story.heals = projected.request, projected.changes, 0
         self._log_decisions(story)
@@ -198,7 +202,8 @@ class LiveExchange:
         request = outgoing(self._call, way, story.going, story.sent)
         patience = timeouts_for(story.asking.snapshot.settings, way.backend)
         self._passed, story.request_id = [], ""  # what another backend said before is not this one's
-        async with self._parts.pool.ask(place_of(way.backend.url).endpoint, request, timeouts=patience) as reply:
+        endpoint = place_of(way.backend.url).endpoint
+        async with self._parts.pool.ask(endpoint, request, timeouts=patience, limits=LIMITS) as reply:
             self._passed = passed_headers(reply.headers)
             story.request_id = first_header(reply.headers, b"request-id")
             if not 200 <= reply.status < 300:
@@ -272,24 +277,26 @@ class LiveExchange:
         self._log_body("answered", story.answered)
         await self._keeping.settle(story, heard)
 
-    def _interrupted(self) -> None:
-        """The client left, or the server must end: what came of the answer is kept, and a client that is there is told."""
-        self._leave("cut")
+    async def _interrupted(self) -> None:
+        """The client left, or the server must end: a client that is there is told, and what came of the answer is kept."""
         if self._client.draining:
             self._say(BackendOverloaded(DRAINING))
+        await self._leave("cut")
 
-    def _fail(self, failure: ClewError) -> None:
+    async def _fail(self, failure: ClewError) -> None:
         tries = self._told().tries
-        self._leave("refused" if tries and tries[-1].status else "failed")
         self._say(failure)
+        await self._leave("refused" if tries and tries[-1].status else "failed")
 
-    def _leave(self, ending: kept.Outcome) -> None:
-        story, hearing = self._told(), self._hearing
-        heard = self._heard
-        if heard is None and hearing is not None and hearing.begun:
-            heard, story.answered = hearing.heard(whole=False), hearing.raw
-        whole = self._heard is not None
-        self._keeping.leave(story, "whole" if whole else "cut" if heard else ending, heard)
+    async def _leave(self, ending: kept.Outcome) -> None:
+        story, hearing, heard = self._told(), self._hearing, self._heard
+        if heard is not None:
+            await self._keeping.leave(story, "whole", lambda: heard)
+        elif hearing is not None and hearing.begun:
+            story.answered = hearing.raw
+            await self._keeping.leave(story, "cut", lambda: hearing.heard(whole=False))
+        else:
+            await self._keeping.leave(story, ending, lambda: None)
 
     def _say(self, failure: ClewError) -> None:
         if self._client.ended:

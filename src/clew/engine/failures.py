@@ -7,13 +7,13 @@ import re
 import msgspec
 from msgspec import Struct
 
-from clew.engine.reply_head import JSON_TYPE, error_body
+from clew.dialects.anthropic.errors import error_body, error_event
+from clew.engine.reply_head import JSON_TYPE
 from clew.errors import BackendOverloaded, BackendRejected, ClewError
 from clew.http.responder import Responder
 from clew.model.json import JsonObject
-from clew.pipeline.stream.relay import error_event
 
-__all__ = ["DRAINING", "refuse", "shown", "status_of_error", "tell_in_stream"]
+__all__ = ["DRAINING", "NO_RETRY", "no_credential", "refuse", "shown", "status_of_error", "tell_in_stream"]
 
 DRAINING = "clew is shutting down, and this answer is not whole: ask again"
 
@@ -32,6 +32,19 @@ _STATUSES = {
 
 _SECRET = re.compile(rb"(?i)(sk-[\w-]{6,}|clew_\w+|bearer\s+\S+)")
 _SHOWN = 200
+
+
+NO_RETRY = ("x-should-retry", "false")
+"""Claude Code would ask ten times otherwise."""
+
+
+def no_credential(backend: str) -> bytes:
+    """What a client reads that comes without a credential to a backend that takes the client's own."""
+    message = (
+        f"{backend} takes the client's own credential, and this request has none: set ANTHROPIC_API_KEY or log in, "
+        "beside the gateway's key in x-clew-key; or give the backend a key in clew.toml"
+    )
+    return error_body("authentication_error", message)
 
 
 def status_of_error(error: JsonObject) -> int:

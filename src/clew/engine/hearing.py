@@ -13,10 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from clew.engine.failures import shown, status_of_error
+from clew.engine.keeping import aside
 from clew.engine.passing import Passing
 from clew.engine.turns import Heard
 from clew.errors import BackendBroken, BackendError, BackendTimedOut, StreamIllegal
-from clew.http.client_message import Headers
+from clew.http.client_message import Headers, ResponseLimits
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.stream.answer import answer_of, answer_of_message
 from clew.pipeline.stream.dress import Dress, dressed_message
@@ -24,10 +25,11 @@ from clew.pipeline.stream.relay import Relay
 from clew.pipeline.stream.rename import renamed
 from clew.upstream.reply import Reply
 
-__all__ = ["Refused", "Settle", "StreamHearing", "hear_whole"]
+__all__ = ["LIMITS", "Refused", "Settle", "StreamHearing", "hear_whole"]
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Of an answer in one piece."""
+"""Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
+LIMITS = ResponseLimits(body_bytes=MOST_BYTES)
 _END_SECONDS = 0.25
 """How long a backend may keep the connection open after the end event before it is closed."""
 
@@ -164,7 +166,7 @@ class StreamHearing:
             raise Told(relay.failure)
         if not relay.ended:
             raise BackendBroken(f"{self._endpoint()}: the answer broke off before its end")
-        heard = self.heard(whole=True)
+        heard = await aside(len(relay.raw), lambda: self.heard(whole=True))
         if heard.answer.illegal is not None:
             raise heard.answer.illegal
         await self._settle(heard)

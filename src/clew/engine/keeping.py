@@ -27,7 +27,7 @@ __all__ = ["LARGE", "Keeping", "aside"]
 T = TypeVar("T")
 
 LARGE = 128 * 1024
-"""Bytes of a request above which it is worked on in a thread: below, the way there costs more than the work."""
+"""Bytes of a request or an answer above which it is worked on in a thread: below, the way there costs more than the work."""
 
 
 async def aside(size: int, work: Callable[[], T]) -> T:
@@ -57,16 +57,14 @@ class Keeping:
         self._touch(story)
         self._tell(turn.exchange, turn.recording)
 
-    def leave(self, story: Story, ending: Outcome, heard: Heard | None) -> None:
-        """What came of an answer that is not whole, or of none."""
+    async def leave(self, story: Story, ending: Outcome, hear: Callable[[], Heard | None]) -> None:
+        """What came of an answer that is not whole, or of none. `hear` puts it together."""
         if self.done:
             return
         self.done = True
-        if len(story.asking.call.body) > LARGE:
-            asyncio.get_running_loop().run_in_executor(None, self._leave, story, ending, heard)
-        else:
-            turn = self._leave(story, ending, heard)
-            self._tell(turn.exchange, turn.recording)
+        size = max(len(story.asking.call.body), len(story.answered))
+        turn = await aside(size, lambda: self._leave(story, ending, hear()))
+        self._tell(turn.exchange, turn.recording)
 
     def _leave(self, story: Story, ending: Outcome, heard: Heard | None) -> Turn:
         turn = story.turn(ending, heard, self._parts.wall())

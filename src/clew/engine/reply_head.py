@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from clew.dialects.anthropic.headers import response_headers
 from clew.engine.route import Way
 from clew.http.client_message import Headers
@@ -18,7 +16,6 @@ __all__ = [
     "JSON_TYPE",
     "STREAM_TYPE",
     "Counts",
-    "error_body",
     "first_header",
     "kept_paths",
     "own_headers",
@@ -92,12 +89,6 @@ def kept_paths(going: Request) -> list[str]:
         for j, block in enumerate(message.content)
         if block.type in THINKING_TYPES
     ]
-
-
-def error_body(kind: str, message: str, request_id: str) -> bytes:
-    """An error in the shape that Anthropic clients read."""
-    error = {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id}
-    return msgspec.json.encode(error)
 
 
 def _plain(text: str) -> str:

@@ -130,7 +130,7 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ping_seconds: Seconds = 15
     """Silence towards the client after which a ping goes out."""
     max_streams: Some = 500
-    """Requests at the same time, in each process; more wait for nothing and get a 529."""
+    """Requests at the same time, in each process; more wait for nothing and get a 503."""
     max_body_megabytes: Some = 32
     """The largest request."""
 

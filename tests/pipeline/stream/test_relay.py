@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.dialects.anthropic.errors import error_event
 from clew.errors import SseTooLarge, StreamIllegal
 from clew.model.events import BlockStart, Event, MessageDelta, MessageStop
 from clew.model.unfold import events_of
 from clew.pipeline.stream.dress import Dress, Wear
-from clew.pipeline.stream.relay import Relay, error_event
+from clew.pipeline.stream.relay import Relay
 from clew.wire.events import encode_event
 from clew.wire.frames import SseLimits
 from clew.wire.sse import PING

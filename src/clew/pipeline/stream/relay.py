@@ -12,8 +12,6 @@ What came is kept as it came, for the recording.
 
 from __future__ import annotations
 
-import msgspec
-
 from clew.errors import StreamIllegal
 from clew.model.events import (
     BlockDelta,
@@ -34,7 +32,7 @@ from clew.pipeline.stream.sealing import Sealing
 from clew.wire.events import decode_event
 from clew.wire.frames import Frames, SseLimits
 
-__all__ = ["Relay", "error_event"]
+__all__ = ["Relay"]
 
 
 class Relay:
@@ -61,7 +59,9 @@ class Relay:
     @property
     def raw(self) -> bytes:
         """All whole events so far, as they came."""
-        return b"".join(self._raw)
+        if len(self._raw) > 1:
+            self._raw = [b"".join(self._raw)]
+        return self._raw[0] if self._raw else b""
 
     def feed(self, data: bytes) -> bytes:
         """What may go to the client now."""
@@ -127,9 +127,3 @@ def _cut(dress: Dress) -> Cut:
     if dress.wear.is_plain:
         return ALL_DELTAS
     return NO_DELTAS if dress.wear.hide else VISIBLE_DELTAS
-
-
-def error_event(kind: str, message: str) -> bytes:
-    """The vendor's own way to say that an answer broke off."""
-    data = msgspec.json.encode({"type": "error", "error": {"type": kind, "message": message}})
-    return b"event: error\ndata: " + data + b"\n\n"
