@@ -104,6 +104,16 @@ def test_a_block_that_is_not_ones_own_is_like_one_that_was_made_up(
     assert why == ["its seal does not verify"]
 
 
+def test_ones_own_seal_opens_without_any_memory(gating: Gating, a: Simulator, b: Simulator) -> None:
+    """The other side of X14: a seal belongs to whoever it was made for, on any gateway with the same secret."""
+    hers = Talk(gating(other(b), claude(a), others=OTHERS), headers=HERS, tools=[])
+    hers.says("One.")
+    hers.gate = gating(other(b), claude(a), others=OTHERS, home="elsewhere")
+    answer = hers.says("Two.")
+    assert answer.headers["x-clew-thinking"].startswith("kept=1, restored=0, left-out=0")
+    assert refusals(b) == []
+
+
 def test_all_local_keys_are_one_principal(gating: Gating, a: Simulator) -> None:
     """A one-run key of yesterday finds the threads of today."""
     gate = gating(claude(a, auth="passthrough", keys=()))

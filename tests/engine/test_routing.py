@@ -176,6 +176,9 @@ def test_a_budget_in_place_of_adaptive_brings_the_beta_that_it_needs(gating: Gat
         body = {"model": MODEL, "max_tokens": 4000, "messages": [user("Hello.")], "thinking": {"type": "adaptive"}}
         gate.ask(body, headers={"anthropic-beta": "one-beta"})
         assert headers_at(a).get("anthropic-beta") == betas
+        gate.ask({**body, "thinking": {"type": "disabled"}}, headers={"anthropic-beta": "one-beta"})
+        assert headers_at(a).get("anthropic-beta") == (betas and "one-beta")
+        gate.ask(body, headers={"anthropic-beta": "one-beta"})
         assert last_asked(a)["thinking"] == {"type": "enabled", "budget_tokens": 3999}
 
 
