@@ -15,11 +15,12 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from clew.engine.aside import aside
 from clew.engine.asking import Asking, asking_of
 from clew.engine.call import Call
 from clew.engine.failures import DRAINING, NO_RETRY, no_credential, refuse, tell_in_stream
 from clew.engine.hearing import LIMITS, Refused, StreamHearing, Told, hear_whole
-from clew.engine.keeping import Keeping, aside
+from clew.engine.keeping import Keeping
 from clew.engine.outgoing import outgoing, place_of
 from clew.engine.parts import Parts
 from clew.engine.passing import Passing
@@ -210,8 +211,8 @@ class LiveExchange:
                 return Refused(reply.status, await reply.read(most=MOST_WORDS), reply.headers)
             if self._call.kind == "messages" and story.asking.streams:
                 self._hearing = self._stream_hearing(way, story, passing)
-                return await self._hearing.hear(reply, self._content_begins)
-            heard = await hear_whole(reply, self._dress(way, story))
+                return await self._hearing.hear(reply, self._stream_begins)
+            heard = await hear_whole(reply, self._dress(way, story), self._call.kind)
             return heard if isinstance(heard, Refused) else await self._tell_whole(*heard)
 
     # Answering.
@@ -249,6 +250,11 @@ class LiveExchange:
         story.first_byte = round(self._parts.clock() - story.began, 6)
         seconds = round(self._parts.clock() - story.tried_at, 6)
         story.tries.append(kept.Try(backend=story.way.backend.name, status=200, seconds=seconds))
+
+    def _stream_begins(self) -> None:
+        self._content_begins()
+        if self._hearing is not None:
+            self._keeping.watch(self._told(), self._hearing)
 
     async def _tell_whole(self, raw: bytes, shown: bytes, heard: Heard) -> None:
         self._told().answered = raw

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
+from clew.engine.aside import aside
+from clew.engine.call import Kind
 from clew.engine.failures import shown, status_of_error
-from clew.engine.keeping import aside
 from clew.engine.passing import Passing
 from clew.engine.turns import Heard
 from clew.errors import BackendBroken, BackendError, BackendTimedOut, StreamIllegal
@@ -30,6 +32,8 @@ __all__ = ["LIMITS", "Refused", "Settle", "StreamHearing", "hear_whole"]
 MOST_BYTES = 64 * 1024 * 1024
 """Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
 LIMITS = ResponseLimits(body_bytes=MOST_BYTES)
+_NEEDED: Final[dict[Kind, str]] = {"messages": "content", "count_tokens": "input_tokens"}
+"""What no answer is without. Some vendors say 200 to everything, and in the body that it failed."""
 _END_SECONDS = 0.25
 """How long a backend may keep the connection open after the end event before it is closed."""
 
@@ -80,6 +84,11 @@ class StreamHearing:
     @property
     def begun(self) -> bool:
         return self._relay.begun
+
+    @property
+    def stops(self) -> int:
+        """How many blocks are whole."""
+        return self._relay.stops
 
     @property
     def raw(self) -> bytes:
@@ -188,7 +197,7 @@ def _refused(error: JsonObject) -> Refused:
     return Refused(status_of_error(error), msgspec.json.encode({"type": "error", "error": error}))
 
 
-async def hear_whole(reply: Reply, dress: Dress) -> tuple[bytes, bytes, Heard] | Refused:
+async def hear_whole(reply: Reply, dress: Dress, kind: Kind) -> tuple[bytes, bytes, Heard] | Refused:
     """An answer in one piece: as it came, as the client gets it, and what it says."""
     check_encoding(reply)
     if _type_of(reply) != "application/json":
@@ -198,6 +207,8 @@ async def hear_whole(reply: Reply, dress: Dress) -> tuple[bytes, bytes, Heard] |
     error = message.get("error")
     if message.get("type") == "error" and isinstance(error, dict):
         return _refused(error)
+    if _NEEDED[kind] not in message:
+        raise BackendBroken(f"{reply.endpoint}: an answer without {_NEEDED[kind]}: {shown(raw)}")
     answer = answer_of_message(message)
     if dress.wear.is_plain:
         return raw, renamed(raw, dress.wear.model), Heard(answer=answer)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
 
+from clew.engine.aside import aside
+from clew.engine.hearing import StreamHearing
 from clew.engine.parts import Parts
 from clew.engine.story import Story
 from clew.engine.turns import Heard
@@ -22,17 +23,10 @@ from clew.store import outcome
 from clew.store.values import Exchange, Outcome, Turn
 from clew.thinking.keys import key_of
 
-__all__ = ["LARGE", "Keeping", "aside"]
+__all__ = ["Keeping"]
 
-T = TypeVar("T")
-
-LARGE = 128 * 1024
-"""Bytes of a request or an answer above which it is worked on in a thread: below, the way there costs more than the work."""
-
-
-async def aside(size: int, work: Callable[[], T]) -> T:
-    """What takes a while is done in a thread, so that nobody else's stream waits for it."""
-    return await asyncio.to_thread(work) if size > LARGE else work()
+FIRST_FLUSH, NEXT_FLUSH = 0.25, 1.0
+"""Seconds after which a stream is kept as open, and between two looks whether another block of it is whole."""
 
 
 class Keeping:
@@ -41,16 +35,42 @@ class Keeping:
     def __init__(self, parts: Parts) -> None:
         self.done = False
         self._parts = parts
+        self._timer: asyncio.TimerHandle | None = None
+        self._flushed = -1
+
+    def watch(self, story: Story, hearing: StreamHearing) -> None:
+        """From now on what came of a stream is kept now and then, as open: a process that dies does not take it along."""
+        if self._parts.store is not None:
+            self._timer = asyncio.get_running_loop().call_later(FIRST_FLUSH, self._flush, story, hearing)
+
+    def _flush(self, story: Story, hearing: StreamHearing) -> None:
+        """Once that it is under way, then after each block; in a thread, because nobody waits for it."""
+        loop = asyncio.get_running_loop()
+        if hearing.stops != self._flushed:
+            self._flushed = hearing.stops
+            loop.run_in_executor(None, self._open, story, hearing)
+        self._timer = loop.call_later(NEXT_FLUSH, self._flush, story, hearing)
+
+    def _open(self, story: Story, hearing: StreamHearing) -> None:
+        store = self._parts.store
+        if store is not None and not self.done:
+            turn = story.turn("open", hearing.heard(whole=False), self._parts.wall())
+            store.record(turn).add_done_callback(_retrieved)
+
+    def _end(self) -> None:
+        self.done = True
+        if self._timer is not None:
+            self._timer.cancel()
 
     async def settle(self, story: Story, heard: Heard) -> None:
         """A whole answer: kept before its end is told."""
         parts, call = self._parts, story.asking.call
         if parts.store is None or call.kind != "messages":
-            self.done = True
+            self._end()
             self._tell(story.exchange("whole", heard, parts.wall()), None)
             return
         turn = await aside(len(call.body), lambda: story.turn("whole", heard, parts.wall()))
-        self.done = True
+        self._end()
         problem = await outcome(parts.store.record(turn), parts.commit_seconds)
         if problem is not None:
             self._unrecorded(story, problem)
@@ -61,7 +81,7 @@ class Keeping:
         """What came of an answer that is not whole, or of none. `hear` puts it together."""
         if self.done:
             return
-        self.done = True
+        self._end()
         size = max(len(story.asking.call.body), len(story.answered))
         turn = await aside(size, lambda: self._leave(story, ending, hear()))
         self._tell(turn.exchange, turn.recording)

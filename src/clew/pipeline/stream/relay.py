@@ -41,6 +41,8 @@ class Relay:
     def __init__(self, dress: Dress, limits: SseLimits | None = None) -> None:
         self.begun = False
         self.ended = False
+        self.stops = 0
+        """How many blocks have come to their stop."""
         self.failure: JsonObject | None = None
         """The error object of an error event, if one came."""
         self.held: list[bytes] = []
@@ -115,6 +117,8 @@ class Relay:
     def _note(self, event: Event) -> None:
         if isinstance(event, BlockStart):
             self.begun = True
+        elif isinstance(event, BlockStop):
+            self.stops += 1
         elif isinstance(event, StreamFailed):
             self.failure = event.error
             self._ending = False  # it is told at once, and the end that was held back never is
