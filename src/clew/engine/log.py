@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import IO, Final, NamedTuple, Protocol
 
-from clew.engine.log_lines import TRACE, Sink, as_json, as_pairs, line_of
+from clew.engine.log_lines import TRACE, Line, Sink, as_json, as_pairs, line_of
 from clew.engine.redact import Redactor
 from clew.model.blocks import is_thinking, made, string_of
 from clew.model.change import Change
@@ -176,9 +176,11 @@ class RequestLog:
             if self._logger.isEnabledFor(logging.DEBUG):
                 self._recorded(recording, counts.session)
         if self._logger.isEnabledFor(logging.INFO):
-            self._say(logging.INFO, "request", _summary(exchange) | counts._asdict() | {"cache_size_after": self._known})
+            self._say(logging.INFO, "request", _summary(exchange, counts, self._known))
 
     def _counts(self, kept: int, changes: Sequence[Change]) -> _Counts:
+        if not changes:
+            return _Counts(self.epoch, kept)
         gone = [change for change in changes if change.step in _THINKING_STEPS and change.what in _GONE]
         return _Counts(self.epoch, confirmed=kept, filtered_from_request=len(gone))
 
@@ -205,11 +207,15 @@ class RequestLog:
         self._open[exchange] = counts
 
     def _say(self, level: int, event: str, fields: JsonObject, more: Mapping[str, object] | None = None) -> None:
-        self._logger.log(level, event, extra={"fields": fields, **(more or {})})
+        if self._logger.isEnabledFor(level):
+            self._logger.handle(Line(self._logger.name, level, event, fields, more or {}))
 
 
-def _summary(exchange: Exchange) -> JsonObject:
-    usage = exchange.usage or Usage()
+_NO_USAGE: Final = Usage()
+
+
+def _summary(exchange: Exchange, counts: _Counts, known: int) -> JsonObject:
+    usage = exchange.usage or _NO_USAGE
     return {
         "exchange": exchange.id,
         "thread": exchange.thread,
@@ -225,4 +231,11 @@ def _summary(exchange: Exchange) -> JsonObject:
         "output": usage.output,
         "cache_read": usage.cache_read,
         "cache_written": usage.cache_written,
+        "session": counts.session,
+        "confirmed": counts.confirmed,
+        "cleanup_old_session": counts.cleanup_old_session,
+        "cleanup_confirmed_unused": counts.cleanup_confirmed_unused,
+        "cleanup_orphaned": counts.cleanup_orphaned,
+        "filtered_from_request": counts.filtered_from_request,
+        "cache_size_after": known,
     }

@@ -15,10 +15,12 @@ import json
 import logging
 import re
 import threading
+import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import IO, Final, TypeAlias
 
 import msgspec
@@ -27,7 +29,7 @@ from clew.engine.log_body import body_value
 from clew.engine.redact import Redactor
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["TRACE", "Form", "Sink", "as_json", "as_pairs", "line_of"]
+__all__ = ["TRACE", "Form", "Line", "Sink", "as_json", "as_pairs", "line_of"]
 
 TRACE: Final = 5
 """Below DEBUG: one line for each block."""
@@ -46,21 +48,50 @@ _BARE = re.compile(r"[\w./:@%+\-]+", re.ASCII)
 Form: TypeAlias = Callable[[JsonObject], str]
 
 
+class Line(logging.LogRecord):
+    """A record of clew's own. Every request makes one, so it knows what is written and no more: finding out where in the
+    code it was made, which nobody reads, would cost more than all the rest."""
+
+    args = exc_info = exc_text = stack_info = None
+    pathname = filename = module = funcName = ""  # noqa: N815  (as `logging` names them)
+    lineno = 0
+
+    def __init__(self, name: str, level: int, event: str, fields: JsonObject, more: Mapping[str, object]) -> None:
+        self.name = name
+        self.msg = event
+        self.levelno = level
+        self.levelname = logging.getLevelName(level)
+        self.created = time.time()
+        self.msecs = self.created % 1 * 1000
+        self.fields = fields
+        self.__dict__.update(more)
+
+
 def line_of(record: logging.LogRecord, redact: Redactor, form: Form, *, pretty: bool = False) -> str:
     """The record as it is written, without the newline. A pretty one with a body is indented JSON, so it has several."""
-    moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     level = "trace" if record.levelno == TRACE else record.levelname.lower()
-    fields: JsonObject = {"at": moment, "level": level, **_fields(record, redact)}
+    fields: JsonObject = {"at": _moment(record.created), "level": level, **_fields(record, redact)}
     return as_json(fields, indent=True) if pretty and "body" in fields else form(fields)
+
+
+def _moment(at: float) -> str:
+    return f"{_second(int(at))}.{int(at % 1 * 1000):03d}Z"
+
+
+@lru_cache(maxsize=2)
+def _second(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()[:19]
 
 
 def _fields(record: logging.LogRecord, redact: Redactor) -> JsonObject:
     fields: JsonObject | None = getattr(record, "fields", None)
     told: JsonObject = {"event": record.getMessage()} if fields is not None else _foreign(record)
     told = told | fields if fields else told
-    if redact.suspects("\n".join([value for value in told.values() if isinstance(value, str)])):
+    texts = "\n".join([value for value in told.values() if isinstance(value, str)])
+    if redact.suspects(texts):
         told = _cleaned(told, redact)
-    told = {name: _short(value, name) for name, value in told.items()}  # later than that: half a secret is not recognised
+    if len(texts) > LONGEST:  # later than that: half a secret is not recognised
+        told = {name: _short(value, name) for name, value in told.items()}
     return told | _cleaned(_body(record), redact) if hasattr(record, "raw") else told
 
 

@@ -44,11 +44,12 @@ _SHAPES: Final = (
     (re.compile(r"(?<=://)[^/\s@\"'?#]+@"), f"{HIDDEN}@"),
     (re.compile(r"([?&](?:key|token|code|secret|sig|signature)=)[^&\s\"'#]+", re.IGNORECASE), rf"\1{HIDDEN}"),
 )
-_SUSPECT: Final = re.compile(
-    r"sk-|clew_|xai-|gsk_|aiza|bearer|basic|cookie|authorization|[-_]key|apikey|[-_]token|password|[-_]secret|://"
-    r"|[?&](?:key|token|code|secret|sig)"
+_SUSPECT: Final = (
+    *("sk-", "clew_", "xai-", "gsk_", "aiza", "bearer", "basic", "cookie", "authorization"),
+    *("key", "token", "password", "secret", "://", "?", "&"),
 )
-"""In lower case, one of these is in whatever a shape fits. Most texts hold none, and are done with after one look."""
+"""In lower case, one of these is in whatever a shape fits. Most texts hold none, and are done with after one look: words,
+because to look for sixteen of them takes a fifth of the time that one pattern for all of them takes."""
 
 
 class Redactor:
@@ -73,8 +74,10 @@ class Redactor:
 
     def suspects(self, text: str) -> bool:
         """Whether there may be a secret in it."""
-        known = self._pattern is not None and self._pattern.search(text) is not None
-        return known or _SUSPECT.search(text.lower()) is not None
+        if self._pattern is not None and self._pattern.search(text) is not None:
+            return True
+        small = text.lower()
+        return any(word in small for word in _SUSPECT)
 
     def __call__(self, text: str) -> str:
         if not self.suspects(text):
