@@ -70,6 +70,17 @@ def test_hidden_reasoning_never_reaches_the_client_and_goes_back_to_its_maker(
     assert (refusals(a), refusals(b)) == ([], [])
 
 
+def test_an_answer_that_begins_with_hidden_thinking_begins_all_the_same(gating: Gating, b: Simulator) -> None:
+    """Byte by byte: its first block is never seen, and what follows comes as from any other."""
+    gate = gating(other(b), thinking=ThinkingSettings(show_reasoning="hide"))
+    talk = Talk(gate)
+    b.fault("drip 8")
+    answer = talk.asks("[[scenario:interleaved]]")
+    starts = [event["index"] for event in answer.events if event["type"] == "content_block_start"]
+    assert (starts, answer.kinds[0], answer.kinds[-1]) == ([0, 1], "message_start", "message_stop")
+    assert exchange_of(gate, answer).outcome == "whole"
+
+
 def test_a_seal_by_reference_holds_nothing_and_the_store_has_the_rest(gating: Gating, a: Simulator, b: Simulator) -> None:
     """`seal = "reference"`: committed before the seal goes out."""
     gate = gating(other(b), claude(a), thinking=ThinkingSettings(seal="reference"))

@@ -97,6 +97,24 @@ def test_what_passes_to_a_backend_is_what_is_on_the_list(gate: Gate, a: Simulato
     assert sent["accept-encoding"] == "identity"
 
 
+def test_a_head_that_serves_again_serves_only_its_own_kind(gating: Gating, a: Simulator) -> None:
+    """Heads are written once: another credential, beta, query or endpoint is another head. And no body is kept with one."""
+    gate = gating(claude(a, auth="passthrough", keys=()))
+    body = {"model": MODEL, "max_tokens": 100, "messages": [user("[[scenario:text]]")]}
+    for turn in range(3):
+        for key in ("sim-one-1", "sim-two-2"):
+            for beta in ("one-beta", "another-beta"):
+                headers = {"x-api-key": key, "x-clew-key": KEY, "anthropic-beta": beta}
+                gate.ask(body, headers=headers, path=f"/v1/messages?beta={turn}")
+                entry = a.journal()[-1]
+                assert (entry["credential"], headers_at(a)["anthropic-beta"]) == (fingerprint(key), beta)
+                assert (entry["path"], entry["query"]) == ("/v1/messages", f"beta={turn}")
+                gate.ask({**body, "max_tokens": None}, headers=headers, path="/v1/messages/count_tokens")
+                assert a.journal()[-1]["path"] == "/v1/messages/count_tokens"
+    sent = [way.sent for ways in gate.current.snapshot.ways.values() for way in ways]
+    assert {each.request.body for each in sent if each} == {b""}
+
+
 # Names.
 
 

@@ -101,11 +101,12 @@ def _ways(call: Call, request: Request, snapshot: Snapshot, newest: Recording | 
 def _known_ways(snapshot: Snapshot, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:
     """The same question has the same answer as long as the settings are the same."""
     memo, asked = snapshot.ways, (seeking, tuple(credential))
-    if asked not in memo:
+    ways = memo.get(asked)  # large requests are read in threads, so it may be gone a moment later
+    if ways is None:
         if len(memo) >= MOST_WAYS:
             memo.clear()
-        memo[asked] = ways_of(snapshot.settings, snapshot.active, seeking, credential)
-    return memo[asked]
+        ways = memo[asked] = ways_of(snapshot.settings, snapshot.active, seeking, credential)
+    return ways
 
 
 def _thread_of(store: Store | None, context: Context) -> str:

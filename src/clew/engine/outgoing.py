@@ -48,7 +48,7 @@ def outgoing(call: Call, way: Way, going: Request, body: bytes) -> ClientRequest
     if last and same and last.query == call.query and last.credential == call.credential:
         return last.request.with_body(body)
     request = _outgoing(call, way, going, body)
-    way.sent = Sent(call.headers, call.kind, going.betas, call.query, call.credential, request)
+    way.sent = Sent(call.headers, call.kind, going.betas, call.query, call.credential, request.with_body(b""))
     return request
 
 

@@ -24,7 +24,7 @@ class Passing:
     def __init__(self, client: Responder, headers: Callable[[], list[tuple[str, str]]], ping_seconds: float) -> None:
         self.client = client
         self.pushed = False
-        """Has any byte of the answer itself gone out?"""
+        """Has the answer itself begun to go out?"""
         self._headers = headers
         self._seconds = ping_seconds
         self._loop = asyncio.get_running_loop()
@@ -43,10 +43,10 @@ class Passing:
             self.client.start(200, [*STREAM_TYPE, *self._headers()])
 
     def push(self, data: bytes) -> None:
-        """Whole events, at once."""
+        """Whole events, at once. The answer has begun, also where nothing of it can be seen yet (hidden thinking)."""
+        self.open()
+        self.pushed = True
         if data:
-            self.open()
-            self.pushed = True
             self.client.push(data)
 
     def flow(self, source: Reply) -> Callable[[bytes], None]:
