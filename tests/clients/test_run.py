@@ -9,6 +9,7 @@ import pytest
 from tests.clients.claude import MOST_SECONDS, ClaudeCode
 from tests.clients.gateway import CLEW
 from tests.clients.scene import CONFIG
+from tests.clients.test_claude_code import YES
 from tests.clients.test_claude_code_alone import LOOP
 from tests.clients.witness import Witness
 from tests.manifest import proves
@@ -16,19 +17,34 @@ from tests.manifest import proves
 pytestmark = pytest.mark.slow
 
 
-def run(client: ClaudeCode, sim: Witness, *command: str) -> subprocess.CompletedProcess[str]:
+PASSTHROUGH = """
+active = "a"
+
+[backends.a]
+url = "{url}"
+realm = "anthropic"
+auth = "passthrough"
+"""
+
+
+def run(client: ClaudeCode, config: str, *command: str, **own: str) -> subprocess.CompletedProcess[str]:
+    """The client's environment says nothing of any address; `own` is what its user has set."""
     home = client.home / "clew"
     home.mkdir(parents=True, mode=0o700, exist_ok=True)
-    (home / "clew.toml").write_text(CONFIG.format(more="", a=sim.url, b=sim.url, c=sim.url))
+    (home / "clew.toml").write_text(config)
     environment = {name: value for name, value in client.environment.items() if not name.startswith("ANTHROPIC_")}
     return subprocess.run(
         [CLEW, "run", "--", *command],
-        env={**environment, "CLEW_HOME": str(home), "SIM_KEY": sim.key},
+        env={**environment, "CLEW_HOME": str(home), "SIM_KEY": Witness.key, **own},
         cwd=client.work,
         capture_output=True,
         text=True,
         timeout=MOST_SECONDS,
     )
+
+
+def with_keys(sim: Witness) -> str:
+    return CONFIG.format(more="", a=sim.url, b=sim.url, c=sim.url)
 
 
 def test_the_client_has_the_terminal_and_clew_the_last_word(
@@ -38,11 +54,26 @@ def test_the_client_has_the_terminal_and_clew_the_last_word(
     with Witness(LOOP, tmp_path) as sim:
         client = claude_code("", "")
         (client.work / "note.txt").write_text("a note\n")
-        done = run(client, sim, str(client.binary), "-p", "Have a look.", "--allowedTools", "Bash,Read")
+        done = run(client, with_keys(sim), str(client.binary), "-p", "Have a look.", "--allowedTools", "Bash,Read")
 
         assert (done.returncode, done.stdout) == (0, "Done.\n")
         assert done.stderr == "clew: 3 requests to a; 2 blocks kept, 0 restored, 0 left out\n"
         assert (sim.refusals(), sim.given_back()) == ([], [[], sim.made[:1], sim.made[:2]])
+
+
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
+def test_the_client_keeps_its_own_credential_where_the_backend_takes_it(
+    claude_code: Callable[[str, str], ClaudeCode], tmp_path: Path, variable: str
+) -> None:
+    """The gateway's key travels beside it, in a header of its own, and no further than the gateway."""
+    with Witness(YES, tmp_path) as sim:
+        client = claude_code("", "")
+        config = PASSTHROUGH.format(url=sim.url)
+        done = run(client, config, str(client.binary), "-p", "Are you there?", **{variable: "sim-mine-1"})
+
+        assert (done.returncode, done.stdout) == (0, "Yes.\n")
+        [entry] = sim.asked()
+        assert (entry["account"], "x-clew-key" in dict(entry["headers"])) == ("mine", False)
 
 
 @proves("req:S1-51")
@@ -50,7 +81,7 @@ def test_a_client_that_fails_fails_with_its_own_code(claude_code: Callable[[str,
     """And where nothing was asked, nothing is said about it."""
     with Witness(LOOP, tmp_path) as sim:
         client = claude_code("", "")
-        done = run(client, sim, str(client.binary), "--no-such-option")
+        done = run(client, with_keys(sim), str(client.binary), "--no-such-option")
 
         assert (done.returncode, done.stdout) == (1, "")
         assert "--no-such-option" in done.stderr
