@@ -34,13 +34,13 @@ class Sdk:
     program: str
     tool: str = "run"
 
-    def converse(self, url: str, key: str, prompts: Sequence[str], home: Path) -> Heard:
+    def converse(self, url: str, key: str, prompts: Sequence[str], home: Path, **more: Sequence[str]) -> Heard:
         """Ask one prompt after the other in one conversation. The environment is empty but for what Claude Code wants."""
         home.mkdir(exist_ok=True)
         runtime = NODE if self.program.endswith(".mjs") else sys.executable
         done = subprocess.run(
             [runtime, HERE / "sdks" / self.program],
-            input=json.dumps({"url": url, "key": key, "model": MODEL, "prompts": prompts}),
+            input=json.dumps({"url": url, "key": key, "model": MODEL, "prompts": prompts, **more}),
             env={"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **QUIET},
             cwd=home,
             capture_output=True,

@@ -43,3 +43,19 @@ def test_each_backend_gets_its_own_back_and_nothing_else(sdk: Sdk, tmp_path: Pat
         a, b = stage.a, stage.b
         assert a.given_back() == [a.made[:count] for count in range(4)]
         assert b.given_back() == [b.made[:count] for count in (0, 2, 3, 5)]
+
+
+def test_a_model_that_is_set_while_the_conversation_runs_is_probed_and_then_used(tmp_path: Path) -> None:
+    """The agent SDK asks for one token first to see whether the model is there; then its Claude Code strips what another
+    model thought (clients, 1.1 and 1.6), and the gateway gives it back to whoever made it."""
+    models = ["claude-opus-4-8", "claude-sonnet-5", "claude-opus-4-8"]
+    with scene("think: Short.\ntext: Yes.", tmp_path) as stage:
+        stage.gateway.use("b")
+        agent = SDKS["claude-agent-sdk"]
+        heard = agent.converse(stage.gateway.url, KEY, ["One.", "Two.", "Three."], tmp_path / "home", models=models)
+
+        assert heard.answers == ["Yes.", "Yes.", "Yes."]
+        assert (stage.refusals(), stage.foreign()) == ([], [])
+        assert [entry["body"]["max_tokens"] == 1 for entry in stage.b.asked()] == [True, False, True, False, False]
+        given = [proofs for proofs in stage.b.given_back() if proofs]
+        assert (list(map(len, given)), given[1][:1]) == ([1, 2], given[0])

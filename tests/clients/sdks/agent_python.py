@@ -1,6 +1,7 @@
 """A tool conversation with `claude-agent-sdk`: its own Claude Code, and a tool that lives in this process.
 
-Standard input: {url, key, model, prompts}. Standard output: {answers, proofs, stops}.
+Standard input: {url, key, model, prompts}, and `models` to change to before each prompt. Standard output: {answers, proofs,
+stops}.
 """
 
 import asyncio
@@ -36,7 +37,9 @@ async def main() -> None:
     )
     said: dict[str, list[Any]] = {"answers": [], "proofs": [], "stops": []}
     async with ClaudeSDKClient(options) as client:
-        for prompt in given["prompts"]:
+        for turn, prompt in enumerate(given["prompts"]):
+            if "models" in given:
+                await client.set_model(given["models"][turn])
             await client.query(prompt)
             async for message in client.receive_response():
                 hear(message, said)
