@@ -94,13 +94,17 @@ def asked(*simulators: Simulator) -> list[int]:
 
 
 def kept(gate: Gate, count: int = 1) -> Sequence[Exchange]:
-    """The exchanges in the store, oldest first, once there are so many."""
+    """The exchanges in the store, oldest first, once there are so many, and all are over."""
     store = gate.store
     assert store is not None
-    until(lambda: len(store.exchanges("local", limit=10_000)) >= count)
+    until(lambda: len(over := store.exchanges("local", limit=10_000)) >= count and all(map(_is_over, over)))
     found = store.exchanges("local", limit=10_000)
     assert len(found) == count, found
     return found[::-1]
+
+
+def _is_over(exchange: Exchange) -> bool:
+    return exchange.outcome != "open"
 
 
 def outcomes(gate: Gate, count: int = 1) -> list[str]:
