@@ -64,23 +64,29 @@ def warm(readers: Readers) -> None:
 class Found:
     """One principal's recordings, each looked up when it is asked for. Any thread may ask."""
 
-    def __init__(self, readers: Readers, decoded: Decoded, principal: str) -> None:
+    def __init__(self, readers: Readers, decoded: Decoded, principal: str, pending: Shelf | None = None) -> None:
+        """`pending` are those that are being written."""
         self._readers = readers
         self._decoded = decoded
         self._principal = principal
+        self._pending = pending
 
     def by_id(self, id: str) -> Recording | None:
+        if self._pending and (recording := self._pending.by_id(id)):
+            return recording
         return self._read(id) if self._readers.rows(_IS_THERE, (self._principal, id)) else None
 
     def by_key(self, key: bytes) -> Recording | None:
+        if self._pending and (recording := self._pending.by_key(key)):
+            return recording
         found = self._marked("key", key)
         return found[-1] if found else None
 
     def by_tool(self, id: str) -> Sequence[Recording]:
-        return self._marked("tool", tool_hash(id))
+        return _joined(self._marked("tool", tool_hash(id)), self._pending.by_tool(id) if self._pending else ())
 
     def by_place(self, place: bytes) -> Sequence[Recording]:
-        return self._marked("place", place)
+        return _joined(self._marked("place", place), self._pending.by_place(place) if self._pending else ())
 
     def _marked(self, kind: str, hash: bytes) -> list[Recording]:
         names = self._readers.rows(_MARKED, (self._principal, kind, hash))
@@ -97,6 +103,14 @@ class Found:
                 self._decoded.add(recording)
             return recording
         return None
+
+
+def _joined(written: list[Recording], pending: Sequence[Recording]) -> Sequence[Recording]:
+    """What is written, then what is being written; one that is both counts as the newer."""
+    if not pending:
+        return written
+    names = {each.id for each in pending}
+    return [*(each for each in written if each.id not in names), *pending]
 
 
 def gather(

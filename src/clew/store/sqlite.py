@@ -18,6 +18,7 @@ from clew.store.decoded import Decoded
 from clew.store.foreign import mapped
 from clew.store.interface import IDLE
 from clew.store.migrations import migrate
+from clew.store.pending import Pending
 from clew.store.readers import Readers, Watch
 from clew.store.rows import without_inputs
 from clew.store.values import Bodies, Exchange, Fault, Health, Passage, Retention, Spent, Statistics, Thread, Turn
@@ -60,6 +61,7 @@ class SqliteStore:
         self._readers = Readers(path, reading)
         self._watch = Watch(path, reading)
         self._decoded = Decoded()
+        self._pending = Pending()
         find.warm(self._readers)
 
     def __enter__(self) -> Self:
@@ -81,6 +83,8 @@ class SqliteStore:
         kept = turn if self._content else _without_content(turn)
         recorded = self._writer.submit(lambda connection: commands.record(connection, kept), weight=_weight(kept))
         self._keeper.follow(recorded, kept)
+        if kept.recording is not None:
+            self._pending.add(kept.recording, recorded)
         return recorded
 
     def touch(
@@ -106,7 +110,7 @@ class SqliteStore:
     # Finding
 
     def recordings(self, principal: str) -> Recordings:
-        return find.Found(self._readers, self._decoded, principal)
+        return find.Found(self._readers, self._decoded, principal, self._pending.of(principal))
 
     def gather(
         self, principal: str, *, keys: Iterable[bytes] = (), tools: Iterable[str] = (), places: Iterable[bytes] = ()
