@@ -43,9 +43,13 @@ def test_the_models_that_are_offered_lead_to_their_backends(claude_code: Install
         assert (a.given_back()[-1], b.given_back(), c.given_back()) == (a.made[-2:-1], [[], b.made[:1]], [[]])
 
 
+NOWHERE = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+"""The older one asks for models only where traffic that is not essential is on: none of that leaves the machine."""
+
+
 def discovered(client: ClaudeCode, stage: Scene) -> set[str]:
-    """What it notes of `GET /v1/models`. It asks only if it is told to, and if traffic that is not essential is not off."""
-    more = {"CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": ""}
+    """What it notes of `GET /v1/models`."""
+    more = {"CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "", **NOWHERE}
     client.ask("Which are there?", environment=more)
     noted = json.loads((client.home / ".claude/cache/gateway-models.json").read_text())
     assert noted["baseUrl"] == stage.gateway.url
