@@ -33,7 +33,7 @@ def test_the_list_says_who_reads_signatures_how_each_is_asked_and_what_deviates(
         ["claude", "anthropic", "https://api.anthropic.com"],
         ["deepseek", "deepseek", "https://api.deepseek.com/anthropic"],
     ]
-    assert "missing=off, signed=false" in lines[2] and "else deepseek-flash" in lines[2]
+    assert "missing=off, adaptive=false, signed=false" in lines[2] and "else deepseek-flash" in lines[2]
     assert lines[3] == "2 backends, found without a config; `clew config init` writes one"
     rows = json.loads(clew("backends", "--json").stdout)
     assert [(row["name"], row["auth"], row["quirks"]["missing"]) for row in rows] == [

@@ -109,7 +109,7 @@ context = 200000
             keys=(Secret("sk-zai"),),
             model="glm-5.3",
             models={"opus": "glm-5.3", "sonnet": "glm-5.3", "haiku": "glm-4.5-air"},
-            quirks=Quirks(system_messages=False),
+            quirks=Quirks(adaptive=False, system_messages=False),
             timeouts=Patience(first_byte=300),
             preset="zai",
         ),
@@ -153,6 +153,7 @@ def test_each_key_says_where_it_came_from(file: Path) -> None:
         "backends.glm.auth": "preset zai",
         "backends.glm.model": "preset zai",
         "backends.glm.models": "preset zai",
+        "backends.glm.quirks.adaptive": "preset zai",
         "backends.glm.quirks.system_messages": "preset zai",
         "thinking": f"{file}:6",
         "thinking.seal": f"{file}:7",
@@ -182,7 +183,7 @@ def test_who_reads_signatures_follows_from_the_host_unless_the_file_says_otherwi
 def test_a_quirk_of_the_file_is_put_on_the_rows_others_stay(file: Path) -> None:
     row = read(file, '[backends.d]\npreset = "deepseek"\nkey = "${K}"\nquirks = { missing = "empty" }\n', K="k")
     quirks = row.settings.backends["d"].quirks
-    assert quirks == Quirks(signed=False, missing="empty", betas=False, system_messages=False)
+    assert quirks == Quirks(adaptive=False, signed=False, missing="empty", betas=False, system_messages=False)
 
 
 @pytest.mark.parametrize(

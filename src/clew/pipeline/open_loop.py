@@ -15,7 +15,7 @@ from clew.model.request import Message, Request, blocks_of, with_blocks
 from clew.pipeline.blank import is_nothing_but_blank
 from clew.pipeline.places import block_path
 
-__all__ = ["cannot_think", "loop_start", "without_loop_thinking"]
+__all__ = ["call_without_thinking", "cannot_think", "loop_start", "without_loop_thinking"]
 
 
 def loop_start(messages: Sequence[Message]) -> int | None:
@@ -43,6 +43,15 @@ def cannot_think(messages: Sequence[Message]) -> bool:
     if messages[-1].role == "assistant":
         begins.append(_run_start(messages, len(messages) - 1))
     return any(_speaks_first(messages, index) for index in begins)
+
+
+def call_without_thinking(messages: Sequence[Message]) -> bool:
+    """Whether an answer calls a tool and holds no thinking: another model's, or one that a client stripped."""
+    return any(message.role == "assistant" and _calls_unthinkingly(blocks_of(message)) for message in messages)
+
+
+def _calls_unthinkingly(blocks: Sequence[Block]) -> bool:
+    return any(block.type == "tool_use" for block in blocks) and not any(is_thinking(block) for block in blocks)
 
 
 def _run_start(messages: Sequence[Message], index: int) -> int:

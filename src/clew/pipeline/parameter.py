@@ -17,7 +17,7 @@ from clew.model.request import Edited, Message, Request
 from clew.model.target import Target
 from clew.pipeline.context_edits import without_clear_thinking
 from clew.pipeline.modes import OFF, STEP, Setting, adaptive, is_on, mode_of, off, settled
-from clew.pipeline.open_loop import cannot_think, without_loop_thinking
+from clew.pipeline.open_loop import call_without_thinking, cannot_think, without_loop_thinking
 from clew.pipeline.options import Display
 from clew.pipeline.places import message_path
 from clew.pipeline.step import Facts
@@ -29,6 +29,7 @@ __all__ = ["loop_parameter", "setting_of", "thinking_off", "thinking_parameter"]
 INTERLEAVED = "interleaved-thinking-2025-05-14"
 
 NO_LEAD = "manual thinking needs an open tool loop that begins with thinking (R35)"
+NO_THINKING = "this backend wants the thinking of every tool call back, and one has none"
 WHILE_OFF = "thinking is off for this tool loop (R38)"
 MESSAGE_EFFORT = "this model has no such effort level (R12)"
 BETWEEN_TOOLS = "adaptive thinking goes on between tool calls; with a budget it takes this beta"
@@ -50,6 +51,8 @@ def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[
 def loop_parameter(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step: thinking off where the open tool loop cannot have it."""
     thinking = object_of(request.body.thinking)
+    if target.missing == "off" and is_on(thinking, target.profile) and call_without_thinking(request.messages):
+        return _off_for_all(request, target)
     if mode_of(thinking) == "enabled" and cannot_think(request.messages):
         return thinking_off(request, target, NO_LEAD)
     if not is_on(thinking, target.profile) and "R38" in target.profile.legacy_texts:
@@ -68,6 +71,16 @@ def thinking_off(request: Request, target: Target, why: str) -> tuple[Request, t
     request, edits = without_clear_thinking(request, step=STEP)
     request, blocks = without_loop_thinking(request, step=STEP, why=WHILE_OFF)
     return request, setting.changes + edits + blocks
+
+
+def _off_for_all(request: Request, target: Target) -> tuple[Request, tuple[Change, ...]]:
+    """Thinking off for a backend that wants the thinking of every tool call back, where one has none. Blocks stay."""
+    if not any(mode in target.profile.thinking for mode in OFF):
+        return request, ()
+    given = setting_of(request, target)
+    setting = off(given, target.profile, NO_THINKING)
+    request, edits = without_clear_thinking(_put_back(request, given, setting), step=STEP)
+    return request, setting.changes + edits
 
 
 def setting_of(request: Request, target: Target) -> Setting:
