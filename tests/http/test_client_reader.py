@@ -159,3 +159,20 @@ def test_a_request_goes_out_as_it_was_given() -> None:
 def test_a_request_that_could_be_read_as_two_is_never_made(given: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"word|framing"):
         ClientRequest(**{"method": b"GET", "target": b"/", **given})
+
+
+@pytest.mark.parametrize("before", [LENGTH, CHUNKED, INTERIM + LENGTH])
+@pytest.mark.parametrize("answer", [LENGTH, CHUNKED, INTERIM + LENGTH, TO_THE_END])
+@given(data=st.data())
+@settings(max_examples=examples(20))
+def test_a_reader_that_was_used_before_reads_like_a_new_one(before: bytes, answer: bytes, data: st.DataObject) -> None:
+    """A connection keeps its reader: nothing of one answer is left for the next, wherever the next is cut."""
+    cut = data.draw(st.integers(0, len(answer)))
+    used = read(before)
+    assert used.taken() == b"hello"
+    used.again(ResponseLimits())
+    new = read(answer, [cut])
+    for piece in (answer[:cut], answer[cut:]):
+        if piece:
+            used.feed(piece)
+    assert (used.head, used.done, used.keep_alive, used.take()) == (new.head, new.done, new.keep_alive, new.take())

@@ -36,11 +36,18 @@ Sink: TypeAlias = Callable[[bytes], None]
 class ClientConnection(asyncio.Protocol):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
+    __slots__ = (
+        *("_closed", "_error", "_limits", "_parts", "_paused", "_reader", "_sending", "_sink", "_timeouts", "_transport"),
+        *("_unsent", "_used", "_waiter", "_waiting", "_watch", "sink_error"),
+    )
+
     def __init__(self) -> None:
         self.sink_error: Exception | None = None
         """What the sink of a relay raised, if that is what ended it."""
         self._transport: asyncio.Transport | None = None
         self._reader: ResponseReader | None = None
+        self._used: ResponseReader | None = None
+        """The last exchange's: it reads the next one's too."""
         self._watch: Watch | None = None
         self._timeouts = Timeouts()
         self._limits = ResponseLimits()
@@ -63,17 +70,24 @@ class ClientConnection(asyncio.Protocol):
         assert self._reader is None, "one exchange at a time"
         self._timeouts, self._limits = timeouts, limits
         self._error = None
-        self._reader = ResponseReader(limits, head_only=request.method == b"HEAD")
-        self._watch = Watch(self._expired, total=timeouts.total, began=began)
-        if self._transport is None or self._closed or self._transport.is_closing():
+        self._reader = self._reading(limits, head_only=request.method == b"HEAD")
+        self._watch = watch = self._watch or Watch(self._expired)
+        watch.begin(total=timeouts.total, began=began)
+        if self._transport is None or self._gone:
             self._fail(self._reader.closed())
             return
         self._transport.writelines(request.parts())
-        self._unsent = self._transport.get_write_buffer_size()
         if self._sending:
-            self._watch.enter("send", timeouts.send)
+            self._unsent = self._transport.get_write_buffer_size()
+            watch.enter("send", timeouts.send)
         else:
-            self._watch.enter("first byte", timeouts.first_byte)
+            watch.enter("first byte", timeouts.first_byte)
+
+    def _reading(self, limits: ResponseLimits, *, head_only: bool) -> ResponseReader:
+        if self._used is None:
+            return ResponseReader(limits, head_only=head_only)
+        self._used.again(limits, head_only=head_only)
+        return self._used
 
     async def head(self) -> ResponseHead:
         """The head of the response, as soon as it is whole."""
@@ -93,13 +107,22 @@ class ClientConnection(asyncio.Protocol):
         self._read(on=True)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
+    def whole(self) -> bytes | None:
+        """The rest of the body, if all of it is here; None if it has to be waited for."""
+        reader = self._reader
+        if reader is None or not reader.done or self._error is not None:
+            return None
+        parts, self._parts, self._waiting = self._parts, [], 0
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
     async def relay(self, sink: Sink) -> None:
         """Hand the rest of the body to `sink`, read by read; returns at its end. What the sink raises ends it too."""
         reader = self._exchange()
         self._sink = sink
         parts, self._parts, self._waiting = self._parts, [], 0
         self._read(on=True)
-        self._pour(parts)
+        if parts:
+            self._pour(b"".join(parts))
         while not reader.done or self._error is not None:
             await self._news()
 
@@ -128,9 +151,9 @@ class ClientConnection(asyncio.Protocol):
         return self.reusable and not self._readable()
 
     def rest(self) -> None:
-        """Lay it aside for the next request."""
-        assert self.reusable, "only a connection whose exchange is over can rest"
-        self._forget()
+        """Lay it aside for the next request. Only one that is reusable can rest."""
+        self._used, self._reader, self._sink = self._reader, None, None
+        self._parts, self._waiting = [], 0
         self._read(on=True)
 
     def abort(self) -> None:
@@ -151,7 +174,7 @@ class ClientConnection(asyncio.Protocol):
             return
         had_head = reader.head is not None
         if had_head:
-            watch.heard()  # a head that comes in drops must still be whole in its time
+            watch.since = watch.now()  # a head that comes in drops must still be whole in its time
         try:
             reader.feed(data)
         except ResponseBroken as error:
@@ -159,8 +182,8 @@ class ClientConnection(asyncio.Protocol):
             self._fail(error)
             return
         if self._sink is not None and not reader.done:  # a relay in full flow: nothing but the way through
-            if parts := reader.take():
-                self._pour(parts)
+            if new := reader.taken():
+                self._pour(new)
             return
         if reader.head is not None and not had_head:
             watch.enter("gap", self._timeouts.gap)
@@ -180,6 +203,8 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed = True
+        if self._watch is not None:
+            self._watch.stop()
         reader = self._reader
         if reader is not None and not reader.done and self._error is None:
             self._error = reader.closed()
@@ -205,24 +230,24 @@ class ClientConnection(asyncio.Protocol):
         return self._reader
 
     def _deliver(self, reader: ResponseReader) -> None:
-        parts = reader.take()
-        if self._sink is None:
-            self._parts += parts
-            self._waiting += sum(map(len, parts))
+        new = reader.taken()
+        if new and self._sink is not None:
+            self._pour(new)
+        elif new:
+            self._parts.append(new)
+            self._waiting += len(new)
             if self._waiting >= self._limits.buffer_bytes and not reader.done:
                 self._read(on=False)
-        else:
-            self._pour(parts)
         if reader.done:
             self._settle()
         elif self._sink is None:
             self._wake()
 
-    def _pour(self, parts: list[bytes]) -> None:
+    def _pour(self, new: bytes) -> None:
+        """One call for a read, however many chunks it held: so the sink writes once, too."""
         assert self._sink is not None
         try:
-            if parts:  # one call for a read, however many chunks it held: so the sink writes once, too
-                self._sink(parts[0] if len(parts) == 1 else b"".join(parts))
+            self._sink(new)
         except Exception as error:
             self.sink_error = error
             self._fail(error)
@@ -264,20 +289,18 @@ class ClientConnection(asyncio.Protocol):
         self._closed = True
         if self._transport is not None:
             self._transport.abort()
-
-    def _settle(self) -> None:
-        """Nothing more will come: no timer, and whoever waits goes on."""
         if self._watch is not None:
             self._watch.stop()
+
+    def _settle(self) -> None:
+        """Nothing more will come: nothing is due, and whoever waits goes on."""
+        if self._watch is not None:
+            self._watch.rest()
         self._wake()
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
-
-    def _forget(self) -> None:
-        self._reader = self._watch = self._sink = None
-        self._parts, self._waiting = [], 0
 
     def _readable(self) -> bool:
         descriptor = self._transport.get_extra_info("socket").fileno() if self._transport is not None else -1

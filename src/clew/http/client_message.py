@@ -143,4 +143,7 @@ class ResponseHead:
 
     def header(self, name: bytes) -> bytes | None:
         """The first value of that name (lower case), or None."""
-        return next((value for given, value in self.headers if given == name), None)
+        for given, value in self.headers:  # a loop, and no expression: it is asked several times for every answer
+            if given == name:
+                return value
+        return None

@@ -25,7 +25,21 @@ class _StopError(Exception):
 class ResponseReader:
     """Reads the response to one request. `head_only`: the answer to a HEAD, or to a CONNECT."""
 
+    __slots__ = (
+        *("_body_size", "_head_only", "_headers", "_limits", "_parser", "_parts", "_to_the_end", "_unframed", "_why"),
+        *("began", "done", "head", "keep_alive", "on_body"),
+    )
+
     def __init__(self, limits: ResponseLimits, *, head_only: bool = False) -> None:
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._parts: list[bytes] = []
+        self.on_body = self._parts.append
+        """What llhttp calls with each piece of the body. A list's own method, because a read may hold hundreds."""
+        self._parser = httptools.HttpResponseParser(self)
+        self.again(limits, head_only=head_only)
+
+    def again(self, limits: ResponseLimits, *, head_only: bool = False) -> None:
+        """Read another response, on a connection where the last one was read to its end."""
         self.head: ResponseHead | None = None
         self.began = False
         """Some byte of it came."""
@@ -34,27 +48,38 @@ class ResponseReader:
         """May another request follow on this connection? Known when done."""
         self._limits = limits
         self._head_only = head_only
-        self._parser = httptools.HttpResponseParser(self)
         self._why = ""
         self._unframed = 0
-        self._head_size = 0
         self._body_size = 0
         self._to_the_end = False
-        self._headers: list[tuple[bytes, bytes]] = []
-        self._parts: list[bytes] = []
+        self._headers.clear()
 
     def feed(self, data: bytes) -> None:
         """Take what came. Raises ResponseBroken; what was whole before stays to be taken."""
         self.began = True
         self._unframed += len(data)
+        before = len(self._parts)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as error:
             raise ResponseBroken("it switches to a protocol that nobody asked for") from error
         except httptools.HttpParserError as error:
             self._stopped(error)
-        if self._unframed > self._limits.head_bytes and not self.done:
+        if len(self._parts) > before:
+            self._count(before)
+        elif self._unframed > self._limits.head_bytes and not self.done:
             raise ResponseBroken(f"more than {self._limits.head_bytes} bytes of framing")
+
+    def _count(self, before: int) -> None:
+        """The pieces of the body that this read brought; one that leads past the bound is not handed out."""
+        self._unframed = 0
+        most = self._limits.body_bytes
+        if most is None:
+            return
+        self._body_size += sum(map(len, self._parts[before:] if before else self._parts))
+        if self._body_size > most:
+            del self._parts[before:]
+            raise ResponseBroken(f"a body of more than {most} bytes")
 
     def finish(self) -> None:
         """The connection has ended in good order. Raises PeerClosed unless that is the end of the body too."""
@@ -74,8 +99,16 @@ class ResponseReader:
 
     def take(self) -> list[bytes]:
         """The pieces of the body that came since."""
-        parts, self._parts = self._parts, []
+        parts = self._parts[:]
+        self._parts.clear()
         return parts
+
+    def taken(self) -> bytes:
+        """The same in one piece."""
+        parts = self._parts
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        parts.clear()
+        return data
 
     # What llhttp calls.
 
@@ -85,15 +118,11 @@ class ResponseReader:
             raise _StopError
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._head_size += len(name) + len(value) + _LINE_OVERHEAD
-        if self._head_size > self._limits.head_bytes:
-            self._stop(f"a head of more than {self._limits.head_bytes} bytes")
-        if self.head is None:  # trailers are read, counted, and dropped
+        if self.head is None:  # trailers are read, bounded as framing is, and dropped
             self._headers.append((name.lower(), value))
-            if len(self._headers) > self._limits.head_count:
-                self._stop(f"more than {self._limits.head_count} header fields")
 
     def on_headers_complete(self) -> None:
+        self._check_size()
         status = self._parser.get_status_code()
         if status < 200:
             self._headers.clear()
@@ -106,14 +135,6 @@ class ResponseReader:
             raise _StopError
         self._check_framing(self.head)
 
-    def on_body(self, body: bytes) -> None:
-        self._unframed = 0
-        self._body_size += len(body)
-        most = self._limits.body_bytes
-        if most is not None and self._body_size > most:
-            self._stop(f"a body of more than {most} bytes")
-        self._parts.append(body)
-
     def on_message_complete(self) -> None:
         if self.head is None:  # an interim response
             return
@@ -121,6 +142,17 @@ class ResponseReader:
         self.keep_alive = self._parser.should_keep_alive()
 
     # What we check.
+
+    def _check_size(self) -> None:
+        """All of a head and of the interim ones before it was counted as unframed; a name more is a name too many."""
+        if self._unframed > self._limits.head_bytes and self._head_size() > self._limits.head_bytes:
+            self._stop(f"a head of more than {self._limits.head_bytes} bytes")
+        if len(self._headers) > self._limits.head_count:
+            self._stop(f"more than {self._limits.head_count} header fields")
+
+    def _head_size(self) -> int:
+        """A read may hold much of the body too, so only a large one is looked at closely."""
+        return sum(len(name) + len(value) + _LINE_OVERHEAD for name, value in self._headers)
 
     def _check_framing(self, head: ResponseHead) -> None:
         coding, length = head.header(b"transfer-encoding"), head.header(b"content-length")

@@ -27,6 +27,7 @@ from clew.upstream.endpoint import Endpoint
 from clew.upstream.foreign import FOREIGN, translated
 from clew.upstream.proxy import proxy_for
 from clew.upstream.reply import Reply
+from clew.upstream.slots import Slots
 
 __all__ = ["Asking", "Pool", "PoolSettings"]
 
@@ -55,7 +56,7 @@ class Shelf:
     """The connections to one endpoint: how many more there may be, and those that rest, oldest first."""
 
     def __init__(self, connections: int) -> None:
-        self.slots = asyncio.Semaphore(connections)
+        self.slots = Slots(connections)
         self.resting: list[tuple[float, ClientConnection]] = []
 
     def take(self, now: float) -> ClientConnection | None:
@@ -210,11 +211,12 @@ class Asking:
     async def __aenter__(self) -> Reply:
         self._pool.check_open(self.endpoint)
         try:
-            await self._slot()
+            if not self._shelf.slots.take_at_once():
+                await self._slot()
             try:
                 self._connection, head = await self._pool.answered(self, self._shelf)
             except BaseException:
-                self._shelf.slots.release()
+                self._shelf.slots.give_back()
                 raise
         except FOREIGN as error:
             raise translated(error, self.endpoint) from error
@@ -225,11 +227,8 @@ class Asking:
         try:
             self._pool.leave(self._shelf, self._connection)
         finally:
-            self._shelf.slots.release()
+            self._shelf.slots.give_back()
 
     async def _slot(self) -> None:
-        if not self._shelf.slots.locked():
-            await self._shelf.slots.acquire()
-            return
         async with within("slot", self.timeouts, self.began):
-            await self._shelf.slots.acquire()
+            await self._shelf.slots.take()

@@ -20,6 +20,8 @@ __all__ = ["Reply"]
 class Reply:
     """A response whose head is here. The body is taken once, by `chunk`, `chunks`, `read` or `relay`."""
 
+    __slots__ = ("_connection", "endpoint", "head")
+
     def __init__(self, endpoint: Endpoint, connection: ClientConnection, head: ResponseHead) -> None:
         self.endpoint = endpoint
         self.head = head
@@ -49,12 +51,16 @@ class Reply:
         """The whole body. Raises BackendBroken when it is longer than `most` bytes."""
         parts: list[bytes] = []
         size = 0
-        while data := await self.chunk():
+        while (data := self._connection.whole()) is None and (data := await self.chunk()):
             parts.append(data)
             size += len(data)
-            if most is not None and size > most:
-                raise BackendBroken(f"{self.endpoint}: a body of more than {most} bytes")
-        return b"".join(parts)
+            self._bound(size, most)
+        self._bound(size + len(data), most)
+        return b"".join([*parts, data]) if parts else data
+
+    def _bound(self, size: int, most: int | None) -> None:
+        if most is not None and size > most:
+            raise BackendBroken(f"{self.endpoint}: a body of more than {most} bytes")
 
     async def relay(self, sink: Sink) -> None:
         """Hand the body to `sink` from inside the read, without a wait between; returns at its end.
