@@ -10,6 +10,7 @@ from msgspec import Struct
 from clew.dialects.anthropic.requests import messages_after_last_answer
 from clew.engine.asking import Asking
 from clew.engine.route import Way
+from clew.errors import RequestInvalid
 from clew.model.blocks import Block
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
@@ -77,8 +78,11 @@ def _at(going: Request, path: str) -> Block | None:
 
 
 def asked_raw(request: Request) -> tuple[bytes, ...]:
-    """What the client said since the answer before, as it said it."""
-    return messages_after_last_answer(request)
+    """What the client said since the answer before, as it said it; nothing where that can be read in two ways."""
+    try:
+        return messages_after_last_answer(request)
+    except RequestInvalid:  # a key that is there twice passes, but there is no one place to quote
+        return ()
 
 
 def title_of(request: Request) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
 from clew.wire.splice import apply, edit_object
@@ -16,6 +17,7 @@ from clew.wire.splice import apply, edit_object
 __all__ = ["bytes_of", "changed_fields", "has_items", "number_of", "object_of", "rewritten", "value_of"]
 
 _array = msgspec.json.Decoder(list[Raw])
+_SHOWN = 40
 
 
 def bytes_of(raw: Raw | UnsetType) -> bytes:
@@ -32,8 +34,11 @@ def has_items(raw: Raw | UnsetType) -> bool:
 
 
 def value_of(raw: Raw | UnsetType) -> JsonValue:
-    """The plain value; None if it is absent."""
-    return None if raw is UNSET else msgspec.json.decode(raw)
+    """The plain value; None if it is absent. Raises RequestInvalid for a number that no machine has room for."""
+    try:
+        return None if raw is UNSET else msgspec.json.decode(raw)
+    except msgspec.ValidationError as error:
+        raise RequestInvalid(f"{error}: {bytes_of(raw)[:_SHOWN].decode('utf-8', 'replace')}") from None
 
 
 def object_of(raw: Raw | UnsetType) -> JsonObject | None:
