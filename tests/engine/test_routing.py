@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from clew.backends.aliases import aliases
 from clew.backends.row import Backend, Secret
 from clew.model.change import Change
 from clew.settings.values import Rule
@@ -349,3 +350,19 @@ def test_odd_tool_ids_become_safe_ones_and_go_back_as_they_were(
 
 def _ids(message: Any) -> list[str]:
     return [block["id"] for block in message["content"] if isinstance(block, dict) and block["type"] == "tool_use"]
+
+
+def test_a_backend_asked_for_by_its_offered_name_answers_under_that_name(
+    gating: Gating, a: Simulator, simulators: StartSimulator
+) -> None:
+    """Design §6: `/v1/models` offers names that Claude Code keeps; the answer has the one that was asked for (C11)."""
+    sim = simulators(kind="compat", realm="glm")
+    gate = gating(claude(a), other(sim, model="glm-5"))
+    talk = Talk(gate)
+    for talk.model in aliases(gate.current.settings.backends):
+        answer = talk.says("Hello.")
+        assert (named(answer), answer.headers["x-clew-backend"]) == (talk.model, "glm")
+        assert last_asked(sim)["model"] == "glm-5"
+    talk.model = MODEL
+    assert talk.says("And you?").headers["x-clew-backend"] == "claude"
+    assert (refusals(a), refusals(sim)) == ([], [])

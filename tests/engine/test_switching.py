@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from itertools import pairwise
 
@@ -336,4 +337,37 @@ def test_ten_more_turns_after_a_switch_though_the_client_resends_everything(gate
         gate.use(backend)
         for turn in range(10):
             talk.says(f"[[scenario:{'interleaved' if turn % 2 else 'parallel'}]] Turn {turn}.")
+    assert (whose(a), whose(b), refusals(a), refusals(b)) == ({"own"}, {"own"}, [], [])
+
+
+def test_a_large_history_is_treated_like_a_small_one(gate: Gate, a: Simulator, b: Simulator) -> None:
+    """Above 128 KB the work is done in threads; there and back again all the same."""
+    talk = Talk(gate)
+    talk.says("One. " + "x" * 300_000)
+    first = thoughts(talk.messages)
+    gate.use("glm")
+    talk.says("Two.")
+    gate.use("claude")
+    talk.forgets_thinking()
+    talk.says("Three.")
+    assert len(body_bytes(a)) > 300_000
+    assert thoughts_in(last_asked(a))[:2] == first
+    assert (whose(a), whose(b), refusals(a), refusals(b)) == ({"own"}, {"own"}, [], [])
+
+
+def test_many_conversations_at_once_while_somebody_switches(gate: Gate, a: Simulator, b: Simulator) -> None:
+    """Law 7: nothing is locked, and nobody hears of anybody."""
+    talks = [Talk(gate, headers={"x-claude-code-session-id": f"s{number}"}, hides=bool(number % 2)) for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for turn in range(4):
+            running = [pool.submit(talk.says, f"Question {turn}.") for talk in talks]
+            for backend in ("glm", "claude", "glm")[: turn + 1]:
+                gate.use(backend)
+            for each in running:
+                each.result()
+    gate.use("claude")
+    for talk in talks:
+        mine = [block for block in thoughts(talk.messages) if not block["signature"].startswith("clew1.")]
+        talk.says("And now?")
+        assert thoughts_in(last_asked(a))[: len(mine)] == mine
     assert (whose(a), whose(b), refusals(a), refusals(b)) == ({"own"}, {"own"}, [], [])
