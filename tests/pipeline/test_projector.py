@@ -29,9 +29,16 @@ PARAMETERS: dict[str, list[object]] = {
     "tools": [[], [{"name": "t", "input_schema": {"type": "object"}}]],
     "context_management": [{"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}, {"edits": []}],
     "safeguards": [{"a": 1}],
+    "system": ["be brief", " ", [{"type": "text", "text": ""}]],
 }
 MESSAGES: tuple[list[Json], ...] = (
     [user("hi")],
+    [user("")],
+    [user(" \n")],
+    [user()],
+    [user({"type": "text", "text": ""}, {"type": "text", "text": "hi"})],
+    [{"role": "assistant", "content": "hi"}],
+    [system("hi")],
     [user("hi"), system("be brief")],
     [user("hi"), assistant(thinking("t", "sig"), "yes"), user("more")],
     [user("hi"), {**system("x"), "output_config": {"effort": "max"}}, assistant("yes"), user("more")],

@@ -3,13 +3,14 @@
 Most steps only look at a request's parameters: the mode of thinking, effort, sampling and the like. From one request of a
 conversation to the next these are the same bytes, and for nearly every client they are what the target takes. So the
 parameters that were once found in order are remembered, as bytes, and their steps are skipped. What is skipped is what
-would have returned the request as it is, so the result is the same (a property test holds it to that); messages are always
-looked at.
+would have returned the request as it is, so the result is the same (a property test holds it to that). Messages are always
+looked at; but a single question in words, without a system prompt, holds nothing that any step could be about.
 """
 
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
@@ -21,7 +22,7 @@ from clew.pipeline.context_edits import context_edits
 from clew.pipeline.limits import answer_length, forced_tools
 from clew.pipeline.options import Options
 from clew.pipeline.parameter import loop_parameter, thinking_parameter
-from clew.pipeline.project import Projection, default_steps, project
+from clew.pipeline.project import Projection, default_steps, model_name, project
 from clew.pipeline.safeguards import safeguards
 from clew.pipeline.sampling import sampling
 from clew.pipeline.step import Facts, Step
@@ -43,6 +44,10 @@ ABOUT_PARAMETERS: tuple[Step, ...] = (
 
 _EMPTY = re.compile(rb"\s*\[\s*\]")
 _Parameters: TypeAlias = tuple[object, ...]
+_looked_at = attrgetter(
+    *("max_tokens", "thinking", "output_config", "tool_choice", "temperature", "top_p", "top_k"),
+    *("context_management", "safeguards"),
+)
 
 
 class Projector:
@@ -59,7 +64,10 @@ class Projector:
         """As `clew.pipeline.project.project` does."""
         known = self._remembers and _may_be_known(request)
         asked = _parameters(request, facts) if known else ()
-        if known and asked in self._in_order and _is_still(loop_parameter, request, self._target, facts):
+        in_order = known and asked in self._in_order
+        if in_order and _is_question(request):
+            return Projection(*model_name(request, self._target, facts))
+        if in_order and _is_still(loop_parameter, request, self._target, facts):
             return project(request, self._target, facts, steps=self._short)
         projected = project(request, self._target, facts, steps=self._steps)
         if known and self._all_still(request, facts):
@@ -80,23 +88,26 @@ def _is_still(step: Step, request: Request, target: Target, facts: Facts) -> boo
     return step(request, target, facts)[0] is request
 
 
+def _is_question(request: Request) -> bool:
+    """Nothing but one message of words."""
+    messages = request.messages
+    if len(messages) != 1 or request.body.system is not UNSET:
+        return False
+    content = messages[0].content
+    return messages[0].role == "user" and isinstance(content, str) and bool(content) and not content.isspace()
+
+
 def _may_be_known(request: Request) -> bool:
     """A message that sets an effort of its own has to be looked at."""
-    return not any(message.output_config is not UNSET for message in request.messages)
+    return all([message.output_config is UNSET for message in request.messages])  # noqa: C419  (a list is faster than a generator)
 
 
 def _parameters(request: Request, facts: Facts) -> _Parameters:
     body = request.body
-    return (
-        *(_bytes(body.max_tokens), _bytes(body.thinking), _bytes(body.output_config), _bytes(body.tool_choice)),
-        *(_bytes(body.temperature), _bytes(body.top_p), _bytes(body.top_k), _bytes(body.context_management)),
-        *(_bytes(body.safeguards), _is_empty(body.tools), request.betas, facts.version),
-    )
+    given: tuple[Raw | UnsetType, ...] = _looked_at(body)
+    told = tuple([None if raw is UNSET else bytes(raw) for raw in given])
+    return told, _is_empty(body.tools), request.betas, facts.version
 
 
 def _is_empty(tools: Raw | UnsetType) -> bool:
     return tools is UNSET or _EMPTY.match(memoryview(tools)) is not None
-
-
-def _bytes(raw: Raw | UnsetType) -> bytes | None:
-    return None if raw is UNSET else bytes(raw)
