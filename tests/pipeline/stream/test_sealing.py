@@ -170,6 +170,19 @@ def test_what_has_no_signature_has_nothing_to_refer_to() -> None:
     assert opened(held) == Seal("local", MAKER, EXCHANGE, 0, b"", False)
 
 
+@given(events=odd_answers())
+@settings(max_examples=examples(50), deadline=None)
+def test_the_seal_of_a_maker_that_wants_no_signature_back_carries_none(events: list[Event]) -> None:
+    """`signed = false`: redacted data goes back all the same, since it is all that there is."""
+    own, held = said(events, wear(sealer=SEALER, carries=False))
+    assert [opened(block).payload for _, block in thinking_in(held) if block["type"] == "thinking"] == [
+        b"" for _, block in thinking_in(own) if block["type"] == "thinking"
+    ]
+    assert [opened(block).payload for _, block in thinking_in(held) if block["type"] != "thinking"] == [
+        proof(block).encode() for _, block in thinking_in(own) if block["type"] != "thinking"
+    ]
+
+
 def calls(*ids: str) -> list[Event]:
     blocks = [
         [streams.start(index, "tool_use", id=id, name="Bash", input={}), streams.stop(index)] for index, id in enumerate(ids)

@@ -77,7 +77,8 @@ class Dress:
         """The signature that says whose this is, and carries what the maker wants back."""
         wear = self.wear
         assert wear.sealer is not None
-        payload = proof.encode("utf-8", "surrogatepass") if wear.carries else b""
+        wanted = wear.carries or kind != "thinking"  # redacted data is the thought itself
+        payload = proof.encode("utf-8", "surrogatepass") if wanted else b""
         reference = bool(payload) and (wear.by_reference or needs_reference(payload))
         carried = block_key(kind, proof) if reference else payload
         seal = Seal(wear.principal, wear.origin, wear.exchange, index, carried, reference)
