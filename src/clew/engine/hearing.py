@@ -175,7 +175,7 @@ class StreamHearing:
             raise Told(relay.failure)
         if not relay.ended:
             raise BackendBroken(f"{self._endpoint()}: the answer broke off before its end")
-        heard = await aside(len(relay.raw), lambda: self.heard(whole=True))
+        heard = await aside(relay.size, lambda: self.heard(whole=True))
         if heard.answer.illegal is not None:
             raise heard.answer.illegal
         await self._settle(heard)

@@ -60,10 +60,13 @@ class Relay:
 
     @property
     def raw(self) -> bytes:
-        """All whole events so far, as they came."""
-        if len(self._raw) > 1:
-            self._raw = [b"".join(self._raw)]
-        return self._raw[0] if self._raw else b""
+        """All whole events so far, as they came. May be asked for from another thread while more come."""
+        return b"".join(self._raw)
+
+    @property
+    def size(self) -> int:
+        """The bytes in `raw`."""
+        return sum(map(len, self._raw))
 
     def feed(self, data: bytes) -> bytes:
         """What may go to the client now."""
