@@ -57,6 +57,26 @@ def test_fifty_turns_of_chaos_cost_nothing(simulators: dict[str, Simulator], bat
         note("chaos: blocks due", run.oracle.due)
 
 
+@pytest.mark.parametrize("batch", range(0, SEEDS // 4, BATCH))
+def test_a_client_that_stops_answers_keeps_what_it_saw_of_them(
+    simulators: dict[str, Simulator], batch: int, tmp_path: Path
+) -> None:
+    """Esc in mid-answer: the client has its beginning, the store has more of it, and the beginning goes back.
+
+    A known limit is left out: half an answer whose thinking the client hides as well (after a switch of the model) says
+    less than its recording and proves nothing, so nobody can tell whose it is.
+    """
+    for seed in range(batch, min(batch + BATCH, SEEDS // 4)):
+        with Gate(tmp_path / f"home-{seed}", simulators) as gate:
+            run = chaos(simulators, gate, 24 + seed, escapes=0.15)
+        found = run.oracle.found
+        lost = [each for each in found.lost if each.startswith("claude")]
+        assert (found.refused, found.foreign, found.upstream, lost) == ([], [], [], []), (
+            f"seed {24 + seed}: {run.done[-30:]}"
+        )
+        note("chaos: turns of a client that stops", run.turns)
+
+
 @pytest.mark.parametrize("seed", range(examples(1, soak=10)))
 def test_a_gateway_that_is_killed_again_and_again_has_all_that_it_acknowledged(
     simulators: dict[str, Simulator], seed: int, tmp_path: Path

@@ -18,7 +18,7 @@ from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.pieces import Outcome, filtered, refusal, whole
 from clew.pipeline.thinking.usual import made_here
-from clew.thinking.align import aligned, holds_all
+from clew.thinking.align import aligned
 from clew.thinking.keys import digest_of, key_of, proof_of
 from clew.thinking.profiles import reads
 from clew.thinking.recognise import Found
@@ -67,8 +67,16 @@ def _up_to_last(request: Request, found: Sequence[Found], target: Target, facts:
     if newest.digest and digest_of(native_proofs(found)) == newest.digest:
         # The client's copy is the strand of L, to the byte: it goes as it came, less what no maker of this realm made.
         return [filtered(request, each, _refusal(each, target, facts), target=target, facts=facts) for each in found]
-    keys = longest_tail(_groups(found, resolve(newest, facts.recordings) + newest.keys), _placeable(found))
+    row = resolve(newest, facts.recordings) + _heard_of(found[-1], newest)
+    keys = longest_tail(_groups(found, row), _placeable(found))
     return [_by_strand(request, each, keys, target, facts) for each in found]
+
+
+def _heard_of(last: Found, newest: Recording) -> tuple[bytes, ...]:
+    """The thinking of L that the client heard: all of it, or its beginning where the client stopped the answer."""
+    own = _client_keys(last)
+    is_beginning = 0 < len(own) < len(newest.keys) and own == newest.keys[: len(own)]
+    return own if is_beginning and aligned(last.pieces, newest) is None else newest.keys
 
 
 def native_proofs(found: Sequence[Found]) -> list[str]:
@@ -111,18 +119,17 @@ def _placeable(found: Sequence[Found]) -> Callable[[int, tuple[bytes, ...]], boo
 
     def placeable(index: int, group: tuple[bytes, ...]) -> bool:
         each = found[index]
-        if each.recording is None:
-            return group == _client_keys(each)
-        fits = group == each.recording.keys
-        return fits and (holds_all(each.pieces, each.recording) or aligned(each.pieces, each.recording) is not None)
+        if group == _client_keys(each):
+            return True  # also a part of the recording: a client that stopped an answer never saw its end
+        return bool(each.recording and group == each.recording.keys and aligned(each.pieces, each.recording) is not None)
 
     return placeable
 
 
 def _by_strand(request: Request, each: Found, keys: frozenset[bytes], target: Target, facts: Facts) -> Outcome:
-    """An answer up to L: all of its thinking if the strand has it, else none of it."""
+    """An answer up to L: all of its thinking if the strand has it, else what of it the strand has and the client sends."""
     recording = each.recording
-    if recording and recording.keys and recording.keys[0] in keys:
+    if recording and recording.keys and keys.issuperset(recording.keys):
         return whole(request, each, recording)
     refused = _refusal(each, target, facts)
     return filtered(

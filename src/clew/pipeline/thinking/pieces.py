@@ -139,13 +139,19 @@ def opened(block: Block, facts: Facts) -> Seal | None:
 
 
 def whole(request: Request, each: Found, recording: Recording) -> Outcome:
-    """All of an answer's thinking: the client's copy if it is complete, else the recording's, in place; else none."""
+    """All of an answer's thinking: the client's copy if it is complete, else the recording's, in place; else none.
+
+    A copy that holds its beginning, and does not line up, is one that was stopped: what the client has of it goes.
+    """
     if holds_all(each.pieces, recording):
         return Outcome(each.pieces)
     pieces = aligned(each.pieces, recording)
-    if pieces is None:
-        return filtered(request, each, lambda block: APART)
-    return Outcome(pieces, restored(each, recording, pieces))
+    if pieces is not None:
+        return Outcome(pieces, restored(each, recording, pieces))
+    own = tuple(key for piece in each.pieces if (key := key_of(piece.block)))
+    if own and own == recording.keys[: len(own)]:  # a client that stopped an answer never saw its end
+        return filtered(request, each, lambda block: "" if proof_of(block) else UNSIGNED)
+    return filtered(request, each, lambda block: APART)
 
 
 def restored(each: Found, recording: Recording, pieces: Sequence[Piece]) -> tuple[Change, ...]:
