@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from clew.engine.aside import aside
+from clew.engine.aside import LARGE, aside
 from clew.engine.asking import Asking, asking_of
 from clew.engine.call import Call
 from clew.engine.failures import DRAINING, NO_RETRY, no_credential, refuse, tell_in_stream
@@ -31,7 +31,7 @@ from clew.engine.turns import Heard, origin_of
 from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
 from clew.http.responder import Responder
 from clew.model.origin import ANTHROPIC
-from clew.pipeline.attempts import Attempt, Outcome, attempts
+from clew.pipeline.attempts import Outcome, attempts
 from clew.pipeline.heal import Heal, Remedy, heal
 from clew.pipeline.project import Projection
 from clew.pipeline.retry_hints import retry_after_of, should_retry_of
@@ -61,11 +61,12 @@ class LiveExchange:
         self._hearing: StreamHearing | None = None
         self._heard: Heard | None = None
         self._keeping = Keeping(parts)
+        self._shows_bodies = parts.log is not None and parts.log.shows_bodies
 
     async def run(self) -> None:
         """Answer the client. Raises ClewError only for a request that cannot be read."""
         self._log_body("asked", self._call.body)
-        asking = await self._aside(self._read)
+        asking = self._read() if len(self._call.body) <= LARGE else await self._aside(self._read)
         self._story = story = self._begin(asking)
         passing = Passing(self._client, self._headers, asking.snapshot.settings.gateway.ping_seconds)
         if asking.streams and self._call.kind == "messages":
@@ -87,7 +88,7 @@ class LiveExchange:
 
     def _read(self) -> Asking:
         parts = self._parts
-        return asking_of(self._call, parts.snapshot(), parts.store, parts.new_id())
+        return asking_of(self._call, parts.snapshot(), parts.store, self._id)  # a new thread is named after its first turn
 
     def _begin(self, asking: Asking) -> Story:
         return Story(self._id, asking, self._parts.wall(), self._parts.clock(), way=asking.ways[0], going=asking.request)
@@ -98,23 +99,31 @@ class LiveExchange:
     # Trying.
 
     async def _attempts(self, story: Story, passing: Passing) -> BackendError | None:
-        """One way after another, as long as it makes sense. None once the client has its answer."""
+        """One way after another, as long as it makes sense. None once the client has its answer.
+
+        Where nothing is known against the first way, it is where every flow of attempts begins; nearly always it answers, and
+        then there is nothing to plan.
+        """
         ways = {way.candidate: way for way in story.asking.ways}
+        cool_downs, result = self._parts.cool_downs, None
+        if not cool_downs.until:
+            result = await self._attempt(story.way, story, passing)
+            if result.is_success:
+                return None
         retry = story.asking.snapshot.settings.retry
-        now = self._parts.clock()
-        flow = attempts(tuple(ways), retry, self._parts.cool_downs, jitter=self._parts.jitter, now=now)
+        flow = attempts(tuple(ways), retry, cool_downs, jitter=self._parts.jitter, now=story.began)
         attempt = next(flow)
         while True:
-            result = await self._attempt(ways[attempt.target], attempt, story, passing)
+            if result is None:
+                await asyncio.sleep(attempt.wait)
+                result = await self._attempt(ways[attempt.target], story, passing)
             try:
-                attempt = flow.send(result)
+                attempt, result = flow.send(result), None
             except StopIteration as end:
                 self._parts.learn(end.value.cooled, self._parts.clock())
                 return end.value.failure
 
-    async def _attempt(self, way: Way, attempt: Attempt, story: Story, passing: Passing) -> Outcome:
-        if attempt.wait:
-            await asyncio.sleep(attempt.wait)
+    async def _attempt(self, way: Way, story: Story, passing: Passing) -> Outcome:
         story.way, story.tried_at = way, self._parts.clock()
         try:
             result = await self._ask(way, story, passing)
@@ -124,7 +133,8 @@ class LiveExchange:
             result = self._outcome(error=BackendError(f"{way.backend.name}: {error}"), started=passing.pushed)
             if isinstance(error, Told):
                 self._client.end()
-        self._note(way, result, self._parts.clock() - story.tried_at, story)
+        if not result.is_success:
+            self._note(way, result, self._parts.clock() - story.tried_at, story)
         return result
 
     def _outcome(
@@ -135,15 +145,17 @@ class LiveExchange:
         started: bool = False,
         no: Refused | None = None,
     ) -> Outcome:
-        headers = no.headers if no else ()
+        now = self._parts.clock()
+        if no is None:
+            return Outcome(now=now, status=status, error=error, content_started=started)
         return Outcome(
-            now=self._parts.clock(),
+            now=now,
             status=status,
             error=error,
-            retry_after=retry_after_of(headers, wall=self._parts.wall()),
-            should_retry=should_retry_of(headers),
+            retry_after=retry_after_of(no.headers, wall=self._parts.wall()),
+            should_retry=should_retry_of(no.headers),
             content_started=started,
-            body=no.body if no else b"",
+            body=no.body,
         )
 
     def _note(self, way: Way, result: Outcome, seconds: float, story: Story) -> None:
@@ -162,8 +174,11 @@ class LiveExchange:
         if way.backend.auth == "passthrough" and not self._call.credential:
             self._passed = [NO_RETRY]
             return self._outcome(401, no=Refused(401, no_credential(way.backend.name)))
-        projected = await self._aside(lambda: self._projection(way, story))
-        story.going, story.changes, story.heals = projected.request, projected.changes, 0
+        story.heals = 0
+        if len(self._call.body) <= LARGE:
+            self._project(way, story)
+        else:
+            await self._aside(lambda: self._project(way, story))
         self._log_decisions(story)
         tried: tuple[Remedy, ...] = ()
         while True:
@@ -173,8 +188,12 @@ class LiveExchange:
             remedy = self._healed(refused, way, story, tried)
             if remedy is None:
                 return self._outcome(refused.status, no=refused)
-            story.going, story.changes = remedy.request, (*story.changes, *remedy.changes)
             story.heals, tried = story.heals + 1, (*tried, remedy.remedy)
+            projection = Projection(remedy.request, (*story.changes, *remedy.changes))
+            await self._aside(lambda projection=projection: story.goes(projection))
+
+    def _project(self, way: Way, story: Story) -> None:
+        story.goes(self._projection(way, story))
 
     def _projection(self, way: Way, story: Story) -> Projection:
         if self._by_sessions(story):
@@ -197,8 +216,6 @@ class LiveExchange:
 
     async def _send(self, way: Way, story: Story, passing: Passing) -> Refused | None:
         """One request to the backend, and its answer to the client; or the backend's no."""
-        projection = Projection(story.going, story.changes)
-        story.sent = await self._aside(lambda: projection.body)
         self._log_body("sent", story.sent)
         request = outgoing(self._call, way, story.going, story.sent)
         patience = timeouts_for(story.asking.snapshot.settings, way.backend)
@@ -269,9 +286,8 @@ class LiveExchange:
     # Ending.
 
     def _log_body(self, which: str, raw: bytes) -> None:
-        log = self._parts.log
-        if log is not None and log.shows_bodies:
-            log.body(self._id, which, raw)
+        if self._shows_bodies and self._parts.log is not None:
+            self._parts.log.body(self._id, which, raw)
 
     async def _settle(self, heard: Heard) -> None:
         story = self._told()

@@ -10,6 +10,7 @@ from clew.engine.route import Way
 from clew.engine.turns import Heard, asked_raw, recording_for, title_of, usage_of
 from clew.model.change import Change
 from clew.model.request import Request
+from clew.pipeline.project import Projection
 from clew.store.values import Bodies, Exchange, Outcome, Try, Turn
 
 __all__ = ["Story"]
@@ -38,6 +39,10 @@ class Story:
     sent: bytes = b""
     answered: bytes = b""
     _counted: tuple[Request, Counts] | None = None
+
+    def goes(self, projection: Projection) -> None:
+        """What is sent next. To write it may take a moment where the history is long."""
+        self.going, self.changes, self.sent = projection.request, projection.changes, projection.body
 
     def counts(self) -> Counts:
         """What became of the thinking in what went out last."""

@@ -139,6 +139,10 @@ class Outcome(Struct, frozen=True, kw_only=True):
     body: bytes = b""
     """The backend's own words, where it refused."""
 
+    @property
+    def is_success(self) -> bool:
+        return self.error is None and self.status is not None and class_of_status(self.status) is None
+
 
 class Verdict(Struct, frozen=True):
     """How it ended: `failure` is None for success, else what to report."""
