@@ -58,6 +58,10 @@ class CutConnection:
             self._end()
         return data
 
+    def whole(self) -> bytes | None:
+        """As for an answer that is not at its end."""
+        return None
+
     async def relay(self, sink: Sink) -> None:
         self._end()
 

@@ -101,8 +101,8 @@ class LiveExchange:
     async def _attempts(self, story: Story, passing: Passing) -> BackendError | None:
         """One way after another, as long as it makes sense. None once the client has its answer.
 
-        Where nothing is known against the first way, it is where every flow of attempts begins; nearly always it answers, and
-        then there is nothing to plan.
+        Where nothing is known against the first way, it is where every flow of attempts begins; nearly always it
+        answers, and then there is nothing to plan.
         """
         ways = {way.candidate: way for way in story.asking.ways}
         cool_downs, result = self._parts.cool_downs, None
