@@ -373,7 +373,10 @@ def test_many_conversations_at_once_while_somebody_switches(gate: Gate, a: Simul
     assert (whose(a), whose(b), refusals(a), refusals(b)) == ({"own"}, {"own"}, [], [])
 
 
-def test_an_answer_that_paused_goes_on_and_is_two_recordings_of_one_turn(gate: Gate, a: Simulator, b: Simulator) -> None:
+@pytest.mark.parametrize("forgets", [False, True])
+def test_an_answer_that_paused_goes_on_and_is_two_recordings_of_one_turn(
+    gate: Gate, a: Simulator, b: Simulator, forgets: bool
+) -> None:
     """R68: sent back as it is; a run of assistant messages is split into the recordings that make it up."""
     talk = Talk(gate, tools=[{"type": "web_search_20250305", "name": "web_search"}])
     talk.asks("[[scenario:paused]]")
@@ -383,6 +386,8 @@ def test_an_answer_that_paused_goes_on_and_is_two_recordings_of_one_turn(gate: G
     gate.use("glm")
     talk.says("[[scenario:thinking]] And you?")
     gate.use("claude")
+    if forgets:
+        talk.forgets_thinking()
     talk.says("[[scenario:thinking]] Back again.")
     assert len(own) == 3
     assert thoughts_in(last_asked(a)) == own

@@ -47,7 +47,7 @@ def recognise(answers: Sequence[Answer], shelf: Recordings, context: Context) ->
     found: list[Found] = []
     newer: Recording | None = None
     for index in range(len(answers) - 1, -1, -1):
-        parts = _exact(answers[index], shelf, context) or _weak(answers, places, index, newer, shelf, context)
+        parts = _exact(answers[index], shelf, context, newer) or _weak(answers, places, index, newer, shelf, context)
         found.extend(reversed(parts))
         newer = parts[0].recording
     return tuple(reversed(found))
@@ -67,7 +67,7 @@ class _Places:
         return self._places[index]
 
 
-def _exact(answer: Answer, shelf: Recordings, context: Context) -> tuple[Found, ...]:
+def _exact(answer: Answer, shelf: Recordings, context: Context, newer: Recording | None) -> tuple[Found, ...]:
     """By block key or tool id: as one recording, as several in a row, or message by message."""
     candidates = _candidates(answer.pieces, shelf, context)
     if not candidates:
@@ -75,7 +75,7 @@ def _exact(answer: Answer, shelf: Recordings, context: Context) -> tuple[Found, 
     whole = _as_one(answer, candidates) or _as_several(answer, candidates)
     if whole or len(answer.messages) == 1:
         return whole
-    return _by_message(answer, shelf, context)
+    return _by_message(answer, shelf, context, newer)
 
 
 class _Candidate(Struct, frozen=True):
@@ -141,14 +141,26 @@ def _prefix_that_says(pieces: Sequence[Piece], said: Said) -> int:
     return len(pieces)
 
 
-def _by_message(answer: Answer, shelf: Recordings, context: Context) -> tuple[Found, ...]:
+def _by_message(answer: Answer, shelf: Recordings, context: Context, newer: Recording | None) -> tuple[Found, ...]:
+    """Each message by itself, from the newest back; one that nothing points at may be what the newer one followed."""
     parts: list[Found] = []
-    for index in answer.messages:
+    for index in reversed(answer.messages):
         pieces = tuple(piece for piece in answer.pieces if piece.message == index)
         alone = Answer((index,), pieces, answer.asked, said_of(piece.block for piece in pieces))
         one = _as_one(alone, _candidates(pieces, shelf, context))
-        parts.extend(one or (Found(pieces, None, (index,)),))
-    return tuple(parts) if any(part.recording for part in parts) else ()
+        parts.extend(one or (Found(pieces, _followed(newer, alone.said, shelf, context), (index,)),))
+        newer = parts[-1].recording
+    return tuple(reversed(parts)) if any(part.recording for part in parts) else ()
+
+
+def _followed(newer: Recording | None, said: Said, shelf: Recordings, context: Context) -> Recording | None:
+    """The recording that the newer one followed, if it says this."""
+    return _saying(said, shelf.by_id(newer.followed) if newer and newer.followed else None, context)
+
+
+def _saying(said: Said, recording: Recording | None, context: Context) -> Recording | None:
+    fits = recording is not None and recording.said == said and recording.principal == context.principal
+    return recording if fits else None
 
 
 def _found(pieces: Sequence[Piece], recording: Recording | None) -> Found:
@@ -165,14 +177,12 @@ def _weak(
 ) -> tuple[Found, ...]:
     """By what the newer answer followed, or else by place."""
     answer = answers[index]
+    recording: Recording | None = None
     if newer is not None:
-        recording = shelf.by_id(newer.followed) if newer.followed else None
+        recording = _followed(newer, answer.said, shelf, context)
     elif index == len(answers) - 1 or not answer.said.ids:
-        recording = _by_place(places, index, shelf, context)
-    else:
-        recording = None
-    fits = recording is not None and recording.said == answer.said and recording.principal == context.principal
-    return (Found(answer.pieces, recording if fits else None, answer.messages),)
+        recording = _saying(answer.said, _by_place(places, index, shelf, context), context)
+    return (Found(answer.pieces, recording, answer.messages),)
 
 
 def _by_place(places: _Places, index: int, shelf: Recordings, context: Context) -> Recording | None:
