@@ -12,9 +12,9 @@ import pytest
 from clew.engine.hearing import StreamHearing
 from clew.engine.passing import Passing
 from clew.engine.turns import Heard
-from clew.errors import BackendError
-from clew.http.client import ClientConnection, Sink
-from clew.http.client_message import PeerClosed, ResponseHead
+from clew.errors import BackendBroken, BackendError
+from clew.http.client import Sink
+from clew.http.client_message import ResponseHead
 from clew.http.responder import Responder
 from clew.model.unfold import events_of
 from clew.pipeline.stream.dress import Dress, Wear
@@ -43,33 +43,27 @@ STREAM = wire_bytes(events_of({**WHOLE, "content": SAID}, chunk=3))
 """About 3,000 bytes: thinking, redacted thinking, text with characters of two and four bytes, a tool call."""
 
 
-class CutConnection:
-    """A backend's connection that ends after so many bytes: whole for whoever only counts chunks, or broken."""
+class CutReply(Reply):
+    """A backend's answer that ends after so many bytes: whole for whoever only counts chunks, or broken."""
 
     def __init__(self, data: bytes, *, looks_whole: bool) -> None:
+        self.endpoint = Endpoint("127.0.0.1", 1, False)
+        self.head = ResponseHead(200, ((b"content-type", b"text/event-stream"),))
         self.data = data
         self._rest = data
         self._looks_whole = looks_whole
-        self.sink_error: Exception | None = None
 
     async def chunk(self) -> bytes:
         data, self._rest = self._rest, b""
-        if not data:
-            self._end()
+        if not data and not self._looks_whole:
+            raise BackendBroken(f"{self.endpoint}: the connection was closed inside the body of the answer")
         return data
 
-    def whole(self) -> bytes | None:
-        """As for an answer that is not at its end."""
-        return None
+    async def read(self, most: int | None = None) -> bytes:
+        return await self.chunk()
 
     async def relay(self, sink: Sink) -> None:
-        self._end()
-
-    def _end(self) -> None:
-        if not self._looks_whole:
-            raise PeerClosed("the connection was closed inside the body of the answer", began=True)
-
-    def abort(self) -> None: ...
+        await self.chunk()
 
 
 class Noting:
@@ -99,18 +93,16 @@ class Told:
         self.settled: list[Heard] = []
         self.error: BackendError | None = None
         self._worn = worn
-        self._connection = CutConnection(data, looks_whole=looks_whole)
+        self._reply = CutReply(data, looks_whole=looks_whole)
 
     async def play(self) -> Told:
-        head = ResponseHead(200, ((b"content-type", b"text/event-stream"),))
-        reply = Reply(Endpoint("127.0.0.1", 1, False), cast(ClientConnection, self._connection), head)
         passing = Passing(cast(Responder, self.client), list, 60.0)
         hearing = StreamHearing(Dress(self._worn), passing, self._settle, first_content=60.0)
         try:
-            await hearing.hear(reply, lambda: None)
+            await hearing.hear(self._reply, lambda: None)
         except BackendError as error:
             self.error = error
-        self.kept = hearing.heard(whole=False) if hearing.begun and len(self._connection.data) % 10 == 0 else None
+        self.kept = hearing.heard(whole=False) if hearing.begun and len(self._reply.data) % 10 == 0 else None
         return self
 
     async def _settle(self, heard: Heard) -> None:
