@@ -1,0 +1,186 @@
+"""Stores that are full, broken, locked or held: answers go on, it is said, nothing is damaged, and it mends itself."""
+
+from __future__ import annotations
+
+import http.client
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from clew.backends.row import Backend
+from clew.store import SqliteStore
+from clew.store.outcome import LIMIT
+from clew.store.writer import Limits
+from clew.testing import Simulator
+from tests.engine.gate import Gate, claude, other
+from tests.engine.talk import Talk, refusals
+from tests.faults.scene import impatient, kept, question, story, until
+from tests.manifest import proves
+from tests.store.test_faults import FaultyDisk
+
+pytestmark = pytest.mark.slow
+
+
+class StoreGate(Gate):
+    """A gateway on a store that is opened in another way."""
+
+    opens: Callable[[Path], SqliteStore] = SqliteStore
+
+    def _opened(self) -> SqliteStore:
+        return type(self).opens(self.home / "clew.db")
+
+
+Opening = Callable[..., Gate]
+
+
+@pytest.fixture
+def opening(tmp_path: Path) -> Iterator[Opening]:
+    """Starts gateways on stores that are opened as the test says."""
+    with ExitStack() as stack:
+
+        def start(*backends: Backend, **options: Any) -> Gate:
+            class Here(StoreGate):
+                opens = staticmethod(lambda path: SqliteStore(path, **options))
+
+            home = tmp_path / "home"
+            home.mkdir(mode=0o700)
+            return stack.enter_context(Here(home, *backends, **impatient()))
+
+        yield start
+
+
+@pytest.fixture
+def disk() -> Iterator[FaultyDisk]:
+    disk = FaultyDisk()
+    yield disk
+    disk.unregister()
+
+
+def state(gate: Gate) -> str:
+    assert gate.store is not None
+    return gate.store.health().state
+
+
+@proves("fault:S1")
+@pytest.mark.parametrize("backend", [claude, other])
+def test_a_full_disk_stops_no_answer_and_no_conversation(
+    opening: Opening, a: Simulator, disk: FaultyDisk, backend: Any
+) -> None:
+    """S1: said, not stored, and stored again when there is room; what was said meanwhile still goes back to its maker."""
+    gate = opening(backend(a, "claude"), vfs=disk.name)
+    talk = Talk(gate)
+    talk.says("One.")
+    disk.full = True
+    assert story(talk.says("Two.")) == "whole"
+    assert state(gate) == "degraded"
+    disk.full = False
+    talk.says("Three.")
+    until(lambda: state(gate) == "ok")
+    assert refusals(a) == []
+    fates = {(block["whose"], block["fate"]) for entry in a.journal() for block in entry["thinking"]}
+    assert len(fates) == 1, "every block went back to whom it came from"
+    assert gate.store.verify() == ()
+    assert [each.outcome for each in gate.store.exchanges("local", limit=100)].count("whole") >= 2
+
+
+@proves("fault:S1")
+def test_a_full_disk_is_told_to_whoever_watches(opening: Opening, a: Simulator, disk: FaultyDisk) -> None:
+    """S1: by the exchange that was not kept."""
+    gate = opening(claude(a), vfs=disk.name)
+    told: list[Any] = []
+    publish = gate.hub.publish
+    gate.hub.publish = lambda kind, value: (told.append((kind, value)), publish(kind, value))[1]
+    disk.full = True
+    answer = gate.ask(question())
+    assert story(answer) == "whole"
+    [unrecorded] = [value for kind, value in told if kind == "unrecorded"]
+    assert unrecorded["exchange"] == answer.headers["x-clew-exchange"]
+    assert "the disk is full" in unrecorded["why"]
+    disk.full = False
+
+
+@proves("fault:S2")
+def test_a_disk_that_fails_makes_the_store_read_only_and_answers_go_on(
+    opening: Opening, a: Simulator, disk: FaultyDisk
+) -> None:
+    """S2: what was kept can still be read; a new start writes again."""
+    gate = opening(claude(a), vfs=disk.name)
+    talk = Talk(gate)
+    talk.says("One.")
+    before = len(kept(gate, 2))
+    disk.failing = True
+    assert story(talk.says("Two.")) == "whole"
+    disk.failing = False
+    assert story(talk.says("Three.")) == "whole"
+    assert state(gate) == "read-only"
+    assert len(gate.store.exchanges("local", limit=100)) == before
+    assert refusals(a) == []
+    with SqliteStore(gate.home / "clew.db") as fresh:
+        assert fresh.verify() == ()
+
+
+@proves("fault:S3")
+def test_a_log_that_somebody_holds_is_bounded_and_answers_go_on(opening: Opening, a: Simulator) -> None:
+    """S3: then nothing more is kept, until whoever holds it lets go."""
+    gate = opening(claude(a), limits=Limits(checkpoint_pages=20, wal_bytes=400_000))
+    gate.ask(question("before"))
+    reader = apsw.Connection(str(gate.home / "clew.db"))
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM recordings").fetchall()
+    answers = 0
+    while state(gate) == "ok" and answers < 200:
+        assert story(gate.ask(question(f"during {answers} " + "x" * 20_000))) == "whole"
+        answers += 1
+    assert state(gate) == "degraded"
+    assert "reads without end" in gate.store.health().why
+    assert (gate.home / "clew.db-wal").stat().st_size < 1_500_000
+    reader.close()
+    answer = gate.ask(question("after"))
+    assert story(answer) == "whole"
+    until(lambda: gate.store.exchange("local", answer.headers["x-clew-exchange"]))
+    assert (state(gate), gate.store.verify()) == ("ok", ())
+
+
+@proves("fault:S4")
+def test_a_locked_store_holds_nobody_up_for_long_and_loses_nothing(opening: Opening, a: Simulator) -> None:
+    """S4: other routes do not wait at all, answers not long, and what waited is written when the lock is gone."""
+    gate = opening(claude(a))
+    gate.engine.parts.commit_seconds = LIMIT
+    gate.ask(question("before"))
+    with locked(gate.home / "clew.db"), ThreadPoolExecutor(1) as client:
+        began = time.monotonic()
+        answers = [client.submit(gate.ask, question(f"during {n}")) for n in range(3)]
+        waits = [_health(gate) for _ in range(10)]
+        assert [story(answer.result()) for answer in answers] == ["whole"] * 3
+        assert 3 * LIMIT <= time.monotonic() - began < 3 * LIMIT + 1.5
+        assert statistics.median(waits) < 0.1, "nobody else waits"
+    until(lambda: len(gate.store.exchanges("local", limit=100)) == 4)
+    assert [each.outcome for each in kept(gate, 4)] == ["whole"] * 4
+    assert (state(gate), gate.store.verify()) == ("ok", ())
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Another process's transaction, as soon as it can have one."""
+    connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(5000)
+    connection.execute("BEGIN IMMEDIATE")
+    yield
+    connection.execute("ROLLBACK")
+    connection.close()
+
+
+def _health(gate: Gate) -> float:
+    began = time.monotonic()
+    connection = http.client.HTTPConnection(gate.url.removeprefix("http://"), timeout=5)
+    connection.request("GET", "/healthz")
+    assert connection.getresponse().read() == b'{"status":"ok"}'
+    connection.close()
+    return time.monotonic() - began
