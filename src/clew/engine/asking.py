@@ -30,6 +30,8 @@ __all__ = ["Asking", "asking_of"]
 MOST_WAYS = 1000
 """Answers to remember; names of models come from clients, so there is no end to them."""
 
+_NOTHING = Shelf()
+
 _log = logging.getLogger("clew.engine")
 
 
@@ -64,7 +66,7 @@ def asking_of(call: Call, snapshot: Snapshot, store: Store | None, new_thread: s
 
 def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | None, new_thread: str) -> Asking:
     context = call.context
-    shelf = store.recordings(call.principal) if store else Shelf()
+    shelf = store.recordings(call.principal) if store else _NOTHING
     newest = _newest(request, shelf, context)
     thread = newest.thread if newest else _thread_of(store, context)
     return Asking(

@@ -37,6 +37,8 @@ _NEEDED: Final[dict[Kind, str]] = {"messages": "content", "count_tokens": "input
 _END_SECONDS = 0.25
 """How long a backend may keep the connection open after the end event before it is closed."""
 
+_objects = msgspec.json.Decoder(dict[str, JsonValue])
+
 Settle = Callable[[Heard], Awaitable[None]]
 """Keeps the turn. The end of the answer waits for it."""
 
@@ -211,13 +213,14 @@ async def hear_whole(reply: Reply, dress: Dress, kind: Kind) -> tuple[bytes, byt
         raise BackendBroken(f"{reply.endpoint}: an answer without {_NEEDED[kind]}: {shown(raw)}")
     answer = answer_of_message(message)
     if dress.wear.is_plain:
-        return raw, renamed(raw, dress.wear.model), Heard(answer=answer)
+        shown_body = raw if answer.model == dress.wear.model else renamed(raw, dress.wear.model)
+        return raw, shown_body, Heard(answer=answer)
     shown_body = dressed_message(message, dress)
     return raw, shown_body, Heard(answer=answer, held=dress.held(answer.blocks))
 
 
 def _object(raw: bytes, reply: Reply) -> JsonObject:
     try:
-        return msgspec.json.decode(raw, type=dict[str, JsonValue])
+        return _objects.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise BackendBroken(f"{reply.endpoint}: an answer that is no JSON object: {shown(raw) or 'nothing'}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from clew.dialects.anthropic.headers import response_headers
@@ -31,8 +32,13 @@ def own_headers(exchange: str, way: Way | None, thinking: str) -> list[tuple[str
     """clew's own: which exchange it was, who answered, and what became of the thinking."""
     headers = [("x-clew-exchange", exchange)]
     if way is not None:
-        headers += [("x-clew-backend", _plain(way.backend.name)), ("x-clew-model", _plain(way.target.model))]
+        headers += _who(way.backend.name, way.target.model)
     return [*headers, ("x-clew-thinking", thinking)] if thinking else headers
+
+
+@lru_cache(maxsize=256)
+def _who(backend: str, model: str) -> tuple[tuple[str, str], ...]:
+    return ("x-clew-backend", _plain(backend)), ("x-clew-model", _plain(model))
 
 
 def passed_headers(headers: Headers) -> list[tuple[str, str]]:
@@ -56,9 +62,12 @@ class Counts(NamedTuple):
         )
 
 
+_NONE = Counts()
+
+
 def thinking_counts(going: Request, changes: Sequence[Change]) -> Counts:
     if not changes:
-        return Counts(_thinking_in(going))
+        return Counts(_thinking_in(going)) if len(going.messages) > 1 else _NONE
     counts = tally(change for change in changes if change.step in ("thinking", "heal"))
     restored = counts.get("restored", 0)
     return Counts(
@@ -97,4 +106,7 @@ def _plain(text: str) -> str:
 
 
 def first_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
-    return next((value.decode("latin-1") for given, value in headers if given == name), "")
+    for given, value in headers:
+        if given == name:
+            return value.decode("latin-1")
+    return ""

@@ -52,7 +52,7 @@ class Story:
 
     def exchange(self, outcome: Outcome, heard: Heard | None, ended: float) -> Exchange:
         """What befell it, without a word of the conversation."""
-        call, answer = self.asking.call, heard.answer if heard else None
+        call, answer, context = self.asking.call, heard.answer if heard else None, self.asking.facts.context
         return Exchange(
             id=self.id,
             principal=call.principal,
@@ -62,8 +62,8 @@ class Story:
             asked_model=self.asking.request.body.model,
             backend=self.way.backend.name,
             model=self.way.target.model,
-            session=call.context.session,
-            agent=call.context.agent,
+            session=context.session,
+            agent=context.agent,
             outcome=outcome,
             status=self.status,
             first_byte=self.first_byte,

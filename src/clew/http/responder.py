@@ -38,6 +38,8 @@ class Wire(Protocol):
 class Responder:
     """Answers one request, once."""
 
+    __slots__ = ("_head_only", "_old", "_silent", "_wire", "chunked", "draining", "ended", "keep_alive", "started")
+
     def __init__(self, wire: Wire, request: HttpRequest, *, keep_alive: bool) -> None:
         self.keep_alive = keep_alive
         """May another request follow on this connection?"""
@@ -134,26 +136,28 @@ class Responder:
             headers.append(("connection", "close"))
         elif self._old:
             headers.append(("connection", "keep-alive"))
-        lines = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}", f"date: {_CLOCK.text()}"]
-        lines += [f"{name}: {value}" for name, value in headers]
-        text = "\r\n".join([*lines, "", ""])
-        if text.count("\n") != len(lines) + 1 or text.count("\r") != len(lines) + 1:
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
             raise ValueError("a header may hold no line break")
-        return text.encode("latin-1")
+        return f"{_CLOCK.opening(status)}{lines}\r\n".encode("latin-1")
 
 
 class _Clock:
-    """The date header: one string a second, shared by all connections."""
+    """How a response begins: status line and date, written once a second for each status, for all connections."""
 
     def __init__(self) -> None:
         self._second = 0
-        self._text = ""
+        self._openings: dict[int, str] = {}
 
-    def text(self) -> str:
+    def opening(self, status: int) -> str:
         now = int(time.time())
         if now != self._second:
-            self._second, self._text = now, formatdate(now, usegmt=True)
-        return self._text
+            self._second = now
+            self._openings.clear()
+        if status not in self._openings:
+            date = formatdate(now, usegmt=True)
+            self._openings[status] = f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\ndate: {date}\r\n"
+        return self._openings[status]
 
 
 _CLOCK = _Clock()

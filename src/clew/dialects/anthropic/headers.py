@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 __all__ = ["REQUEST_NAMES", "REQUEST_PREFIXES", "RESPONSE_NAMES", "RESPONSE_PREFIXES", "request_headers", "response_headers"]
@@ -59,13 +60,25 @@ def request_headers(headers: Mapping[str, str]) -> _Pairs:
 
 def response_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
     """What of a backend's headers goes to the client, names in lower case. A value that could break a line does not."""
-    pairs = [(name.lower().decode("latin-1"), value) for name, value in headers]
-    one_hop = _listed(value.decode("latin-1") for name, value in pairs if name == "connection")
-    return [
-        (name, value.decode("latin-1"))
-        for name, value in pairs
-        if _passes(name, RESPONSE_NAMES, RESPONSE_PREFIXES) and name not in one_hop and not _UNSAFE.search(value)
-    ]
+    found: list[tuple[str, str]] = []
+    one_hop: list[str] = []
+    for given, value in headers:
+        name, passes = _answered(given)
+        if passes and not _UNSAFE.search(value):
+            found.append((name, value.decode("latin-1")))
+        elif name == "connection":
+            one_hop.append(value.decode("latin-1"))
+    if not one_hop:
+        return found
+    stays = _listed(one_hop)
+    return [pair for pair in found if pair[0] not in stays]
+
+
+@lru_cache(maxsize=1024)
+def _answered(given: bytes) -> tuple[str, bool]:
+    """A name, and whether it passes. A backend sends the same few names with every answer."""
+    name = given.lower().decode("latin-1")
+    return name, _passes(name, RESPONSE_NAMES, RESPONSE_PREFIXES)
 
 
 def _passes(name: str, names: Mapping[str, str], prefixes: Mapping[str, str]) -> bool:
