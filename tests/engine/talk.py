@@ -25,6 +25,7 @@ __all__ = [
     "refusals",
     "thoughts",
     "thoughts_in",
+    "whose",
 ]
 
 MODEL = "claude-opus-5-5"
@@ -150,6 +151,11 @@ def refusals(simulator: Simulator) -> list[str]:
     """What a backend refused, in its own words."""
     verdicts = (entry["verdict"] for entry in simulator.journal())
     return [verdict["message"] for verdict in verdicts if verdict and not verdict["ok"]]
+
+
+def whose(simulator: Simulator) -> set[str]:
+    """Whose the thinking was that ever came to a backend."""
+    return {block["whose"] for entry in simulator.journal() for block in entry["thinking"]}
 
 
 def body_bytes(simulator: Simulator) -> bytes:

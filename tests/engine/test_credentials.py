@@ -1,0 +1,99 @@
+"""With whose credential a request goes to a backend, and which of the client's headers go along."""
+
+from __future__ import annotations
+
+import http.client
+import json
+
+import pytest
+
+from clew.backends.row import Secret
+from clew.testing import Simulator
+from tests.build import user
+from tests.engine.conftest import Gating
+from tests.engine.gate import KEY, Gate, claude
+from tests.engine.heads import fingerprint, headers_at, key_at, simple
+from tests.engine.talk import MODEL
+from tests.manifest import proves
+
+pytestmark = pytest.mark.slow
+
+
+@proves("req:S1-48")
+@pytest.mark.parametrize(("auth", "header"), [("key", "x-api-key"), ("bearer", "authorization")])
+def test_a_key_of_ours_goes_in_its_header_and_the_clients_own_does_not(
+    gating: Gating, a: Simulator, auth: str, header: str
+) -> None:
+    """S1-48."""
+    gate = gating(claude(a, auth=auth, keys=(Secret("sim-ours"),)))
+    answer = simple(gate, x_api_key="", x_clew_key=KEY, authorization="Bearer sim-the-clients-own")
+    assert answer.status == 200
+    sent = {name for name in headers_at(a) if name in ("x-api-key", "authorization", "x-clew-key")}
+    assert (sent, key_at(a)) == ({header}, fingerprint("sim-ours"))
+
+
+@proves("req:S1-48")
+@pytest.mark.parametrize(
+    ("own", "headers"),
+    [
+        ({"x_api_key": "sim-mine-1"}, {"x-api-key"}),
+        ({"x_api_key": "", "authorization": "Bearer sim-mine-1"}, {"authorization"}),
+    ],
+)
+def test_passthrough_takes_the_clients_own_header_as_it_is(
+    gating: Gating, a: Simulator, own: dict[str, str], headers: set[str]
+) -> None:
+    """S1-48: and never the gateway's key."""
+    gate = gating(claude(a, auth="passthrough", keys=()))
+    answer = simple(gate, x_clew_key=KEY, **own)
+    assert answer.status == 200
+    sent = {name for name in headers_at(a) if name in ("x-api-key", "authorization", "x-clew-key")}
+    assert (sent, key_at(a)) == (headers, fingerprint("sim-mine-1"))
+
+
+def test_what_passes_to_a_backend_is_what_is_on_the_list(gate: Gate, a: Simulator) -> None:
+    """Design §6: versions and betas pass, cookies and forwarding notes do not."""
+    answer = simple(gate, anthropic_beta="interleaved-thinking-2025-05-14", cookie="c=1", x_forwarded_for="1.2.3.4", via="x")
+    sent = headers_at(a)
+    assert answer.status == 200
+    assert sent["anthropic-beta"] == "interleaved-thinking-2025-05-14"
+    assert not {"cookie", "x-forwarded-for", "via", "x-clew-key"} & set(sent)
+    assert sent["accept-encoding"] == "identity"
+
+
+def test_a_head_that_serves_again_serves_only_its_own_kind(gating: Gating, a: Simulator) -> None:
+    """Heads are written once: another credential, beta, query or endpoint is another head. And no body is kept with one."""
+    gate = gating(claude(a, auth="passthrough", keys=()))
+    body = {"model": MODEL, "max_tokens": 100, "messages": [user("[[scenario:text]]")]}
+    for turn in range(3):
+        for key in ("sim-one-1", "sim-two-2"):
+            for beta in ("one-beta", "another-beta"):
+                headers = {"x-api-key": key, "x-clew-key": KEY, "anthropic-beta": beta}
+                gate.ask(body, headers=headers, path=f"/v1/messages?beta={turn}")
+                entry = a.journal()[-1]
+                assert (entry["credential"], headers_at(a)["anthropic-beta"]) == (fingerprint(key), beta)
+                assert (entry["path"], entry["query"]) == ("/v1/messages", f"beta={turn}")
+                gate.ask({**body, "max_tokens": None}, headers=headers, path="/v1/messages/count_tokens")
+                assert a.journal()[-1]["path"] == "/v1/messages/count_tokens"
+    sent = [way.sent for ways in gate.current.snapshot.ways.values() for way in ways]
+    assert {each.request.body for each in sent if each} == {b""}
+
+
+def test_on_one_connection_too_each_request_has_its_own_betas(gating: Gating, a: Simulator) -> None:
+    """A projection may add one (S1-50): the next request with the same head does not get it."""
+    gate = gating(claude(a, model="claude-sonnet-4-5"))
+    headers = {
+        "content-type": "application/json",
+        "anthropic-version": "2023-06-01",
+        "x-api-key": KEY,
+        "anthropic-beta": "one-beta",
+    }
+    connection = http.client.HTTPConnection(gate.url.removeprefix("http://"), timeout=20)
+    came: list[str] = []
+    for mode in ("adaptive", "disabled") * 2:
+        body = {"model": MODEL, "max_tokens": 2000, "messages": [user("[[scenario:text]]")], "thinking": {"type": mode}}
+        connection.request("POST", "/v1/messages", json.dumps(body).encode(), headers)
+        assert connection.getresponse().read()
+        came.append(headers_at(a)["anthropic-beta"])
+    connection.close()
+    assert came == ["one-beta,interleaved-thinking-2025-05-14", "one-beta"] * 2

@@ -1,0 +1,115 @@
+"""Tool loops and odd turns through switches: nobody gets stuck, however long, large or crowded it gets."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from clew.testing import Simulator
+from tests.build import text
+from tests.engine.gate import Gate
+from tests.engine.talk import Talk, asked_of, body_bytes, last_asked, refusals, thoughts, thoughts_in, whose
+from tests.manifest import proves
+
+pytestmark = pytest.mark.slow
+
+
+@proves("req:C12")
+def test_a_loop_that_lost_its_leading_thinking_has_thinking_off_until_it_ends(
+    gate: Gate, a: Simulator, b: Simulator
+) -> None:
+    """C12, in manual mode: off for each request of the loop, on again with the next question."""
+    manual = {"type": "enabled", "budget_tokens": 1024}
+    talk = Talk(gate, "claude-haiku-4-5", thinking=manual)
+    gate.use("glm")
+    talk.asks("[[scenario:loop]]")
+    gate.use("claude")
+    talk.runs()
+    talk.step()
+    talk.runs()
+    talk.step()
+    assert [body["thinking"] for body in asked_of(a)] == [{"type": "disabled"}] * 2
+    talk.runs()
+    talk.step()
+    talk.says("[[scenario:thinking]] Next.")
+    assert last_asked(a)["thinking"] == manual
+    assert (refusals(a), refusals(b)) == ([], [])
+
+
+@proves("req:C13")
+def test_a_message_that_would_be_empty_gets_the_constant_filler(gate: Gate, a: Simulator) -> None:
+    """C13: an answer of another's thinking alone."""
+    gate.use("glm")
+    talk = Talk(gate)
+    talk.asks("[[scenario:only-thinking]]")
+    gate.use("claude")
+    talk.asks("[[scenario:text]] Go on.")
+    assert last_asked(a)["messages"][1]["content"] == [text("[No message content]", citations=[])]
+    assert refusals(a) == []
+
+
+@proves("req:S1-46a")
+def test_ten_more_turns_after_a_switch_though_the_client_resends_everything(gate: Gate, a: Simulator, b: Simulator) -> None:
+    """S1-46a: not stuck, with tools, against the strict simulator, on either side."""
+    talk = Talk(gate)
+    talk.says("[[scenario:interleaved]] Begin.")
+    for backend in ("glm", "claude"):
+        gate.use(backend)
+        for turn in range(10):
+            talk.says(f"[[scenario:{'interleaved' if turn % 2 else 'parallel'}]] Turn {turn}.")
+    assert (whose(a), whose(b), refusals(a), refusals(b)) == ({"own"}, {"own"}, [], [])
+
+
+def test_a_large_history_is_treated_like_a_small_one(gate: Gate, a: Simulator, b: Simulator) -> None:
+    """Above 128 KB the work is done in threads; there and back again all the same."""
+    talk = Talk(gate)
+    talk.says("One. " + "x" * 300_000)
+    first = thoughts(talk.messages)
+    gate.use("glm")
+    talk.says("Two.")
+    gate.use("claude")
+    talk.forgets_thinking()
+    talk.says("Three.")
+    assert len(body_bytes(a)) > 300_000
+    assert thoughts_in(last_asked(a))[:2] == first
+    assert (whose(a), whose(b), refusals(a), refusals(b)) == ({"own"}, {"own"}, [], [])
+
+
+def test_many_conversations_at_once_while_somebody_switches(gate: Gate, a: Simulator, b: Simulator) -> None:
+    """Law 7: nothing is locked, and nobody hears of anybody."""
+    talks = [Talk(gate, headers={"x-claude-code-session-id": f"s{number}"}, hides=bool(number % 2)) for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for turn in range(4):
+            running = [pool.submit(talk.says, f"Question {turn}.") for talk in talks]
+            for backend in ("glm", "claude", "glm")[: turn + 1]:
+                gate.use(backend)
+            for each in running:
+                each.result()
+    gate.use("claude")
+    for talk in talks:
+        mine = [block for block in thoughts(talk.messages) if not block["signature"].startswith("clew1.")]
+        talk.says("And now?")
+        assert thoughts_in(last_asked(a))[: len(mine)] == mine
+    assert (whose(a), whose(b), refusals(a), refusals(b)) == ({"own"}, {"own"}, [], [])
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_an_answer_that_paused_goes_on_and_is_two_recordings_of_one_turn(
+    gate: Gate, a: Simulator, b: Simulator, forgets: bool
+) -> None:
+    """R68: sent back as it is; a run of assistant messages is split into the recordings that make it up."""
+    talk = Talk(gate, tools=[{"type": "web_search_20250305", "name": "web_search"}])
+    talk.asks("[[scenario:paused]]")
+    talk.step()
+    talk.says("[[scenario:thinking]] Next.")
+    own = thoughts(talk.messages)
+    gate.use("glm")
+    talk.says("[[scenario:thinking]] And you?")
+    gate.use("claude")
+    if forgets:
+        talk.forgets_thinking()
+    talk.says("[[scenario:thinking]] Back again.")
+    assert len(own) == 3
+    assert thoughts_in(last_asked(a)) == own
+    assert (whose(a), refusals(a), refusals(b)) == ({"own"}, [], [])
