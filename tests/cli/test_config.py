@@ -88,7 +88,7 @@ def test_a_bad_file_ends_with_5_and_every_mistake_with_its_line(clew: Clew) -> N
         [
             f"{clew.config}: 2 mistakes; nothing of it is used",
             "  line 1: active: there is no backend 'x' (known: claude)",
-            "  line 3: thinking.foreign: expected one of drop, text, native; did you mean 'drop'?",
+            "  line 3: thinking.foreign: expected one of drop, text; did you mean 'drop'?",
         ],
     )
     said = json.loads(clew("config", "check", "--json").stdout)
@@ -143,6 +143,7 @@ def test_every_setting_is_shown_with_who_said_so_and_no_key_is(clew: Clew) -> No
         "backends.glm.auth": ("bearer", "preset zai"),
         "backends.glm.model": ("glm-5.3", "preset zai"),
         "backends.glm.models": ({"opus": "glm-5.3", "sonnet": "glm-5.3", "haiku": "glm-4.5-air"}, "preset zai"),
+        "backends.glm.quirks.adaptive": (False, "preset zai"),
         "backends.glm.quirks.missing": ("off", f"{file}:5"),
         "backends.glm.quirks.system_messages": (False, "preset zai"),
         "rules[0].family": ("opus", f"{file}:7"),
