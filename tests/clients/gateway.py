@@ -100,7 +100,7 @@ class Gateway:
     def use(self, backend: str) -> None:
         """Switch, and wait until it is followed."""
         self.leave_commands(self.home)
-        subprocess.run(["sh", "use", backend], cwd=self.home, check=True, timeout=MOST_SECONDS)
+        subprocess.run(["sh", "use", backend], cwd=self.home, check=True, capture_output=True, timeout=MOST_SECONDS)
 
     def log(self) -> list[dict[str, Any]]:
         """What `clew log` says of each request."""
