@@ -12,15 +12,25 @@ from clew.errors import StreamIllegal
 from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer import answer_of, answer_of_message
+from clew.pipeline.stream.answer import answer_of, answer_of_message, answer_of_parts
+from clew.pipeline.stream.dress import Wear
 from clew.wire.events import encode_event
 from clew.wire.sse import sse_bytes
 from tests.counts import examples
 from tests.manifest import proves
 from tests.model import streams
 from tests.model.test_unfold import WHOLE
-from tests.pipeline.stream.wearing import accumulated, completed, events_in, odd_answers, whole_events
-from tests.properties.stream_strategies import answers, wire_bytes
+from tests.pipeline.stream.wearing import (
+    FOREIGN,
+    PLAIN,
+    Passed,
+    accumulated,
+    completed,
+    events_in,
+    odd_answers,
+    whole_events,
+)
+from tests.properties.stream_strategies import answers, cut, wire_bytes
 
 HEAD = b"event: content_block_delta\ndata: "
 
@@ -41,7 +51,7 @@ CLOSE = wired(streams.stop(0), streams.ending(), streams.DONE)
 
 
 @given(events=answers() | odd_answers(), data=st.data())
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(80, soak=3000), deadline=None)
 def test_folded_at_once_is_folded_event_by_event(events: list[Event], data: st.DataObject) -> None:
     """Law 1, in any spelling: BOM, line ends, comments, padding; several signatures, citations, unknown deltas."""
     stream = whole_events(wire_bytes(events, data.draw))
@@ -54,8 +64,23 @@ def test_folded_at_once_is_folded_event_by_event(events: list[Event], data: st.D
     assert answer.illegal is None
 
 
+@pytest.mark.parametrize("worn", [PLAIN, *FOREIGN])
+@given(events=answers() | odd_answers(), data=st.data())
+@settings(max_examples=examples(60), deadline=None)
+def test_what_was_read_on_the_way_folds_like_what_came(worn: Wear, events: list[Event], data: st.DataObject) -> None:
+    """Law 1: nobody reads a stream twice, and it makes no difference; wherever it was cut, whatever it wore."""
+    stream = wire_bytes(events, data.draw)
+    relay = Passed(cut(stream, data.draw(st.lists(st.integers(0, len(stream)), max_size=8))), worn).relay
+
+    read, came = answer_of_parts(relay.parts), answer_of(relay.raw)
+    short, told = answer_of_parts(relay.parts, blocks=False), answer_of(relay.raw, blocks=False)
+
+    assert (read.blocks, read.message, read.illegal) == (came.blocks, came.message, came.illegal)
+    assert (short.blocks, short.usage, short.stop_reason) == (told.blocks, told.usage, told.stop_reason)
+
+
 @given(events=odd_answers(), data=st.data())
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(80, soak=3000), deadline=None)
 def test_an_answer_that_is_cut_gives_the_blocks_that_came_to_their_stop(events: list[Event], data: st.DataObject) -> None:
     """C8, S1-8: a block counts from its stop event."""
     stream = wire_bytes(events)

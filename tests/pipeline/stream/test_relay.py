@@ -52,7 +52,7 @@ def renamed(stream: bytes) -> bytes:
 
 
 @given(events=answers() | odd_answers(), data=st.data())
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(80, soak=3000), deadline=None)
 def test_the_bytes_that_came_go_on_but_for_the_models_name(events: list[Event], data: st.DataObject) -> None:
     """Untouched is untouched, at any cut of any spelling. Law 5, C11, C21."""
     stream = wire_bytes(events, data.draw)
@@ -66,7 +66,7 @@ def test_the_bytes_that_came_go_on_but_for_the_models_name(events: list[Event], 
 
 
 @given(events=answers())
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(50, soak=2000), deadline=None)
 def test_nothing_goes_on_before_the_first_content_and_the_end_is_held(events: list[Event]) -> None:
     """Failover is invisible until then; the end waits for the store (law 8)."""
     relay = Relay(Dress(PLAIN))
@@ -126,7 +126,7 @@ def test_a_stream_cut_at_any_byte_never_looks_whole(worn: Wear) -> None:
 
 @proves("req:C8")
 @given(events=odd_answers(), data=st.data())
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(50, soak=2000), deadline=None)
 def test_of_a_cut_answer_the_client_holds_what_the_recording_says_that_it_holds(
     events: list[Event], data: st.DataObject
 ) -> None:
