@@ -18,7 +18,7 @@ from typing import TypeVar
 from clew.engine.aside import LARGE, aside
 from clew.engine.asking import Asking, asking_of
 from clew.engine.call import Call
-from clew.engine.failures import DRAINING, NO_RETRY, no_credential, refuse, tell_in_stream
+from clew.engine.failures import DRAINING, NO_RETRY, no_credential, refuse, tell_in_stream, without_key
 from clew.engine.hearing import LIMITS, Refused, StreamHearing, Told, hear_whole
 from clew.engine.keeping import Keeping
 from clew.engine.outgoing import outgoing, place_of
@@ -134,6 +134,7 @@ class LiveExchange:
             if isinstance(error, Told):
                 self._client.end()
         if not result.is_success:
+            result = without_key(result, way.key)
             self._note(way, result, self._parts.clock() - story.tried_at, story)
         return result
 

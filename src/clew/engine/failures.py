@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from clew.backends.row import Secret
 from clew.dialects.anthropic.errors import error_body, error_event
 from clew.engine.reply_head import JSON_TYPE
 from clew.errors import BackendOverloaded, BackendRejected, ClewError
 from clew.http.responder import Responder
 from clew.model.json import JsonObject
+from clew.pipeline.attempts import Outcome
 
-__all__ = ["DRAINING", "NO_RETRY", "no_credential", "refuse", "shown", "status_of_error", "tell_in_stream"]
+__all__ = ["DRAINING", "NO_RETRY", "no_credential", "refuse", "shown", "status_of_error", "tell_in_stream", "without_key"]
 
 DRAINING = "clew is shutting down, and this answer is not whole: ask again"
 
@@ -32,6 +34,7 @@ _STATUSES = {
 
 _SECRET = re.compile(rb"(?i)(sk-[\w-]{6,}|clew_\w+|bearer\s+\S+)")
 _SHOWN = 200
+_HIDDEN = "<secret>"
 
 
 NO_RETRY = ("x-should-retry", "false")
@@ -71,8 +74,18 @@ def _said(body: bytes) -> _Error | None:
 
 def shown(body: bytes) -> str:
     """The beginning of a body that is not what it should be, for people to read; without secrets."""
-    text = _SECRET.sub(b"<secret>", body[: 2 * _SHOWN])[:_SHOWN].decode("utf-8", "replace")
+    text = _SECRET.sub(_HIDDEN.encode(), body[: 2 * _SHOWN])[:_SHOWN].decode("utf-8", "replace")
     return " ".join(text.split())
+
+
+def without_key(outcome: Outcome, key: Secret | None) -> Outcome:
+    """The same, where a backend repeats the key that it was asked with: that is the operator's, and for nobody else."""
+    secret = key.reveal() if key is not None else ""
+    if not secret:
+        return outcome
+    if outcome.error is not None and secret in (words := str(outcome.error)):
+        outcome.error.args = (words.replace(secret, _HIDDEN),)
+    return structs.replace(outcome, body=outcome.body.replace(secret.encode(), _HIDDEN.encode()))
 
 
 def refuse(client: Responder, failure: ClewError, headers: list[tuple[str, str]], exchange: str) -> None:
