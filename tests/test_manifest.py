@@ -131,6 +131,17 @@ def test_the_lists_have_no_gap() -> None:
     assert [name for name in ids if name.startswith("conflict:")] == [f"conflict:C-{n}" for n in range(1, 18)]
 
 
+SURVIVED = {"U": range(1, 20), "C": range(1, 11), "P": range(1, 8), "S": range(1, 5), "X": (1, 2, 3, 4, 8, 12)}
+"""What the gateway must survive, by letter and number."""
+
+
+def test_no_fault_that_the_gateway_must_survive_is_put_off() -> None:
+    """Each needs a test now; the rest of the catalogue may wait for its part."""
+    ids = known()
+    faults = [f"fault:{letter}{number}" for letter, numbers in SURVIVED.items() for number in numbers]
+    assert [name for name in faults if not ids[name].needs] == []
+
+
 IDS = {
     "req:A": Known((ANY,)),
     "rule:B": Known((("accepts",), ("refuses",))),
