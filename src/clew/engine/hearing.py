@@ -21,7 +21,7 @@ from clew.engine.turns import Heard
 from clew.errors import BackendBroken, BackendError, BackendTimedOut, StreamIllegal
 from clew.http.client_message import Headers, ResponseLimits
 from clew.model.json import JsonObject, JsonValue
-from clew.pipeline.stream.answer import answer_of, answer_of_message
+from clew.pipeline.stream.answer import answer_of_message, answer_of_parts
 from clew.pipeline.stream.dress import Dress, dressed_message
 from clew.pipeline.stream.relay import Relay
 from clew.pipeline.stream.rename import renamed
@@ -97,7 +97,7 @@ class StreamHearing:
         return self._relay.raw
 
     def heard(self, *, whole: bool) -> Heard:
-        answer = answer_of(self._relay.raw, blocks=self._blocks)
+        answer = answer_of_parts(self._relay.parts, blocks=self._blocks)
         held = None if self._dress.wear.is_plain else self._dress.held(answer.blocks)
         return Heard(answer=answer, held=held, whole=whole and answer.illegal is None)
 

@@ -182,7 +182,8 @@ class ClientConnection(asyncio.Protocol):
             self._fail(error)
             return
         if self._sink is not None and not reader.done:  # a relay in full flow: nothing but the way through
-            if new := reader.taken():
+            new = reader.taken()
+            if new:
                 self._pour(new)
             return
         if reader.head is not None and not had_head:

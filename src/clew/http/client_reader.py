@@ -58,27 +58,26 @@ class ResponseReader:
         """Take what came. Raises ResponseBroken; what was whole before stays to be taken."""
         self.began = True
         self._unframed += len(data)
-        before = len(self._parts)
+        parts = self._parts
+        before = len(parts)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as error:
             raise ResponseBroken("it switches to a protocol that nobody asked for") from error
         except httptools.HttpParserError as error:
             self._stopped(error)
-        if len(self._parts) > before:
-            self._count(before)
+        if len(parts) > before:
+            self._unframed = 0
+            if self._limits.body_bytes is not None:
+                self._count(parts[before:] if before else parts, self._limits.body_bytes)
         elif self._unframed > self._limits.head_bytes and not self.done:
             raise ResponseBroken(f"more than {self._limits.head_bytes} bytes of framing")
 
-    def _count(self, before: int) -> None:
-        """The pieces of the body that this read brought; one that leads past the bound is not handed out."""
-        self._unframed = 0
-        most = self._limits.body_bytes
-        if most is None:
-            return
-        self._body_size += sum(map(len, self._parts[before:] if before else self._parts))
+    def _count(self, new: list[bytes], most: int) -> None:
+        """What this read brought of the body; if that leads past the bound, nothing of it is handed out."""
+        self._body_size += len(new[0]) if len(new) == 1 else sum(map(len, new))
         if self._body_size > most:
-            del self._parts[before:]
+            del self._parts[-len(new) :]
             raise ResponseBroken(f"a body of more than {most} bytes")
 
     def finish(self) -> None:

@@ -22,6 +22,7 @@ __all__ = ["HeaderList", "Responder", "Wire"]
 HeaderList: TypeAlias = Iterable[tuple[str, str]]
 
 _NO_BODY = frozenset({204, 304})
+_LONG = 16 * 1024
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
@@ -74,7 +75,7 @@ class Responder:
         assert self.started, "start comes before write"
         assert not self.ended, "nothing comes after the end"
         if data and not self._silent:
-            self._wire.write([b"%x\r\n" % len(data), data, b"\r\n"] if self.chunked else [data])
+            self._wire.write(_chunk(data) if self.chunked else [data])
         await self._wire.drained()
 
     def push(self, data: bytes) -> bool:
@@ -83,7 +84,7 @@ class Responder:
         assert not self.ended, "nothing comes after the end"
         if not data or self._silent:
             return True
-        return self._wire.push([b"%x\r\n" % len(data), data, b"\r\n"] if self.chunked else [data])
+        return self._wire.push(_chunk(data) if self.chunked else [data])
 
     async def drained(self) -> None:
         """Wait until the client took what was written. Raises ConnectionError if it is gone."""
@@ -140,6 +141,13 @@ class Responder:
         if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
             raise ValueError("a header may hold no line break")
         return f"{_CLOCK.opening(status)}{lines}\r\n".encode("latin-1")
+
+
+def _chunk(data: bytes) -> list[bytes]:
+    """In one piece where that is short, because one piece is written with less ado than three; a long one is not copied."""
+    if len(data) < _LONG:
+        return [b"%x\r\n%b\r\n" % (len(data), data)]
+    return [b"%x\r\n" % len(data), data, b"\r\n"]
 
 
 class _Clock:

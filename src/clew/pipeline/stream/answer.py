@@ -10,19 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from clew.errors import StreamIllegal
 from clew.model.assemble import Assembler
-from clew.model.events import BlockDelta, Event
+from clew.model.events import BlockDelta, Event, MessageDelta, MessageStart, MessageStop
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.stream.pieces import ALL_DELTAS, data_in, pieces_of
 from clew.wire.events import decode_event
 from clew.wire.sse import SseEvent
 
-__all__ = ["Answer", "answer_of", "answer_of_message"]
+__all__ = ["Answer", "Part", "answer_of", "answer_of_message", "answer_of_parts"]
+
+Part: TypeAlias = bytes | Event
+"""Of a stream: a run of deltas as it came, or one other event."""
 
 
 class Answer(Struct, frozen=True, kw_only=True, eq=False):
@@ -65,10 +69,34 @@ def _text(value: JsonValue) -> str:
 
 def answer_of(raw: bytes, *, blocks: bool = True) -> Answer:
     """What these events tell: whole ones, as they came from the maker. Without `blocks` only what is said about it."""
+    return _folded(_events(raw, blocks), blocks)
+
+
+def answer_of_parts(parts: Iterable[Part], *, blocks: bool = True) -> Answer:
+    """The same for whoever has read them already. Without `blocks` only what its first and its last events say."""
+    if blocks:
+        return _folded(_opened(parts), blocks)
+    return _folded([part for part in parts if isinstance(part, MessageStart | MessageDelta | MessageStop)], blocks)
+
+
+def _opened(parts: Iterable[Part]) -> Iterable[Event]:
+    """Neighbouring runs are one: each was a read, and may have held a single event."""
+    run: list[bytes] = []
+    for part in parts:
+        if isinstance(part, bytes):
+            run.append(part)
+            continue
+        yield from _joined(data_in(b"".join(run)))
+        run.clear()
+        yield part
+    yield from _joined(data_in(b"".join(run)))
+
+
+def _folded(events: Iterable[Event], blocks: bool) -> Answer:
     assembler = Assembler()
     illegal: StreamIllegal | None = None
     try:
-        for event in _events(raw, blocks):
+        for event in events:
             assembler.feed(event)
     except StreamIllegal as error:
         illegal = error

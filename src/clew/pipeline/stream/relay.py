@@ -12,6 +12,8 @@ What came is kept as it came, for the recording.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clew.errors import StreamIllegal
 from clew.model.events import (
     BlockDelta,
@@ -25,6 +27,7 @@ from clew.model.events import (
 )
 from clew.model.json import JsonObject
 from clew.model.lifecycle import LENIENT, Lifecycle
+from clew.pipeline.stream.answer import Part
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, VISIBLE_DELTAS, Cut, Piece, pieces_of
 from clew.pipeline.stream.rename import renamed_start
@@ -50,6 +53,7 @@ class Relay:
         self._dress = dress
         self._frames = Frames(limits or SseLimits())
         self._raw: list[bytes] = []
+        self._parts: list[Part] = []
         self._lifecycle = Lifecycle(LENIENT)
         self._sealing = None if dress.wear.is_plain else Sealing(dress)
         self._cut = _cut(dress)
@@ -64,6 +68,11 @@ class Relay:
         return b"".join(self._raw)
 
     @property
+    def parts(self) -> Sequence[Part]:
+        """The same as it was read on the way: runs of deltas as bytes, and every other event. From any thread, too."""
+        return tuple(self._parts)
+
+    @property
     def size(self) -> int:
         """The bytes in `raw`."""
         return sum(map(len, self._raw))
@@ -73,6 +82,7 @@ class Relay:
         whole = self._frames.feed(data)
         if self._open and self._fits(whole):  # a read like most: deltas of the open block, and nothing else
             self._raw.append(whole)
+            self._parts.append(whole)
             return whole
         return self._passed(whole)
 
@@ -103,6 +113,7 @@ class Relay:
     def _run(self, piece: Piece) -> bytes:
         if not self._lifecycle.is_open:
             raise StreamIllegal("a delta came while no block was open", state=self._lifecycle.state.name)
+        self._parts.append(piece.raw)
         return piece.raw
 
     def _event(self, piece: Piece) -> bytes:
@@ -110,6 +121,7 @@ class Relay:
             return piece.raw  # a comment
         event = decode_event(piece.event)
         self._lifecycle.accept(event)
+        self._parts.append(event)
         self._note(event)
         if isinstance(event, MessageStart):
             return renamed_start(piece.raw, piece.event, self._dress.wear.model)
