@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -140,6 +141,7 @@ def wait_for(gateway: Watched, backend: str) -> None:
         answer = asked(gateway, {"x-clew-key": CANARIES["CLEW_KEY"], "x-api-key": OWN})
         if answer.headers["x-clew-backend"] == backend:
             return
+        time.sleep(0.05)
     raise AssertionError(f"{backend} never became active")
 
 
