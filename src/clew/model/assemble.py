@@ -16,6 +16,7 @@ import msgspec
 
 from clew.errors import StreamIllegal
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, MessageStart
+from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
 from clew.model.lifecycle import LENIENT, Family, Lifecycle, Table, family_of
 from clew.model.partial_json import partial
@@ -120,7 +121,7 @@ class _Growing:
         value = dict(self._value)
         unparsed: str | None = None
         for member, pieces in self._pieces.items():
-            text = "".join(pieces)
+            text = whole_text("".join(pieces))
             if member != "partial_json":
                 value[member] = str(value.get(member) or "") + text
             elif text:

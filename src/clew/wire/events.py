@@ -7,6 +7,8 @@ types at any time.
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 
 from clew.errors import StreamIllegal
@@ -20,12 +22,28 @@ __all__ = ["decode_event", "encode_event"]
 def decode_event(sse: SseEvent) -> Event:
     """Raises StreamIllegal if a known event holds no JSON, bytes that are no UTF-8, or members of the wrong shape."""
     try:
-        data: JsonValue = msgspec.json.decode(sse.data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        data = _decoded(sse.data)
+    except (ValueError, RecursionError) as error:
         return _unreadable(sse, error)
     if not isinstance(data, dict) or str(data.get("type")) not in EVENTS:
         return Unknown(_name(sse), sse.data)
     return with_raw(read_event(data), sse.data)
+
+
+def _decoded(raw: bytes) -> JsonValue:
+    """Also half a character: some vendors cut between the two escapes of an emoji, and only the next delta makes it whole.
+
+    Our decoder refuses that, the standard one does not; what else it takes (NaN) no vendor's event holds.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.DecodeError as error:
+        if b"\\ud" not in raw.lower():
+            raise
+        try:
+            return json.loads(raw)
+        except ValueError:
+            raise error from None
 
 
 def _unreadable(sse: SseEvent, error: Exception) -> Event:

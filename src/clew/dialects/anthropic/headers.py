@@ -27,6 +27,7 @@ REQUEST_NAMES: Final[Mapping[str, str]] = {
 
 REQUEST_PREFIXES: Final[Mapping[str, str]] = {
     "anthropic-": "version, betas and whatever the vendor adds to its own dialect; new ones come every few weeks",
+    "x-claude-1p-": "Claude Code's own word on what a request is for",
     "x-claude-code-": "session, agent and request class of Claude Code, which the vendor's own servers read",
     "x-stainless-": "the SDKs' own notes: language, retry count, timeout",
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from clew.model.events import BlockDelta, BlockStart, BlockStop
+from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.stream.dress import Dress
 from clew.wire.events import encode_event
@@ -74,7 +75,7 @@ class Sealing:
         stop = self._moved(event, raw)
         if self._texts is None:
             return stop
-        token = self._dress.seal(event.index, "thinking", "".join(self._texts), self._signature)
+        token = self._dress.seal(event.index, "thinking", whole_text("".join(self._texts)), self._signature)
         self._texts, self._signature = None, ""
         delta: JsonObject = {"type": "signature_delta", "signature": token}
         return encode_event(BlockDelta(self._shift(event.index), delta)) + stop
