@@ -79,7 +79,7 @@ def test_where_only_stored_keys_are_used_the_runs_key_is_the_credential(home: Pa
 
 
 @pytest.mark.slow
-@proves("req:S1-51")
+@proves("req:S1-51", "req:C35")
 def test_a_conversation_through_it_and_what_is_said_at_the_end(home: Path) -> None:
     """The exit code is the client's. Its blocks went back, and it holds seals that only clew can open."""
     with Simulator(kind="compat") as simulator:
