@@ -19,10 +19,11 @@ from clew.testing import Simulator
 
 @dataclass(frozen=True, slots=True)
 class _Signer:
-    """The real one, and a list of what it made."""
+    """The real one, and the notes of the judge."""
 
     real: Signer
-    made: list[str]
+    model: str
+    made: list[tuple[str, str]]
 
     def sign(self, text: str, *, answer: Sequence[JsonObject]) -> str:
         return self._noted(self.real.sign(text, answer=answer))
@@ -31,19 +32,23 @@ class _Signer:
         return self._noted(self.real.redact(text, answer=answer))
 
     def _noted(self, proof: str) -> str:
-        self.made.append(proof)
+        self.made.append((self.model, proof))
         return proof
 
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """The real judge, with a signer that takes notes."""
+    """The real judge, with a signer that takes notes: each proof with its model, and how many there were at each request."""
 
-    made: list[str] = field(default_factory=list[str])
+    made: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    before: list[int] = field(default_factory=list[int])
 
     def __call__(self, body: bytes, headers: Any, **settings: Any) -> Verdict:
         verdict = judge(body, headers, **settings)
-        return replace(verdict, signer=_Signer(verdict.signer, self.made)) if verdict.signer else verdict
+        if settings["path"] == "/v1/messages":
+            self.before.append(len(self.made))
+        signer = verdict.signer and _Signer(verdict.signer, str(verdict.request["model"]), self.made)
+        return replace(verdict, signer=signer)
 
 
 class Witness(Simulator):
@@ -56,7 +61,13 @@ class Witness(Simulator):
     @property
     def made(self) -> list[str]:
         """Each proof that it made, in order."""
-        return self._notes.made
+        return [proof for _, proof in self._notes.made]
+
+    def due(self) -> list[list[str]]:
+        """For each request the proofs that its model had made until then: in a single conversation, what has to come back."""
+        models = [entry["body"]["model"] for entry in self.asked()]
+        known = [self._notes.made[:count] for count in self._notes.before]
+        return [[proof for maker, proof in made if maker == model] for model, made in zip(models, known, strict=True)]
 
     def asked(self) -> list[dict[str, Any]]:
         """What it was asked to answer, in order of arrival."""
