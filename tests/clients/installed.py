@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 MODULES = HERE / "node_modules"
 
 OLD, NEW = "2.1.197", "2.1.325"
-"""The newest Claude Code that Node 20 gets, and the newest of all."""
+"""The newest Claude Code that Node 20 gets, and the newest of all. Newer ones: here, in package.json, then `make lock`."""
 
 
 def _package(name: str) -> Path:

@@ -70,7 +70,7 @@ turn:
 """
 
 
-@proves("req:S1-34", "req:C3")
+@proves("req:S1-34", "req:C3", "req:C11")
 def test_the_backend_is_switched_four_times_inside_one_loop(claude_code: Installed, tmp_path: Path) -> None:
     """A → B → C → B → A, each switch made by the tool that runs just then."""
     with scene(SWITCHES, tmp_path) as stage:
@@ -80,6 +80,7 @@ def test_the_backend_is_switched_four_times_inside_one_loop(claude_code: Install
         a, b, c = stage.a, stage.b, stage.c
         assert (a.given_back(), b.given_back(), c.given_back()) == ([[], a.made[:1]], [[], b.made[:2]], [[]])
         assert [proof in a.made for proof in run.proofs] == [True, False, False, False, False, True]
+        assert {event["message"]["model"] for event in run.of("assistant")} == {a.asked()[0]["body"]["model"]}
 
 
 @proves("req:S1-37", "req:C7")
@@ -117,7 +118,7 @@ turn:
 """
 
 
-@proves("req:S1-37", "req:C7")
+@proves("req:S1-37", "req:C7", "fault:P3")
 def test_a_loop_survives_the_death_of_the_gateway(claude_code: Installed, tmp_path: Path) -> None:
     """The client's own retries bridge the gap, and what was acknowledged is there."""
     with scene(KILLED, tmp_path) as stage:
@@ -178,7 +179,7 @@ turn:
 )
 
 
-@proves("req:S1-35")
+@proves("req:S1-35", "req:S1-53")
 def test_two_sub_agents_and_a_switch_disturb_nobody(claude_code: Installed, tmp_path: Path) -> None:
     """While their first answers are on the way, the parent switches the backend: they stay where they began, and it moves."""
     with scene(SWITCHED_AGENTS, tmp_path) as stage:
@@ -193,6 +194,7 @@ def test_two_sub_agents_and_a_switch_disturb_nobody(claude_code: Installed, tmp_
         assert stage.b.counts_by_agent() == {"": [0]}
 
 
+@proves("fault:U4")
 def test_overload_is_not_the_clients_business(claude_code: Installed, tmp_path: Path) -> None:
     """Two 529s before the first content: the gateway tries again, and the client sees a slow answer."""
     with scene(LOOP, tmp_path) as stage:
@@ -213,6 +215,7 @@ def test_a_backend_that_stays_overloaded_is_replaced_by_the_next(claude_code: In
         assert stage.b.given_back() == [[], stage.b.made[:1], stage.b.made[:2]]
 
 
+@proves("fault:U11")
 def test_a_stream_that_breaks_before_its_content_is_asked_for_again(claude_code: Installed, tmp_path: Path) -> None:
     """Nothing has reached the client yet, so the gateway can begin anew, and nobody knows."""
     with scene(LOOP, tmp_path) as stage:
@@ -237,7 +240,7 @@ turn:
 """
 
 
-@proves("req:C8")
+@proves("req:C8", "fault:U11")
 def test_a_stream_that_breaks_in_its_content_is_taken_up_by_the_client(claude_code: Installed, tmp_path: Path) -> None:
     """It is told what happened, and does what it would do without a gateway (clients, 1.8): 2.1.325 asks the model to go on,
     2.1.197 leaves that to its user. The half answer is in the history then, and its thinking goes back to its maker."""
