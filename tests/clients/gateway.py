@@ -38,7 +38,7 @@ class Gateway:
     """`with Gateway(config) as gateway:` runs one. `variables` are what the config refers to."""
 
     def __init__(self, config: str, variables: Mapping[str, str]) -> None:
-        self._directory = tempfile.TemporaryDirectory(prefix="clew-")
+        self._directory = tempfile.TemporaryDirectory(prefix="clew-client-")
         self._variables = variables
         self._process: subprocess.Popen[bytes] | None = None
         self.home = Path(self._directory.name)
