@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytest
@@ -80,6 +80,9 @@ class Noting:
     def push(self, data: bytes) -> bool:
         self.got += data
         return True
+
+    def flow(self) -> Callable[[bytes], bool]:
+        return self.push
 
     def end(self) -> None:
         self.ended = True

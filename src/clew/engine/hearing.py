@@ -162,8 +162,9 @@ class StreamHearing:
         relay, feed, push = self._relay, self._relay.feed, self._passing.flow(reply)
 
         def sink(data: bytes) -> None:
-            if new := feed(data):
-                push(new)
+            new = feed(data)
+            if new and not push(new):
+                self._passing.wait(reply)
             if relay.ended and self._grace is None:
                 self._grace = asyncio.get_running_loop().call_later(_END_SECONDS, reply.give_up)
 

@@ -49,17 +49,16 @@ class Passing:
         if data:
             self.client.push(data)
 
-    def flow(self, source: Reply) -> Callable[[bytes], None]:
-        """A push for whoever is called with every read of `source`, which has to wait while the client is behind."""
-        push = self.client.push
+    def flow(self, source: Reply) -> Callable[[bytes], bool]:
+        """A push for whoever is called with every read of `source`. Where it says False, `wait` has to be called."""
         self._source = source
+        return self.client.flow()
 
-        def pushed(data: bytes) -> None:
-            if not push(data) and self._catching_up is None:
-                source.pause()
-                self._catching_up = self._loop.create_task(self._catch_up(source))
-
-        return pushed
+    def wait(self, source: Reply) -> None:
+        """The client is behind: the source has to wait until it has caught up."""
+        if self._catching_up is None:
+            source.pause()
+            self._catching_up = self._loop.create_task(self._catch_up(source))
 
     def hush(self) -> None:
         """No more pings: the end is near, or somebody else speaks."""

@@ -176,19 +176,21 @@ class ClientConnection(asyncio.Protocol):
         if had_head:
             watch.since = watch.now()  # a head that comes in drops must still be whole in its time
         try:
-            reader.feed(data)
+            new = reader.passed(data)
         except ResponseBroken as error:
-            self._deliver(reader)
+            self._deliver(reader, reader.taken())
             self._fail(error)
             return
-        if self._sink is not None and not reader.done:  # a relay in full flow: nothing but the way through
-            new = reader.taken()
-            if new:
-                self._pour(new)
+        sink = self._sink
+        if new and sink is not None and not reader.done:  # a relay in full flow: nothing but the way through
+            try:
+                sink(new)
+            except Exception as error:
+                self._sink_failed(error)
             return
         if reader.head is not None and not had_head:
             watch.enter("gap", self._timeouts.gap)
-        self._deliver(reader)
+        self._deliver(reader, new)
 
     def eof_received(self) -> bool:
         """The server says no more. Returns that the transport may close."""
@@ -230,8 +232,7 @@ class ClientConnection(asyncio.Protocol):
         assert self._reader is not None, "begin comes first"
         return self._reader
 
-    def _deliver(self, reader: ResponseReader) -> None:
-        new = reader.taken()
+    def _deliver(self, reader: ResponseReader, new: bytes) -> None:
         if new and self._sink is not None:
             self._pour(new)
         elif new:
@@ -250,8 +251,11 @@ class ClientConnection(asyncio.Protocol):
         try:
             self._sink(new)
         except Exception as error:
-            self.sink_error = error
-            self._fail(error)
+            self._sink_failed(error)
+
+    def _sink_failed(self, error: Exception) -> None:
+        self.sink_error = error
+        self._fail(error)
 
     def _read(self, *, on: bool) -> None:
         if on is not self._paused or self._transport is None or self._gone:

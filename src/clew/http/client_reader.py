@@ -26,8 +26,8 @@ class ResponseReader:
     """Reads the response to one request. `head_only`: the answer to a HEAD, or to a CONNECT."""
 
     __slots__ = (
-        *("_body_size", "_head_only", "_headers", "_limits", "_parser", "_parts", "_to_the_end", "_unframed", "_why"),
-        *("began", "done", "head", "keep_alive", "on_body"),
+        *("_body_size", "_head_only", "_headers", "_limits", "_most", "_parser", "_parts", "_to_the_end"),
+        *("_unframed", "_why", "began", "done", "head", "keep_alive", "on_body"),
     )
 
     def __init__(self, limits: ResponseLimits, *, head_only: bool = False) -> None:
@@ -47,6 +47,7 @@ class ResponseReader:
         self.keep_alive = False
         """May another request follow on this connection? Known when done."""
         self._limits = limits
+        self._most = limits.body_bytes
         self._head_only = head_only
         self._why = ""
         self._unframed = 0
@@ -56,29 +57,40 @@ class ResponseReader:
 
     def feed(self, data: bytes) -> None:
         """Take what came. Raises ResponseBroken; what was whole before stays to be taken."""
+        before = self.take()
+        try:
+            new = self.passed(data)
+            before += [new] if new else []
+        finally:
+            self._parts[:0] = before
+
+    def passed(self, data: bytes) -> bytes:
+        """Take what came, and hand out what it brought of the body: for whoever takes each read at once.
+
+        Raises ResponseBroken; what was whole before stays to be taken. Written in one piece, because every read of every
+        stream goes through it.
+        """
         self.began = True
         self._unframed += len(data)
-        parts = self._parts
-        before = len(parts)
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as error:
-            raise ResponseBroken("it switches to a protocol that nobody asked for") from error
-        except httptools.HttpParserError as error:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._stopped(error)
-        if len(parts) > before:
-            self._unframed = 0
-            if self._limits.body_bytes is not None:
-                self._count(parts[before:] if before else parts, self._limits.body_bytes)
-        elif self._unframed > self._limits.head_bytes and not self.done:
-            raise ResponseBroken(f"more than {self._limits.head_bytes} bytes of framing")
+        parts = self._parts
+        if not parts:
+            self._check_unframed()
+            return b""
+        new = parts[0] if len(parts) == 1 else b"".join(parts)
+        parts.clear()
+        self._unframed = 0
+        self._body_size += len(new)
+        if self._most is not None and self._body_size > self._most:
+            raise ResponseBroken(f"a body of more than {self._most} bytes")
+        return new
 
-    def _count(self, new: list[bytes], most: int) -> None:
-        """What this read brought of the body; if that leads past the bound, nothing of it is handed out."""
-        self._body_size += len(new[0]) if len(new) == 1 else sum(map(len, new))
-        if self._body_size > most:
-            del self._parts[-len(new) :]
-            raise ResponseBroken(f"a body of more than {most} bytes")
+    def _check_unframed(self) -> None:
+        if self._unframed > self._limits.head_bytes and not self.done:
+            raise ResponseBroken(f"more than {self._limits.head_bytes} bytes of framing")
 
     def finish(self) -> None:
         """The connection has ended in good order. Raises PeerClosed unless that is the end of the body too."""
@@ -104,10 +116,7 @@ class ResponseReader:
 
     def taken(self) -> bytes:
         """The same in one piece."""
-        parts = self._parts
-        data = parts[0] if len(parts) == 1 else b"".join(parts)
-        parts.clear()
-        return data
+        return b"".join(self.take())
 
     # What llhttp calls.
 
@@ -166,7 +175,9 @@ class ResponseReader:
         self._why = why
         raise _StopError
 
-    def _stopped(self, error: httptools.HttpParserError) -> None:
+    def _stopped(self, error: httptools.HttpParserError | httptools.HttpParserUpgrade) -> None:
+        if isinstance(error, httptools.HttpParserUpgrade):
+            raise ResponseBroken("it switches to a protocol that nobody asked for") from error
         if self._why:
             raise ResponseBroken(self._why) from None
         if self.done:

@@ -106,7 +106,10 @@ class Connection(asyncio.Protocol):
     def push(self, parts: list[bytes]) -> bool:
         if self._lost:
             return False
-        self._transport.writelines(parts)
+        if len(parts) == 1:
+            self._transport.write(parts[0])
+        else:
+            self._transport.writelines(parts)
         return self._waiter is None
 
     async def drained(self) -> None:

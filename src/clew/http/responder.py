@@ -10,7 +10,7 @@ process that died between two writes (FIN), the second like one whose machine di
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Protocol, TypeAlias
@@ -85,6 +85,18 @@ class Responder:
         if not data or self._silent:
             return True
         return self._wire.push(_chunk(data) if self.chunked else [data])
+
+    def flow(self) -> Callable[[bytes], bool]:
+        """`push`, for whoever calls it with every read: what is always the same is looked at once."""
+        if self._silent or not self.chunked:
+            return self.push
+        push = self._wire.push
+
+        def pushed(data: bytes) -> bool:
+            assert not self.ended, "nothing comes after the end"
+            return push([b"%x\r\n%b\r\n" % (len(data), data)] if len(data) < _LONG else _chunk(data))
+
+        return pushed
 
     async def drained(self) -> None:
         """Wait until the client took what was written. Raises ConnectionError if it is gone."""
