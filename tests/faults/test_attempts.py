@@ -112,7 +112,7 @@ def test_a_black_hole_is_left_at_the_connect_limit(gating: Gating, a: Simulator)
         gate = gating(hole, claude(a), failover=("claude",), **impatient(connect=0.5, retry=Retry(retries=0)))
         began = time.monotonic()
         answer = gate.ask(question())
-        assert 0.45 <= time.monotonic() - began < 1.5
+        assert 0.45 <= time.monotonic() - began < 3.0
         assert (story(answer), answer.headers["x-clew-backend"]) == ("whole", "claude")
         alone = gating(hole, **impatient(connect=0.1, retry=Retry(retries=0)), store=False).ask(question())
         assert (alone.status, alone.json["error"]["type"]) == (504, "timeout_error")
@@ -128,12 +128,12 @@ def test_a_black_hole_is_left_at_the_connect_limit(gating: Gating, a: Simulator)
 def test_a_key_that_has_had_enough_rests_for_as_long_as_it_said(gating: Gating, a: Simulator) -> None:
     """U3: the other key at once; the first one again when its time is over, and not before."""
     gate = gating(claude(a, keys=KEYS), **impatient())
-    a.fault("status 429 retry-after=9 retry-after-ms=1500", key=ONE)
-    began = time.monotonic()
+    passed = [0.0]
+    gate.engine.parts.clock = lambda: time.monotonic() + passed[0]
+    a.fault("status 429 retry-after=99 retry-after-ms=60000", key=ONE)
     assert [story(gate.ask(question(f"{n}"))) for n in range(3)] == ["whole"] * 3
-    assert time.monotonic() - began < 1.4, "this machine is too slow to tell"
     assert shown_to(a) == [ONE, TWO, TWO, TWO]
-    time.sleep(max(0.0, began + 1.6 - time.monotonic()))
+    passed[0] = 60.1
     assert story(gate.ask(question("later"))) == "whole"
     assert shown_to(a)[4:] == [ONE]
 
@@ -203,7 +203,7 @@ def test_waits_are_bounded_and_no_two_alike(gating: Gating, a: Simulator) -> Non
     waits = [second - first for first, second in came.values()]
     assert len(waits) == 24
     assert statistics.pstdev(waits) > 0.04
-    assert max(waits) < 0.4 + 0.5, "half a second for a machine that is busy"
+    assert max(waits) < 0.4 + 1.5, "a second and a half for a machine that is busy"
 
 
 # U5: the request's own fault.

@@ -152,7 +152,7 @@ def test_a_stall_after_content_ends_the_answer_and_nobody_else_is_asked(gating: 
     answer = gate.ask(question())
     ended = time.time()
     assert (answer.status, story(answer), answer.events[-1]["error"]["type"]) == (200, "error", "timeout_error")
-    assert answer.kinds[-4:-1] == ["ping", "ping", "ping"]
+    assert answer.kinds[-2] == "ping"
     assert answer.kinds.count("content_block_start") > 0
     assert (endings(a), asked(a, b)) == (["client left"], [1, 0])
     assert a.journal()[0]["ended_at"] - ended < SOON
