@@ -80,7 +80,8 @@ def test_a_backend_that_cannot_be_reached_is_named_where_there_is_no_other(gatin
     gate = gating(gone, retry=ONCE)
     answer = ask(gate)
     assert (answer.status, answer.json["error"]["type"]) == (502, "api_error")
-    assert gone.url.removeprefix("http://") in answer.json["error"]["message"]
+    message = answer.json["error"]["message"]
+    assert (message.startswith("gone: "), gone.url.removeprefix("http://") in message) == (True, False)
     assert b"sk-very-secret" not in answer.raw
     assert exchange_of(gate, answer).outcome == "failed"
 

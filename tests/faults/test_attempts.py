@@ -98,7 +98,8 @@ def test_without_another_one_the_client_is_told_which_backend_it_was_and_no_secr
     gate = gating(dead(unreachable), **impatient())
     answer = gate.ask(question())
     assert (answer.status, answer.json["error"]["type"], answer.headers["x-clew-backend"]) == (502, "api_error", "dead")
-    assert unreachable in answer.json["error"]["message"]
+    message = answer.json["error"]["message"]
+    assert (message.startswith("dead: "), unreachable in message) == (True, False)
     assert b"never-shown" not in answer.raw
     assert [(each.outcome, each.status) for each in kept(gate)] == [("failed", 502)]
 

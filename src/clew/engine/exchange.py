@@ -18,7 +18,7 @@ from typing import TypeVar
 from clew.engine.aside import LARGE, aside
 from clew.engine.asking import Asking, asking_of
 from clew.engine.call import Call
-from clew.engine.failures import DRAINING, NO_RETRY, no_credential, refuse, tell_in_stream, without_key
+from clew.engine.failures import DRAINING, NO_RETRY, named, no_credential, refuse, tell_in_stream, without_key
 from clew.engine.hearing import LIMITS, Refused, StreamHearing, Told, hear_whole
 from clew.engine.keeping import Keeping
 from clew.engine.outgoing import outgoing, place_of
@@ -128,7 +128,7 @@ class LiveExchange:
         try:
             result = await self._ask(way, story, passing)
         except BackendError as error:
-            result = self._outcome(error=error, started=passing.pushed)
+            result = self._outcome(error=named(error, way), started=passing.pushed)
         except StreamIllegal as error:
             result = self._outcome(error=BackendError(f"{way.backend.name}: {error}"), started=passing.pushed)
             if isinstance(error, Told):

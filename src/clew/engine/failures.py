@@ -9,13 +9,25 @@ from msgspec import Struct, structs
 
 from clew.backends.row import Secret
 from clew.dialects.anthropic.errors import error_body, error_event
+from clew.engine.outgoing import place_of
 from clew.engine.reply_head import JSON_TYPE
-from clew.errors import BackendOverloaded, BackendRejected, ClewError
+from clew.engine.route import Way
+from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError
 from clew.http.responder import Responder
 from clew.model.json import JsonObject
 from clew.pipeline.attempts import Outcome
 
-__all__ = ["DRAINING", "NO_RETRY", "no_credential", "refuse", "shown", "status_of_error", "tell_in_stream", "without_key"]
+__all__ = [
+    "DRAINING",
+    "NO_RETRY",
+    "named",
+    "no_credential",
+    "refuse",
+    "shown",
+    "status_of_error",
+    "tell_in_stream",
+    "without_key",
+]
 
 DRAINING = "clew is shutting down, and this answer is not whole: ask again"
 
@@ -48,6 +60,13 @@ def no_credential(backend: str) -> bytes:
         "beside the gateway's key in x-clew-key; or give the backend a key in clew.toml"
     )
     return error_body("authentication_error", message)
+
+
+def named(error: BackendError, way: Way) -> BackendError:
+    """The same failure, with the backend's name in place of its address: that is nobody's business but the operator's."""
+    address = str(place_of(way.backend.url).endpoint)
+    error.args = (str(error).replace(address, way.backend.name),)
+    return error
 
 
 def status_of_error(error: JsonObject) -> int:
