@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.model.recording import Recording
+from clew.model.recording import Recording, Shelf
 from clew.model.request import Request
 from clew.thinking.history import answers_of
 from clew.thinking.recognise import Context, recognise
@@ -200,3 +200,24 @@ def test_a_foreign_answer_is_found_too() -> None:
     scribe.record(asked, asked, assistant(thinking("t", "clew1.x"), "hello"), GLM)
 
     assert ids(request(user("hi"), assistant("hello"), user("more")), scribe) == ["r1"]
+
+
+class _Unlike(Shelf):
+    """A shelf that does not say that it is empty, so that everything is looked for."""
+
+    is_empty = False
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [user("hi")],
+        [user("hi"), assistant("hello"), user("more"), assistant(thinking("t", "s"), tool_use("a")), user(tool_result("a"))],
+        [user("hi"), assistant("one"), assistant(redacted("d"), "two"), system("x"), user("more"), assistant()],
+    ],
+)
+def test_where_nothing_is_recorded_looking_for_it_gives_the_same(history: list[Json]) -> None:
+    """A gateway without a store spares itself the search."""
+    answers, context = answers_of(request(*history).messages), Scribe().context
+    found = [(each.pieces, each.recording, each.messages) for each in recognise(answers, Shelf(), context)]
+    assert found == [(each.pieces, each.recording, each.messages) for each in recognise(answers, _Unlike(), context)]

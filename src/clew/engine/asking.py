@@ -120,7 +120,7 @@ def _thread_of(store: Store | None, context: Context) -> str:
 def _newest(request: Request, shelf: Recordings, context: Context) -> Recording | None:
     """Nearly always the last answer's own blocks say which it is; else the whole history is gone through."""
     last = next((message for message in reversed(request.messages) if message.role == "assistant"), None)
-    if last is None:
+    if last is None or shelf is _NOTHING:
         return None
     for block in reversed(blocks_of(last)):
         recording = _pointed_at(block, shelf)

@@ -83,6 +83,10 @@ class Shelf:
             self._tools.setdefault(tool, []).append(recording)
         self._places.setdefault(recording.place, []).append(recording)
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._ids
+
     def by_id(self, id: str) -> Recording | None:
         return self._ids.get(id)
 

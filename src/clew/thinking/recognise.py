@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from clew.model.recording import Recording, Recordings, Said
+from clew.model.recording import Recording, Recordings, Said, Shelf
 from clew.thinking.history import Answer, Piece, places_of
 from clew.thinking.keys import key_of, said_of
 
@@ -43,6 +43,8 @@ class Found(Struct, frozen=True, eq=False):
 
 def recognise(answers: Sequence[Answer], shelf: Recordings, context: Context) -> tuple[Found, ...]:
     """Every answer of the history, oldest first, with its recording where one is found."""
+    if isinstance(shelf, Shelf) and shelf.is_empty:  # a gateway without a store: there is nothing to look for
+        return tuple([Found(answer.pieces, None, answer.messages) for answer in answers])
     places = _Places(context.principal, answers)
     found: list[Found] = []
     newer: Recording | None = None
