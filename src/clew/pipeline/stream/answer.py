@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from clew.errors import StreamIllegal
 from clew.model.assemble import Assembler
@@ -122,58 +122,53 @@ def _events(raw: bytes, deltas: bool) -> Iterable[Event]:
             yield decode_event(piece.event)
 
 
-class _Delta(Struct, gc=False):
-    type: str = ""
-    text: str | None = None
-    thinking: str | None = None
-    partial_json: str | None = None
-    signature: str | None = None
+class _Delta(Struct, gc=False, tag_field="type"):
+    """One that carries one string."""
 
 
-class _Row(Struct, gc=False):
-    type: str = ""
-    index: int = -1
-    delta: _Delta | None = None
+class _Text(_Delta, tag="text_delta"):
+    said: str = field(name="text")
 
-    @property
-    def kind(self) -> tuple[int, str]:
-        return self.index, self.delta.type if self.delta else ""
+
+class _Thinking(_Delta, tag="thinking_delta"):
+    said: str = field(name="thinking")
+
+
+class _Input(_Delta, tag="input_json_delta"):
+    said: str = field(name="partial_json")
+
+
+class _Signature(_Delta, tag="signature_delta"):
+    said: str = field(name="signature")
+
+
+class _Row(Struct, gc=False, tag_field="type", tag=BlockDelta.type):
+    index: int
+    delta: _Text | _Thinking | _Input | _Signature
 
 
 _rows = msgspec.json.Decoder(list[_Row])
-
-_MEMBERS = {
-    "text_delta": "text",
-    "thinking_delta": "thinking",
-    "input_json_delta": "partial_json",
-    "signature_delta": "signature",
-}
-"""Kinds of delta that carry one string. Neighbours of one kind and block are one delta: with the strings joined, or, since a
-second signature replaces the first, with the last."""
+_block_and_kind = attrgetter("index", "delta.__class__")
+_MEMBERS = {_Text: "text", _Thinking: "thinking", _Input: "partial_json", _Signature: "signature"}
 
 
 def _joined(data: Sequence[bytes]) -> Iterable[Event]:
-    array = b"[" + b",".join(data) + b"]"
+    """Neighbours of one kind and block as one. Whatever is unusual goes the slow way."""
     try:
-        rows = _rows.decode(array)
+        rows = _rows.decode(b"[" + b",".join(data) + b"]")
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _one_by_one(data)
-    if len(rows) != len(data) or not all(_is_plain(row) for row in rows):
+    if len(rows) != len(data):  # a line that reads as two
         return _one_by_one(data)
-    return [_merged(list(group)) for _, group in groupby(rows, key=attrgetter("kind"))]
-
-
-def _is_plain(row: _Row) -> bool:
-    delta = row.delta
-    member = _MEMBERS.get(delta.type) if delta else None
-    return row.type == BlockDelta.type and member is not None and getattr(delta, member) is not None
+    return [_merged(list(group)) for _, group in groupby(rows, key=_block_and_kind)]
 
 
 def _merged(rows: list[_Row]) -> Event:
-    index, kind = rows[0].kind
-    member = _MEMBERS[kind]
-    strings: list[str] = [getattr(row.delta, member) for row in rows]
-    return BlockDelta(index, {"type": kind, member: strings[-1] if kind == "signature_delta" else "".join(strings)})
+    """With the strings joined, or, since a second signature replaces the first, with the last."""
+    delta = rows[0].delta
+    said = rows[-1].delta.said if isinstance(delta, _Signature) else "".join([row.delta.said for row in rows])
+    member = _MEMBERS[type(delta)]
+    return BlockDelta(rows[0].index, {"type": delta.__struct_config__.tag, member: said})
 
 
 def _one_by_one(data: Sequence[bytes]) -> Iterable[Event]:
