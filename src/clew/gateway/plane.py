@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -99,8 +100,8 @@ class DataPlane:
             "greet": self._greet,
             "health": self._health,
             "readiness": self._readiness,
-            "messages": self._messages,
-            "count_tokens": self._count_tokens,
+            "messages": partial(self._exchange, "messages"),
+            "count_tokens": partial(self._exchange, "count_tokens"),
             "models": self._models,
             "model": self._model,
         }
@@ -197,12 +198,6 @@ class DataPlane:
         else:
             send_json(respond, row)
 
-    async def _messages(self, visit: _Visit, respond: Responder) -> None:
-        await self._exchange("messages", visit, respond)
-
-    async def _count_tokens(self, visit: _Visit, respond: Responder) -> None:
-        await self._exchange("count_tokens", visit, respond)
-
     async def _exchange(self, kind: Kind, visit: _Visit, respond: Responder) -> None:
         if self._running >= self.governs.settings.gateway.max_streams:
             refuse(BUSY, respond)
@@ -215,7 +210,8 @@ class DataPlane:
 
     async def _ask(self, call: Call, respond: Responder) -> None:
         try:
-            await self._loaded.wait()
+            if self._engine is None:
+                await self._loaded.wait()
             assert self._engine is not None
             await self._engine.answer(call, respond)
         except ClewError as error:

@@ -191,7 +191,8 @@ class Connection(asyncio.Protocol):
         if reader.expects_continue and self._task is None:
             reader.expects_continue = False
             self.write([b"HTTP/1.1 100 Continue\r\n\r\n"])
-        self._throttle()
+        if reader.ready or self._paused:
+            self._throttle()
 
     def _throttle(self) -> None:
         full = len(self._reader.ready) >= self._limits.pipelined
@@ -202,8 +203,9 @@ class Connection(asyncio.Protocol):
     async def _serve(self) -> None:
         try:
             while self._reader.ready and not self._closing:
-                await self._answer(self._reader.ready.popleft())
-                self._throttle()
+                await self._answer(self._reader.ready.pop(0))
+                if self._paused:
+                    self._throttle()
         finally:
             self._task = self._responder = None
             self._since = self._server.now()

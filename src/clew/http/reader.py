@@ -8,8 +8,6 @@ folded headers and chunk framing; this file adds the bounds, and what llhttp lea
 
 from __future__ import annotations
 
-from collections import deque
-
 import httptools
 
 from clew.http.known import Known
@@ -29,7 +27,7 @@ class RequestReader:
 
     def __init__(self, limits: Limits, known: Known | None = None) -> None:
         """`known` are heads that were read before, by any connection of this server."""
-        self.ready: deque[HttpRequest | Refusal] = deque()
+        self.ready: list[HttpRequest | Refusal] = []
         self.finished = False
         """No more requests will come: a refusal, an upgrade, or the client's `Connection: close`."""
         self.in_head = False
@@ -39,7 +37,8 @@ class RequestReader:
         """The client waits for a 100 before it sends the body that is due now."""
         self._limits = limits
         self._known = known if known is not None else Known()
-        self._parser = httptools.HttpRequestParser(self)
+        self._parser: httptools.HttpRequestParser | None = None
+        """There only inside a request: most need none (`known`), and a thousand idle streams should not keep a thousand."""
         self._refusal: Refusal | None = None
         self._unframed = 0
         self._begin()
@@ -61,14 +60,22 @@ class RequestReader:
 
     def _parse(self, data: bytes) -> None:
         self._unframed += len(data)
+        self._parser = parser = self._parser or httptools.HttpRequestParser(self)
         try:
-            self._parser.feed_data(data)
+            parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             self.finished = True  # we speak no other protocol: the request is answered, the rest ignored
         except httptools.HttpParserError as error:
             self._refuse(self._refusal or Refusal(400, str(error)))
         else:
             self._check_unframed()
+        if not (self.in_head or self.in_body):
+            self._parser = None
+
+    @property
+    def _parsing(self) -> httptools.HttpRequestParser:
+        assert self._parser is not None, "called by it"
+        return self._parser
 
     # What llhttp calls.
 
@@ -102,14 +109,14 @@ class RequestReader:
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        keep_alive = self._parser.should_keep_alive() and not self._parser.should_upgrade()
+        keep_alive = self._parsing.should_keep_alive() and not self._parsing.should_upgrade()
         self.ready.append(
             HttpRequest(
-                method=self._parser.get_method().decode("ascii"),
+                method=self._parsing.get_method().decode("ascii"),
                 target=self._target.decode("latin-1"),
                 headers=tuple(self._headers),
                 body=b"".join(self._body),
-                version=self._parser.get_http_version(),
+                version=self._parsing.get_http_version(),
                 keep_alive=keep_alive,
             )
         )
@@ -135,7 +142,7 @@ class RequestReader:
 
     def _check_host(self) -> None:
         hosts = sum(name == "host" for name, _ in self._headers)
-        if hosts > 1 or (hosts == 0 and self._parser.get_http_version() == "1.1"):
+        if hosts > 1 or (hosts == 0 and self._parsing.get_http_version() == "1.1"):
             self._stop(400, "exactly one Host header is needed")
 
     def _check_framing(self) -> None:
@@ -145,7 +152,7 @@ class RequestReader:
         coding = self._value("transfer-encoding")
         if coding is None:
             return
-        if self._parser.get_http_version() != "1.1":
+        if self._parsing.get_http_version() != "1.1":
             self._stop(400, "Transfer-Encoding is not for HTTP/1.0")
         if coding.strip().lower() != "chunked":
             self._stop(400, "no transfer coding but chunked is understood")
@@ -156,7 +163,7 @@ class RequestReader:
             return
         if expectation.strip().lower() != "100-continue":
             self._stop(417, "no expectation but 100-continue is understood")
-        self.expects_continue = self._parser.get_http_version() == "1.1"
+        self.expects_continue = self._parsing.get_http_version() == "1.1"
 
     def _check_unframed(self) -> None:
         """Bytes that belong to no head and no body yet: a line without end, chunk extensions, trailers."""
