@@ -81,7 +81,17 @@ class Home:
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         environ = os.environ | self.environ | {"PYTHONUNBUFFERED": "1"}
-        return subprocess.Popen([CLEW, *arguments], env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # A suite that runs in the background of a shell ignores SIGINT, and so would its children.
+        listens = (
+            "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from clew.cli import main; main()"
+        )
+        return subprocess.Popen(
+            [sys.executable, "-c", listens, *arguments],
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
 
 @contextmanager
