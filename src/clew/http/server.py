@@ -23,6 +23,8 @@ __all__ = ["Server", "bound", "listen"]
 
 _WIND_UP_SECONDS = 0.4
 _BACKLOG = 1024
+_UNSENT = 256 * 1024
+"""Bytes that the system may hold for a client that does not take them; without a bound it is megabytes for each."""
 
 
 def refuse_plainly(refusal: Refusal, respond: Responder) -> None:
@@ -159,6 +161,8 @@ def bound(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
     plug = socket.socket(family, kind, protocol)
     try:
         plug.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # connections inherit it
+            plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
         if reuse_port:
             plug.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if family == socket.AF_INET6:
