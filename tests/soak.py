@@ -1,9 +1,10 @@
-"""The long run: `python -m tests.soak` (`make soak`).
+"""The long run: `python -m tests.soak [GROUP…]` (`make soak`: all groups).
 
 Runs the slow and property tests again with CLEW_SOAK=1, which gives them their full counts, group by group, and prints what
 they noted (`tests.numbers`) as a table: numbers of one name are added up. The exit status is that of the tests.
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -21,6 +22,7 @@ GROUPS = {
     "projection": ["tests/pipeline", "tests/dialects", "tests/properties"],
     "identity": ["tests/identity", "tests/thinking"],
     "simulator": ["tests/simulator", "tests/http", "tests/testing"],
+    "gateway": ["tests/engine", "tests/gateway", "tests/faults", "tests/chaos", "tests/clients"],
     "the rest": ["tests"],
 }
 """What is tested together; the last group has everything that no other names."""
@@ -39,11 +41,16 @@ class Number(NamedTuple):
     value: float | str
 
 
-def main() -> int:
+def main(chosen: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=(__doc__ or "").partition("\n\n")[2])
+    parser.add_argument("group", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; all of them if none is named")
+    wanted = parser.parse_args(chosen).group or list(GROUPS)
+    if unknown := [name for name in wanted if name not in GROUPS]:
+        parser.error(f"there is no group {unknown[0]!r}; there are: {', '.join(GROUPS)}")
     ran: list[Ran] = []
     numbers: list[Number] = []
     with tempfile.TemporaryDirectory() as folder:
-        for group, paths in GROUPS.items():
+        for group, paths in ((name, GROUPS[name]) for name in wanted):
             file = Path(folder) / f"{len(ran)}.jsonl"
             if arguments := _arguments(paths):  # without any, pytest would run everything
                 ran.append(_run(group, arguments, file))
@@ -103,4 +110,4 @@ def _said(value: float | str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
