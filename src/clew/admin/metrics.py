@@ -6,8 +6,9 @@ begin with the process, as Prometheus expects.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import generate_latest
@@ -23,6 +24,10 @@ _WHOLE: Final = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600)
 _THINKING: Final = {"restored": "restored", "left out": "left_out", "handed over": "handed_over", "healed": "healed"}
 _THINKING_STEPS: Final = frozenset({"thinking", "thinking_parameter", "heal"})
 _STORE: Final = ("ok", "degraded", "read-only", "off")
+MOST_NEWS: Final = 256
+"""Exchanges that wait to be added up."""
+
+_Sums: TypeAlias = defaultdict[tuple[Counter, tuple[str, ...]], float]
 
 
 class Metrics:
@@ -32,6 +37,7 @@ class Metrics:
         disable_created_metrics()  # a second line for each counter, which nobody asked for
         own = self.registry = CollectorRegistry()
         self._backends: frozenset[str] = frozenset()
+        self._news: list[Exchange] = []
         self.requests = Counter(
             "clew_requests", "Exchanges that are over.", ["backend", "kind", "outcome", "status"], registry=own
         )
@@ -57,19 +63,33 @@ class Metrics:
         self._backends |= frozenset(backends)
 
     def count(self, exchange: Exchange) -> None:
-        """Add one exchange."""
+        """Add one exchange. It is only noted here, since this is on the way of every answer, and added up with others."""
+        self._news.append(exchange)
+        if len(self._news) >= MOST_NEWS:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        news, self._news = self._news, []
+        sums: _Sums = defaultdict(float)
+        for exchange in news:
+            self._sum(exchange, sums)
+        for (counter, labels), amount in sums.items():
+            counter.labels(*labels).inc(amount)
+
+    def _sum(self, exchange: Exchange, sums: _Sums) -> None:
         backend = self._named(exchange.backend)
-        self.requests.labels(backend, exchange.kind, exchange.outcome, _class_of(exchange.status)).inc()
+        sums[self.requests, (backend, exchange.kind, exchange.outcome, _class_of(exchange.status))] += 1
         self.seconds.labels(backend).observe(max(0.0, exchange.ended - exchange.started))
         if exchange.first_byte is not None:
             self.first_byte.labels(backend).observe(exchange.first_byte)
-        self._count_tokens(backend, exchange)
-        self._count_thinking(backend, exchange)
+        self._sum_tokens(backend, exchange, sums)
+        self._sum_thinking(backend, exchange, sums)
         for each in exchange.tries:
-            self.tries.labels(self._named(each.backend), _class_of(each.status)).inc()
+            sums[self.tries, (self._named(each.backend), _class_of(each.status))] += 1
 
     def text(self, health: Health | None, open_streams: int) -> bytes:
         """All of it, with the store as it is now; None is a store that is switched off."""
+        self._add_up()
         state = health.state if health else "off"
         for each in _STORE:
             self.store.labels(each).set(each == state)
@@ -81,16 +101,16 @@ class Metrics:
     def _named(self, backend: str) -> str:
         return backend if backend in self._backends else "other"
 
-    def _count_tokens(self, backend: str, exchange: Exchange) -> None:
+    def _sum_tokens(self, backend: str, exchange: Exchange, sums: _Sums) -> None:
         if exchange.usage is not None:
             for kind in ("input", "output", "cache_read", "cache_written"):
-                self.tokens.labels(backend, kind).inc(getattr(exchange.usage, kind))
+                sums[self.tokens, (backend, kind)] += getattr(exchange.usage, kind)
 
-    def _count_thinking(self, backend: str, exchange: Exchange) -> None:
-        self.thinking.labels(backend, "kept").inc(exchange.kept)
+    def _sum_thinking(self, backend: str, exchange: Exchange, sums: _Sums) -> None:
+        sums[self.thinking, (backend, "kept")] += exchange.kept
         for change in exchange.changes:
             if change.step in _THINKING_STEPS and change.what in _THINKING:
-                self.thinking.labels(backend, _THINKING[change.what]).inc()
+                sums[self.thinking, (backend, _THINKING[change.what])] += 1
 
 
 def _class_of(status: int) -> str:
