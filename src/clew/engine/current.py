@@ -135,6 +135,10 @@ class Current:
             self._pending = stamp
             return False
         self._stamp = stamp
+        if stamp is None:
+            self.problem = f"{self.loaded.file} is gone: the settings stay as they were"
+            _log.error("%s", self.problem)
+            return False
         try:
             self.loaded = load(self._file, self._environ)
         except SettingsInvalid as error:

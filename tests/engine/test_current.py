@@ -1,0 +1,105 @@
+"""The present settings: taken over when they change, kept when they cannot be used."""
+
+from pathlib import Path
+
+import pytest
+
+from clew.engine.current import ACTIVE, Current
+from clew.settings.load import load
+from clew.settings.secret import load_keyring, rotate
+from clew.store import SqliteStore
+from clew.thinking.seal import Seal
+from tests.build import GLM
+from tests.manifest import proves
+
+TWO = """
+active = "{active}"
+[backends.a]
+url = "http://127.0.0.1:1"
+auth = "none"
+[backends.b]
+url = "http://127.0.0.1:2"
+auth = "none"
+"""
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "clew.toml").write_text(TWO.format(active="a"))
+    return {"CLEW_HOME": str(tmp_path)}
+
+
+def current(environ: dict[str, str], **more) -> Current:
+    sealer = load_keyring(Path(environ["CLEW_HOME"]) / "secret", environ).sealer()
+    return Current(load(None, environ), sealer, environ=environ, **more)
+
+
+def glances(now: Current) -> None:
+    """Twice: a file must be the same for a moment before it is read."""
+    now.glance()
+    now.glance()
+
+
+def test_a_new_file_is_taken_over_and_the_switch_is_told(environ: dict[str, str], tmp_path: Path) -> None:
+    """Whole, and only once it is left alone; whoever holds the old snapshot keeps it."""
+    switches: list[tuple[str, str]] = []
+    now = current(environ, switched=lambda old, new: switches.append((old, new)))
+    before = now.snapshot
+    (tmp_path / "clew.toml").write_text(TWO.format(active="b"))
+    now.glance()
+    assert now.snapshot is before
+    now.glance()
+
+    assert (before.active, now.snapshot.active, switches) == ("a", "b", [("a", "b")])
+
+
+@proves("fault:P6")
+@pytest.mark.parametrize("broken", ["active = ", 'active = "nobody"', None])
+def test_a_file_that_cannot_be_used_changes_nothing_and_is_told(
+    environ: dict[str, str], tmp_path: Path, broken: str | None
+) -> None:
+    """Nor does one that is gone: without it, other settings would hold than the operator's."""
+    now = current(environ)
+    file, before = tmp_path / "clew.toml", now.snapshot
+    if broken is None:
+        file.unlink()
+    else:
+        file.write_text(broken)
+    glances(now)
+    assert (now.snapshot is before, bool(now.problem)) == (True, True)
+
+    file.write_text(TWO.format(active="b"))
+    glances(now)
+    assert (now.snapshot.active, now.problem) == ("b", "")
+
+
+def test_the_choice_in_the_store_outranks_the_file_and_one_gateways_own_outranks_that(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    """And what `run --backend` said stands between; a name that is no backend counts for nothing."""
+    with SqliteStore(tmp_path / "clew.db") as store:
+        now = current(environ, store=store, gateway="g")
+        seen = [now.snapshot.active]
+        for value, scope in (("b", ""), ("a", "g"), (None, "g"), ("nobody", ""), (None, "")):
+            store.set(ACTIVE, value, scope=scope, at=0.0).result(5)
+            now.glance()
+            seen.append(f"{now.snapshot.active} by {now.snapshot.active_from}")
+        chosen = current(environ, store=store, gateway="g", choice="b")
+
+    assert seen == [
+        "a",
+        "b by clew use",
+        "a by clew use --gateway",
+        "b by clew use",
+        "a by the settings",
+        "a by the settings",
+    ]
+    assert (chosen.snapshot.active, chosen.snapshot.active_from) == ("b", "clew run --backend")
+
+
+def test_seals_of_a_key_that_another_process_made_open_after_a_glance(environ: dict[str, str], tmp_path: Path) -> None:
+    now = current(environ, secret=tmp_path / "secret")
+    token = rotate(tmp_path / "secret", environ).sealer().mint(Seal("local", GLM, "x", 0), "text")
+    now.glance()
+
+    assert now.snapshot.sealer.open(token, "text", principal="local").origin == GLM
