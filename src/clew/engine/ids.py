@@ -16,11 +16,16 @@ class _Chance:
 
     def __init__(self) -> None:
         self._digits = ""
-        self._pid = 0
+        if hasattr(os, "register_at_fork"):  # where a process can be forked
+            os.register_at_fork(after_in_child=self.forget)
+
+    def forget(self) -> None:
+        """A child must not draw what its parent drew."""
+        self._digits = ""
 
     def take(self) -> str:
-        if len(self._digits) < _CHANCE or self._pid != os.getpid():  # a child must not draw what its parent drew
-            self._digits, self._pid = os.urandom(2048).hex(), os.getpid()
+        if len(self._digits) < _CHANCE:
+            self._digits = os.urandom(2048).hex()
         taken, self._digits = self._digits[:_CHANCE], self._digits[_CHANCE:]
         return taken
 

@@ -27,15 +27,16 @@ class Passing:
         """Has the answer itself begun to go out?"""
         self._headers = headers
         self._seconds = ping_seconds
-        self._loop = asyncio.get_running_loop()
-        self._last = self._loop.time()
+        self._last = 0.0
         self._source: Reply | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._catching_up: asyncio.Task[None] | None = None
 
     def watch_silence(self) -> None:
         """From now on the client is not left without a word for longer than it may be."""
-        self._timer = self._loop.call_later(self._seconds, self._tick)
+        loop = asyncio.get_running_loop()
+        self._last = loop.time()
+        self._timer = loop.call_later(self._seconds, self._tick)
 
     def open(self) -> None:
         """The 200, if it has not gone yet."""
@@ -58,7 +59,7 @@ class Passing:
         """The client is behind: the source has to wait until it has caught up."""
         if self._catching_up is None:
             source.pause()
-            self._catching_up = self._loop.create_task(self._catch_up(source))
+            self._catching_up = asyncio.get_running_loop().create_task(self._catch_up(source))
 
     def hush(self) -> None:
         """No more pings: the end is near, or somebody else speaks."""
@@ -81,9 +82,10 @@ class Passing:
         source.resume()
 
     def _tick(self) -> None:
-        quiet = self._loop.time() - max(self._last, self._source.heard_at if self._source else 0.0)
+        loop = asyncio.get_running_loop()
+        quiet = loop.time() - max(self._last, self._source.heard_at if self._source else 0.0)
         if quiet + 0.001 >= self._seconds:
             self.open()
             self.client.push(PING)
-            self._last, quiet = self._loop.time(), 0.0
-        self._timer = self._loop.call_later(self._seconds - quiet, self._tick)
+            self._last, quiet = loop.time(), 0.0
+        self._timer = loop.call_later(self._seconds - quiet, self._tick)

@@ -76,7 +76,11 @@ class ClientConnection(asyncio.Protocol):
         if self._transport is None or self._gone:
             self._fail(self._reader.closed())
             return
-        self._transport.writelines(request.parts())
+        parts = request.parts()
+        if len(parts) == 1:
+            self._transport.write(parts[0])
+        else:
+            self._transport.writelines(parts)
         if self._sending:
             self._unsent = self._transport.get_write_buffer_size()
             watch.enter("send", timeouts.send)
@@ -270,7 +274,8 @@ class ClientConnection(asyncio.Protocol):
         if self._error is not None:
             raise self._error
         assert self._waiter is None, "one waits at a time"
-        self._waiter = asyncio.get_running_loop().create_future()
+        assert self._watch is not None
+        self._waiter = self._watch.loop.create_future()
         try:
             await self._waiter
         finally:

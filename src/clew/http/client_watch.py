@@ -19,14 +19,14 @@ __all__ = ["Watch"]
 class Watch:
     """Calls `expired` once for an exchange, with what lasted too long."""
 
-    __slots__ = ("_end", "_expired", "_held", "_limit", "_loop", "_phase", "_timer", "_total", "_when", "now", "since")
+    __slots__ = ("_end", "_expired", "_held", "_limit", "_phase", "_timer", "_total", "_when", "loop", "now", "since")
 
     def __init__(self, expired: Callable[[PhaseTimedOut], None]) -> None:
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()  # once: to ask for it is a call to the system each time
         self._expired = expired
         self._timer: asyncio.TimerHandle | None = None
         self._when = 0.0
-        self.now = self._loop.time
+        self.now = self.loop.time
         self.begin()
 
     def begin(self, *, total: float | None = None, began: float | None = None) -> None:
@@ -80,7 +80,7 @@ class Watch:
             return  # it goes off early enough, and will look again
         self.stop()
         self._when = due
-        self._timer = self._loop.call_at(due, self._look)
+        self._timer = self.loop.call_at(due, self._look)
 
     def _look(self) -> None:
         self._timer = None

@@ -59,7 +59,7 @@ class Responder:
         self._begin(status)
         length = () if status in _NO_BODY else (("content-length", str(len(body))),)
         head = self._head(status, [*headers, *length])
-        self._wire.write([head] if self._silent else [head, body])
+        self._wire.write([head] if self._silent else [head + body] if len(body) < _LONG else [head, body])
         self._finish()
 
     def start(self, status: int, headers: HeaderList) -> None:

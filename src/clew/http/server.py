@@ -43,7 +43,7 @@ class Server:
         self.closing = False
         self.host = ""
         self.port = 0
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._listener: asyncio.Server | None = None
         self._local: LocalSocket | None = None
         self._connections: set[Connection] = set()
@@ -64,10 +64,10 @@ class Server:
         """Begin to accept on a bound socket. Called by `listen`."""
         self._local = local
         if local is None:
-            self._listener = await self._loop.create_server(lambda: Connection(self), sock=plug, backlog=_BACKLOG)
+            self._listener = await self.loop.create_server(lambda: Connection(self), sock=plug, backlog=_BACKLOG)
             self.host, self.port = plug.getsockname()[:2]
         else:
-            self._listener = await self._loop.create_unix_server(lambda: Connection(self), sock=plug, backlog=_BACKLOG)
+            self._listener = await self.loop.create_unix_server(lambda: Connection(self), sock=plug, backlog=_BACKLOG)
         self._tick()
 
     async def close(self, grace: float = 5.0) -> None:
@@ -96,7 +96,7 @@ class Server:
     # What connections call.
 
     def now(self) -> float:
-        return self._loop.time()
+        return self.loop.time()
 
     def joined(self, connection: Connection) -> None:
         self._connections.add(connection)
@@ -130,7 +130,7 @@ class Server:
         now = self.now()
         for connection in list(self._connections):
             connection.tick(now)
-        self._ticker = self._loop.call_later(self.limits.tick_seconds, self._tick)
+        self._ticker = self.loop.call_later(self.limits.tick_seconds, self._tick)
 
 
 async def listen(
