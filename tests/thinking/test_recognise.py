@@ -7,7 +7,7 @@ import pytest
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request
 from clew.thinking.history import answers_of
-from clew.thinking.recognise import Context, recognise
+from clew.thinking.recognise import Context, last_recording, recognise
 from tests.build import (
     GLM,
     Json,
@@ -33,7 +33,10 @@ def say(scribe: Scribe, history: list[Json], answer: Json) -> Recording:
 
 
 def ids(asked: Request, scribe: Scribe, context: Context | None = None) -> list[str | None]:
-    found = recognise(answers_of(asked.messages), scribe.shelf, context or scribe.context)
+    """Of each answer. (What the newest is, can be asked alone.)"""
+    answers, context = answers_of(asked.messages), context or scribe.context
+    found = recognise(answers, scribe.shelf, context)
+    assert last_recording(answers, scribe.shelf, context) == (found[-1].recording if found else None)
     return [each.recording.id if each.recording else None for each in found]
 
 

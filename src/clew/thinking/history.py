@@ -75,9 +75,9 @@ def places_of(principal: str, answers: Sequence[Answer]) -> tuple[bytes, ...]:
     return tuple(places)
 
 
-def place_after(principal: str, messages: Sequence[Message], said: Said) -> bytes:
-    """The place of an answer that was given to this history and said this."""
-    answers = answers_of(messages)
+def place_after(principal: str, messages: Sequence[Message], said: Said, answers: Sequence[Answer] | None = None) -> bytes:
+    """The place of an answer that was given to this history and said this; `answers` are the history's, where known."""
+    answers = answers_of(messages) if answers is None else answers
     last = answers[-1].messages[-1] if answers else -1
     since = asked_of(m.content for m in messages[last + 1 :] if m.role not in ("assistant", "system"))
     first = answers[0].asked if answers else since

@@ -22,7 +22,7 @@ from clew.model.recording import Recording, Recordings, Said, Shelf
 from clew.thinking.history import Answer, Piece, places_of
 from clew.thinking.keys import key_of, said_of
 
-__all__ = ["Context", "Found", "recognise"]
+__all__ = ["Context", "Found", "last_recording", "recognise"]
 
 
 class Context(Struct, frozen=True, kw_only=True):
@@ -53,6 +53,15 @@ def recognise(answers: Sequence[Answer], shelf: Recordings, context: Context) ->
         found.extend(reversed(parts))
         newer = parts[0].recording
     return tuple(reversed(found))
+
+
+def last_recording(answers: Sequence[Answer], shelf: Recordings, context: Context) -> Recording | None:
+    """The recording of the newest answer. No other has to be found for it: each is looked for from the newest back."""
+    if not answers:
+        return None
+    last, places = answers[-1], _Places(context.principal, answers)
+    parts = _exact(last, shelf, context, None) or _weak(answers, places, len(answers) - 1, None, shelf, context)
+    return parts[-1].recording
 
 
 class _Places:

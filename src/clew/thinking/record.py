@@ -10,7 +10,7 @@ from clew.model.recording import Recording, Recordings
 from clew.model.request import Request, blocks_of
 from clew.thinking.history import answers_of, place_after
 from clew.thinking.keys import digest_of, key_of, proof_of, said_of
-from clew.thinking.recognise import Context, recognise
+from clew.thinking.recognise import Context, last_recording
 from clew.thinking.strands import strand_for
 
 __all__ = ["recording_of"]
@@ -39,8 +39,8 @@ def recording_of(
     shown = held if held is not None else [made(raw) for raw in blocks]
     row = [block for block in _thinking_in(going) if key_of(block) not in unread]
     keys = tuple(key for block in row if (key := key_of(block)))
-    found = recognise(answers_of(asked.messages), shelf, context)
-    said = said_of(shown)
+    answers, said = answers_of(asked.messages), said_of(shown)
+    followed = last_recording(answers, shelf, context)
     return Recording(
         id=id,
         principal=context.principal,
@@ -48,10 +48,10 @@ def recording_of(
         blocks=tuple(blocks),
         keys=tuple(key for block in shown if (key := key_of(block))),
         said=said,
-        place=place_after(context.principal, asked.messages, said),
+        place=place_after(context.principal, asked.messages, said, answers),
         strand=strand_for(keys, shelf.by_key(keys[-1]) if keys else None, shelf),
         digest=digest_of([proof for block in (*row, *shown) if (proof := proof_of(block))]),
-        followed=found[-1].recording.id if found and found[-1].recording else None,
+        followed=followed.id if followed else None,
         session=context.session,
         agent=context.agent,
         thread=thread,
