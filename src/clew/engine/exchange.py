@@ -27,15 +27,13 @@ from clew.engine.passing import Passing
 from clew.engine.reply_head import JSON_TYPE, first_header, kept_paths, own_headers, passed_headers
 from clew.engine.route import Way
 from clew.engine.story import Story
-from clew.engine.turns import Heard, origin_of
+from clew.engine.turns import Heard
 from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
 from clew.http.responder import Responder
-from clew.model.origin import ANTHROPIC
 from clew.pipeline.attempts import Outcome, attempts
 from clew.pipeline.heal import Heal, Remedy, heal
 from clew.pipeline.project import Projection
 from clew.pipeline.retry_hints import retry_after_of, should_retry_of
-from clew.pipeline.stream.dress import Dress, Wear
 from clew.settings.values import timeouts_for
 from clew.store import values as kept
 from clew.thinking.refusals import refusal_in
@@ -135,7 +133,7 @@ class LiveExchange:
                 self._client.end()
         if not result.is_success:
             result = without_key(result, way.key)
-            self._note(way, result, self._parts.clock() - story.tried_at, story)
+            story.note(result, self._parts.clock())
         return result
 
     def _outcome(
@@ -158,17 +156,6 @@ class LiveExchange:
             content_started=started,
             body=no.body,
         )
-
-    def _note(self, way: Way, result: Outcome, seconds: float, story: Story) -> None:
-        """What came of it. Content that reached the client was noted when it began, and is only corrected."""
-        status = result.status or 0
-        why = str(result.error) if result.error else "" if result.content_started else f"refused ({status})"
-        tried = kept.Try(backend=way.backend.name, status=status, seconds=round(seconds, 6), why=why)
-        if not result.content_started:
-            story.tries.append(tried)
-            story.status = status or (result.error.status if result.error else 0)
-        elif why and story.tries:
-            story.tries[-1] = tried
 
     async def _ask(self, way: Way, story: Story, passing: Passing) -> Outcome:
         """Send the request in this target's form; repair it as long as it is refused for its thinking."""
@@ -197,17 +184,14 @@ class LiveExchange:
         story.goes(self._projection(way, story))
 
     def _projection(self, way: Way, story: Story) -> Projection:
-        if self._by_sessions(story):
+        if story.by_sessions:
             return self._parts.sessions.project(story, way, self._parts.clock(), self._parts.log)
         return way.projector.project(story.asking.request, story.asking.facts)
 
     def _log_decisions(self, story: Story) -> None:
         log = self._parts.log
-        if log is not None and log.traces and not self._by_sessions(story):
+        if log is not None and log.traces and not story.by_sessions:
             log.decided(story.id, story.changes, kept_paths(story.going))
-
-    def _by_sessions(self, story: Story) -> bool:
-        return story.asking.snapshot.settings.thinking.policy == "session"
 
     def _healed(self, refused: Refused, way: Way, story: Story, tried: tuple[Remedy, ...]) -> Heal | None:
         refusal = refusal_in(refused.status, refused.body.decode("utf-8", "replace"))
@@ -228,55 +212,32 @@ class LiveExchange:
             if not 200 <= reply.status < 300:
                 return Refused(reply.status, await reply.read(most=MOST_WORDS), reply.headers)
             if self._call.kind == "messages" and story.asking.streams:
-                self._hearing = self._stream_hearing(way, story, passing)
+                self._hearing = self._stream_hearing(story, passing)
                 return await self._hearing.hear(reply, self._stream_begins)
-            heard = await hear_whole(reply, self._dress(way, story), self._call.kind)
+            heard = await hear_whole(reply, story.dress(), self._call.kind)
             return heard if isinstance(heard, Refused) else await self._tell_whole(*heard)
 
     # Answering.
 
-    def _stream_hearing(self, way: Way, story: Story, passing: Passing) -> StreamHearing:
+    def _stream_hearing(self, story: Story, passing: Passing) -> StreamHearing:
         seconds = story.asking.snapshot.settings.first_content_seconds
         return StreamHearing(
-            self._dress(way, story),
+            story.dress(),
             passing,
             self._settle,
             first_content=seconds,
-            blocks=self._parts.store is not None or self._by_sessions(story),
+            blocks=self._parts.store is not None or story.by_sessions,
         )
-
-    def _dress(self, way: Way, story: Story) -> Dress:
-        asking, thinking = story.asking, story.asking.snapshot.settings.thinking
-        foreign = way.target.realm != ANTHROPIC and self._call.kind == "messages" and not self._by_sessions(story)
-        return Dress(
-            Wear(
-                model=asking.request.body.model,
-                exchange=self._id,
-                principal=self._call.principal,
-                origin=origin_of(way),
-                sealer=asking.snapshot.sealer if foreign else None,
-                carries=way.backend.quirks.signed,
-                by_reference=thinking.seal == "reference",
-                safe_ids=foreign and not way.backend.quirks.unique_tool_ids,
-                hide=foreign and thinking.show_reasoning == "hide",
-            )
-        )
-
-    def _content_begins(self) -> None:
-        story = self._told()
-        story.status = 200
-        story.first_byte = round(self._parts.clock() - story.began, 6)
-        seconds = round(self._parts.clock() - story.tried_at, 6)
-        story.tries.append(kept.Try(backend=story.way.backend.name, status=200, seconds=seconds))
 
     def _stream_begins(self) -> None:
-        self._content_begins()
+        self._told().content_begins(self._parts.clock())
         if self._hearing is not None:
             self._keeping.watch(self._told(), self._hearing)
 
     async def _tell_whole(self, raw: bytes, shown: bytes, heard: Heard) -> None:
-        self._told().answered = raw
-        self._content_begins()
+        story = self._told()
+        story.answered = raw
+        story.content_begins(self._parts.clock())
         await self._settle(heard)
         self._client.send(200, [JSON_TYPE, *self._headers()], shown)
 
@@ -293,7 +254,7 @@ class LiveExchange:
     async def _settle(self, heard: Heard) -> None:
         story = self._told()
         self._heard = heard
-        if self._by_sessions(story):
+        if story.by_sessions:
             self._parts.sessions.register(heard.answer.blocks, self._parts.clock())
         if self._hearing is not None:
             story.answered = self._hearing.raw

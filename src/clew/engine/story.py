@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from clew.engine.asking import Asking
 from clew.engine.reply_head import Counts, thinking_counts
 from clew.engine.route import Way
-from clew.engine.turns import Heard, asked_raw, recording_for, title_of, usage_of
+from clew.engine.turns import Heard, asked_raw, origin_of, recording_for, title_of, usage_of
 from clew.model.change import Change
+from clew.model.origin import ANTHROPIC
 from clew.model.request import Request
+from clew.pipeline import attempts
 from clew.pipeline.project import Projection
+from clew.pipeline.stream.dress import Dress, Wear
 from clew.store.values import Bodies, Exchange, Outcome, Try, Turn
 
 __all__ = ["Story"]
@@ -43,6 +46,47 @@ class Story:
     def goes(self, projection: Projection) -> None:
         """What is sent next. To write it may take a moment where the history is long."""
         self.going, self.changes, self.sent = projection.request, projection.changes, projection.body
+
+    @property
+    def by_sessions(self) -> bool:
+        """Whether the counter of switches decides which thinking goes, and no seal is put on."""
+        return self.asking.snapshot.settings.thinking.policy == "session"
+
+    def dress(self) -> Dress:
+        """What the answer wears on its way to the client: all that is not Anthropic's is sealed, or hidden."""
+        asking, way = self.asking, self.way
+        thinking, call = asking.snapshot.settings.thinking, asking.call
+        foreign = way.target.realm != ANTHROPIC and call.kind == "messages" and not self.by_sessions
+        return Dress(
+            Wear(
+                model=asking.request.body.model,
+                exchange=self.id,
+                principal=call.principal,
+                origin=origin_of(way),
+                sealer=asking.snapshot.sealer if foreign else None,
+                carries=way.backend.quirks.signed,
+                by_reference=thinking.seal == "reference",
+                safe_ids=foreign and not way.backend.quirks.unique_tool_ids,
+                hide=foreign and thinking.show_reasoning == "hide",
+            )
+        )
+
+    def content_begins(self, now: float) -> None:
+        """The first content is here: from now on nobody else is asked."""
+        self.status = 200
+        self.first_byte = round(now - self.began, 6)
+        self.tries.append(Try(backend=self.way.backend.name, status=200, seconds=round(now - self.tried_at, 6)))
+
+    def note(self, result: attempts.Outcome, now: float) -> None:
+        """What came of a try. Content that reached the client was noted when it began, and is only corrected."""
+        status = result.status or 0
+        why = str(result.error) if result.error else "" if result.content_started else f"refused ({status})"
+        tried = Try(backend=self.way.backend.name, status=status, seconds=round(now - self.tried_at, 6), why=why)
+        if not result.content_started:
+            self.tries.append(tried)
+            self.status = status or (result.error.status if result.error else 0)
+        elif why and self.tries:
+            self.tries[-1] = tried
 
     def counts(self) -> Counts:
         """What became of the thinking in what went out last."""
