@@ -1,0 +1,68 @@
+"""Wire: what one backend wants of a Chat Completions request, where backends differ.
+
+A value, not code: a table of backends fills it in. The defaults are the most widely understood form.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from clew.model.facts.efforts import Level
+from clew.model.json import JsonObject
+from clew.model.target import Missing
+
+__all__ = ["Forced", "Images", "Wire"]
+
+Images: TypeAlias = Literal["take", "refuse", "omit"]
+"""Images are sent; refused; or left out, with a text in their place (so that an old one does not end a conversation)."""
+
+Forced: TypeAlias = Literal["as asked", "auto", "thinking off"]
+"""A forced tool with thinking on: sent as it is; as a free choice; or without thinking."""
+
+
+class Wire(Struct, frozen=True, kw_only=True):
+    """What one backend wants."""
+
+    max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    system: Literal["system", "developer"] = "system"
+    late_system: Literal["system", "user"] = "system"
+    """The role of system messages inside the conversation; `user` where the template takes only a first one."""
+
+    reasoning: str = "reasoning_content"
+    """The field of an assistant message that takes its reasoning as text; "": none, and no payload either."""
+    reasoning_text: bool = True
+    """Whether plain text may go there; otherwise only what the maker itself gave."""
+    missing: Missing = "nothing"
+    missing_on: Literal["calls", "all"] = "calls"
+    """Which assistant messages must have reasoning: those that call tools, or all."""
+
+    knob: str = ""
+    """A row of `efforts.toml`; "": nothing is asked for, the backend's default holds."""
+    levels: tuple[Level, ...] = ()
+    """The levels that this model takes, if fewer than the knob can say."""
+
+    images: Images = "take"
+    image_urls: bool = True
+    tool_images: bool = False
+    """Whether a tool message may hold images; otherwise they follow in a user message."""
+
+    call_ids: Literal["kept", "nine"] = "kept"
+    """`nine`: tool call ids are made to fit [a-zA-Z0-9]{9}."""
+    parallel: bool = True
+    forced: Forced = "as asked"
+    strict_tools: bool = False
+    stops: int = 4
+    """How many stop sequences it takes."""
+    schema: Literal["json_schema", "json_object", "none"] = "json_schema"
+    user: str = "user"
+    """The field for who asks; "": not told."""
+    user_length: int = 64
+    top_k: bool = False
+    stream_usage: bool = True
+
+    drop: frozenset[str] = frozenset()
+    """Fields of the finished body that it refuses."""
+    always: JsonObject = {}
+    """Fields that it always gets, merged with the rest."""

@@ -1,0 +1,141 @@
+"""Reasoning goes back in the field that the backend reads, and never as text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from clew.model.request import blocks_of
+from tests.build import assistant, redacted, request, text, thinking, tool_result, tool_use, user
+from tests.dialects.openai_chat.encoding import body, messages, told
+from tests.manifest import proves
+
+LOOP = (user("go"), assistant(thinking("why"), "ok", tool_use("a")), user(tool_result("a")))
+
+
+@proves("req:S3-40")
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_reasoning_goes_back_verbatim_in_the_field_that_the_backend_names(field: str) -> None:
+    """dialects 3, step 1."""
+    answer = messages(*LOOP, reasoning=field)[1]
+
+    assert answer[field] == "why"
+    assert answer["content"] == "ok"
+
+
+def test_no_reasoning_empty_reasoning_and_text_are_three_states() -> None:
+    """dialects 3: None, "" and text."""
+    said = messages(assistant("a"), assistant(thinking(""), "a"), assistant(thinking("t"), "a"))
+
+    assert [each.get("reasoning_content") for each in said] == [None, "", "t"]
+    assert ["reasoning_content" in each for each in said] == [False, True, True]
+
+
+def test_several_thoughts_of_one_answer_join_without_a_seam() -> None:
+    assert messages(assistant(thinking("one "), text("x"), thinking("two"), text("y"))) == [
+        {"role": "assistant", "content": "xy", "reasoning_content": "one two"}
+    ]
+
+
+def test_a_backend_that_forbids_reasoning_gets_none_not_even_as_text() -> None:
+    """dialects 2.4: R1 answers 400 if it is there; dialects 7, case 49."""
+    asked = request(*LOOP)
+    payloads = {blocks_of(asked.messages[1])[0]: {"reasoning_details": []}}
+
+    assert "why" not in json.dumps(body(asked, reasoning=""))
+    assert "reasoning_details" not in body(asked, payloads, reasoning="")["messages"][1]
+    assert told(asked, reasoning="") == [("messages.1.content.0", "left out")]
+
+
+@proves("req:S3-40")
+def test_the_makers_own_payload_goes_back_instead_of_the_text() -> None:
+    """dialects 7, cases 52 and 54: details verbatim, in order, with all their keys."""
+    asked = request(*LOOP)
+    details = [
+        {"type": "reasoning.text", "text": "why", "signature": "s", "index": 0},
+        {"type": "reasoning.encrypted", "data": "d"},
+    ]
+
+    answer = body(asked, {blocks_of(asked.messages[1])[0]: {"reasoning_details": details}})["messages"][1]
+
+    assert answer["reasoning_details"] == details
+    assert "reasoning_content" not in answer
+
+
+def test_payloads_of_one_answer_join_in_order() -> None:
+    asked = request(assistant(thinking("a"), redacted("x"), "ok"))
+    first, second = blocks_of(asked.messages[0])[:2]
+
+    answer = body(asked, {first: {"reasoning_details": [1]}, second: {"reasoning_details": [2]}})["messages"][0]
+
+    assert answer == {"role": "assistant", "content": "ok", "reasoning_details": [1, 2]}
+
+
+def test_the_caller_may_give_another_text_or_none_at_all() -> None:
+    asked = request(*LOOP)
+    block = blocks_of(asked.messages[1])[0]
+
+    assert body(asked, {block: "other"})["messages"][1]["reasoning_content"] == "other"
+    assert "reasoning_content" not in body(asked, {block: None})["messages"][1]
+    assert told(asked, {block: None}) == [("messages.1.content.0", "left out")]
+
+
+def test_what_a_maker_keeps_on_a_call_goes_back_on_that_call() -> None:
+    """dialects 2.11: Gemini's signature stands on the tool call."""
+    asked = request(assistant(tool_use("a"), tool_use("b")))
+    signed = {"extra_content": {"google": {"thought_signature": "s"}}}
+
+    calls = body(asked, {blocks_of(asked.messages[0])[0]: signed})["messages"][0]["tool_calls"]
+
+    assert [call.get("extra_content") for call in calls] == [signed["extra_content"], None]
+
+
+def test_a_backend_that_takes_only_its_own_reasoning_gets_no_text() -> None:
+    """dialects 2.7: a `reasoning_content` string is documented as unsupported by MiniMax."""
+    asked = request(*LOOP)
+
+    assert "why" not in json.dumps(body(asked, reasoning="reasoning_details", reasoning_text=False))
+    assert told(asked, reasoning="reasoning_details", reasoning_text=False) == [("messages.1.content.0", "left out")]
+
+
+def test_redacted_thinking_without_a_payload_is_left_out() -> None:
+    asked = request(assistant(redacted("blob"), "ok"))
+
+    assert body(asked)["messages"] == [{"role": "assistant", "content": "ok"}]
+    assert told(asked) == [("messages.0.content.0", "left out")]
+
+
+@proves("req:S3-40")
+def test_missing_reasoning_is_filled_on_every_answer_where_the_key_must_be_there() -> None:
+    """dialects 2.4: DeepSeek needs the key even if it is empty; dialects 7, case 48."""
+    asked = request(assistant("a"), assistant(tool_use("x")), assistant(thinking("t"), tool_use("y")))
+
+    said = body(asked, missing="empty", missing_on="all")["messages"]
+
+    assert [each["reasoning_content"] for each in said] == ["", "", "t"]
+    assert told(asked, missing="empty", missing_on="all") == [
+        ("messages.0.reasoning_content", "added"),
+        ("messages.1.reasoning_content", "added"),
+    ]
+
+
+def test_a_backend_that_wants_it_non_empty_gets_a_space_on_calls() -> None:
+    """dialects 2.6: Kimi refuses calls without reasoning; dialects 7, case 50."""
+    said = messages(assistant("a"), assistant(tool_use("x")), assistant(thinking(""), tool_use("y")), missing="space")
+
+    assert [each.get("reasoning_content") for each in said] == [None, " ", " "]
+
+
+def test_a_lost_thought_turns_thinking_off_where_that_is_the_policy() -> None:
+    """dialects 3, step 4."""
+    lost = request(assistant(tool_use("a")), user(tool_result("a")), thinking={"type": "adaptive"})
+    kept = request(*LOOP, thinking={"type": "adaptive"})
+
+    assert body(lost, knob="deepseek", missing="off")["thinking"] == {"type": "disabled"}
+    assert told(lost, knob="deepseek", missing="off") == [("thinking", "set")]
+    assert body(kept, knob="deepseek", missing="off")["thinking"] == {"type": "enabled"}
+
+
+def test_an_answer_of_nothing_but_thinking_is_reasoning_with_empty_content() -> None:
+    assert messages(assistant(thinking("hm"))) == [{"role": "assistant", "content": "", "reasoning_content": "hm"}]
