@@ -107,11 +107,11 @@ def test_thinking_between_tools_is_the_lowest_level_and_that_is_told() -> None:
 
 def test_the_newest_effort_holds_and_a_system_message_may_bring_it() -> None:
     """dialects 2.3: an effort may change in mid-conversation."""
-    later = {"role": "system", "content": "x", "output_config": {"effort": "low"}}
-    form = request(user("hi"), later, output_config={"effort": "high"})
+    older, newer = ({"role": "system", "content": "x", "output_config": {"effort": each}} for each in ("max", "low"))
+    form = request(user("hi"), older, newer, output_config={"effort": "high"})
 
     assert body(form, knob="reasoning_effort")["reasoning_effort"] == "low"
-    assert told(form, knob="reasoning_effort") == [("messages.1.output_config.effort", "moved")]
+    assert told(form, knob="reasoning_effort") == [("messages.2.output_config.effort", "moved")]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from clew.dialects.anthropic.requests import parse
 from clew.dialects.openai_chat.requests import encode
 from clew.dialects.openai_chat.wire import Wire
-from clew.errors import Unrepresentable
+from clew.errors import RequestInvalid, Unrepresentable
 from tests.build import Json, request, user
 from tests.dialects.openai_chat.encoding import body, told
 
@@ -84,6 +84,20 @@ def test_a_schema_for_the_answer_is_a_response_format() -> None:
     assert told(form, schema="json_object") == [("output_config.format", "replaced")]
     assert "response_format" not in body(form, schema="none")
     assert told(form, schema="none") == [("output_config.format", "left out")]
+
+
+def test_a_schema_that_is_not_there_is_named_by_its_place() -> None:
+    with pytest.raises(RequestInvalid) as refusal:
+        body(asked(output_config={"format": {"type": "json_schema"}}))
+
+    assert refusal.value.path == "output_config.format.schema"
+
+
+def test_a_field_that_is_null_is_absent() -> None:
+    names = ("system", "tools", "tool_choice", "thinking", "output_config", "metadata", "stop_sequences", "stream", "top_k")
+
+    assert body(asked(**dict.fromkeys(names), temperature=None, safeguards=None)) == body(asked())
+    assert told(asked(**dict.fromkeys(names))) == []
 
 
 def test_another_form_of_answer_is_refused() -> None:

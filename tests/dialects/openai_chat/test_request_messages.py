@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from clew.dialects.anthropic.requests import parse
 from clew.errors import RequestInvalid, Unrepresentable
 from tests.build import Json, assistant, request, system, text, tool_result, tool_use, user
 from tests.dialects.openai_chat.encoding import body, messages, told
@@ -69,7 +70,7 @@ def test_user_text_is_one_string_whether_it_came_as_a_string_or_as_blocks() -> N
 
 
 def test_images_stand_between_the_texts_where_the_user_put_them() -> None:
-    assert messages(user(text("see"), PNG, text("and"), LINKED)) == [
+    assert messages(user(text("see"), PNG, text(""), text("and"), LINKED)) == [
         {
             "role": "user",
             "content": [{"type": "text", "text": "see"}, PNG_PART, {"type": "text", "text": "and"}, LINKED_PART],
@@ -217,3 +218,20 @@ def test_a_value_of_the_wrong_kind_is_named_by_its_place() -> None:
         messages(user(tool_result("a", is_error="yes")))
 
     assert refusal.value.path == "messages.0.content.0.is_error"
+
+
+def test_a_message_is_named_by_its_place_in_the_clients_request() -> None:
+    """A step may have taken out an earlier one."""
+    asked = request(user("gone"), user("a"), {"role": "system", "content": []})
+    projected = asked.with_messages(asked.messages[1:])
+
+    assert told(projected) == [("messages.2", "left out")]
+
+
+def test_an_input_that_is_no_utf8_is_named_by_its_place() -> None:
+    call = b'{"type":"tool_use","id":"a","name":"N","input":{"x":"\xff"}}'
+
+    with pytest.raises(RequestInvalid) as refusal:
+        body(parse(b'{"model":"m","messages":[{"role":"assistant","content":[%b]}]}' % call))
+
+    assert refusal.value.path == "messages.0.content.0.input"

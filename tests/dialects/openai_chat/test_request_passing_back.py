@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from clew.model.request import blocks_of
+from clew.model.blocks import made
+from clew.model.request import blocks_of, with_blocks
 from tests.build import assistant, redacted, request, text, thinking, tool_result, tool_use, user
 from tests.dialects.openai_chat.encoding import body, messages, told
 from tests.manifest import proves
@@ -89,6 +90,29 @@ def test_what_a_maker_keeps_on_a_call_goes_back_on_that_call() -> None:
     calls = body(asked, {blocks_of(asked.messages[0])[0]: signed})["messages"][0]["tool_calls"]
 
     assert [call.get("extra_content") for call in calls] == [signed["extra_content"], None]
+
+
+def test_a_backend_that_keeps_its_thoughts_in_the_content_gets_that_content_back() -> None:
+    """dialects 2.12: Mistral's content is a list with thinking in it."""
+    asked = request(assistant(thinking("why", "s"), "ok"))
+    content = [{"type": "thinking", "thinking": [{"type": "text", "text": "why"}]}, {"type": "text", "text": "ok"}]
+
+    assert body(asked, {blocks_of(asked.messages[0])[0]: {"content": content}})["messages"] == [
+        {"role": "assistant", "content": content}
+    ]
+
+
+def test_a_block_that_a_step_put_in_goes_back_like_any_other() -> None:
+    """Restored thinking is not in the client's bytes; its place is where it was put."""
+    asked = request(user("go"), assistant("gone", tool_use("a")))
+    restored = made({"type": "thinking", "thinking": "again", "signature": "s"})
+    answer = with_blocks(asked.messages[1], (restored, blocks_of(asked.messages[1])[1]))
+    projected = asked.with_messages((asked.messages[0], answer))
+
+    assert body(projected)["messages"][1]["reasoning_content"] == "again"
+    assert body(projected)["messages"][1]["content"] is None
+    assert told(projected, reasoning="") == [("messages.1.content.0", "left out")]
+    assert body(projected, {restored: "payload"})["messages"][1]["reasoning_content"] == "payload"
 
 
 def test_a_backend_that_takes_only_its_own_reasoning_gets_no_text() -> None:

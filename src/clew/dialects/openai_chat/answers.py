@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import Raw
 
 from clew.dialects.openai_chat.call_ids import call_id
 from clew.dialects.openai_chat.notes import Notes
 from clew.dialects.openai_chat.passing_back import Payloads, filled, given_back, payload_of
 from clew.dialects.openai_chat.reading import Piece, Said
 from clew.dialects.openai_chat.wire import Wire
+from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
 
 __all__ = ["answer"]
@@ -40,15 +40,18 @@ def answer(said: Said, wire: Wire, payloads: Payloads, notes: Notes) -> dict[str
 
 def _call(piece: Piece, wire: Wire, payloads: Payloads) -> dict[str, object]:
     """A call, with what its maker keeps on it (a signature, for one)."""
-    function = {"name": piece.string("name"), "arguments": _arguments(piece.fields.get("input"))}
+    function = {"name": piece.string("name"), "arguments": _arguments(piece)}
     call: dict[str, object] = {"id": call_id(piece.string("id"), wire), "type": "function", "function": function}
     payload = payload_of(piece, payloads) if wire.reasoning else None
     return {**call, **payload} if isinstance(payload, dict) else call
 
 
-def _arguments(given: Raw | None) -> str:
+def _arguments(piece: Piece) -> str:
     """JSON text without white space: two spellings of one input are one text, and no number is read and written anew."""
-    return "{}" if given is None else msgspec.json.format(bytes(given), indent=-1).decode()
+    try:
+        return msgspec.json.format(bytes(piece.fields.get("input", b"{}")), indent=-1).decode()
+    except UnicodeDecodeError as error:
+        raise RequestInvalid(f"{piece.path}.input: {error}", path=f"{piece.path}.input") from None
 
 
 def _note(pieces: Sequence[Piece], notes: Notes) -> None:

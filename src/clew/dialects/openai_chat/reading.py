@@ -83,8 +83,9 @@ class Reading(Struct, frozen=True):
 
 
 def read(request: Request) -> Reading:
-    """What is to go out. Raises RequestInvalid with a path for a value of the wrong kind."""
-    fields = OBJECT.decode(encode(request))
+    """What is to go out; a field that is null is absent. Raises RequestInvalid with a path for a value of the wrong kind."""
+    given = decoded(Raw(encode(request)), OBJECT, "")
+    fields = {key: raw for key, raw in given.items() if bytes(raw) != b"null"}
     messages = decoded(fields.pop("messages"), OBJECTS, "messages")
     said = (_said(request, *each) for each in enumerate(zip(request.messages, messages, strict=True)))
     return Reading(fields, tuple(said))
@@ -93,7 +94,7 @@ def read(request: Request) -> Reading:
 def decoded(raw: Raw, decoder: Decoder[_T], path: str) -> _T:
     try:
         return decoder.decode(raw)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RequestInvalid(f"{path}: {error}", path=path) from None
 
 

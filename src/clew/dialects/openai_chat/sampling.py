@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 
+from msgspec import Raw
 from msgspec.json import Decoder
 
 from clew.dialects.openai_chat.notes import Notes
 from clew.dialects.openai_chat.reading import BOOLEAN, INTEGER, OBJECT, Fields, Piece, decoded
 from clew.dialects.openai_chat.wire import Wire
-from clew.errors import Unrepresentable
+from clew.errors import RequestInvalid, Unrepresentable
 
 __all__ = ["answer_format", "max_tokens_of", "sampling", "stops", "streaming", "user"]
 
@@ -72,6 +73,12 @@ def streaming(fields: Fields, wire: Wire) -> dict[str, object]:
     return {"stream": True, "stream_options": {"include_usage": True}}
 
 
+def _schema(form: Piece) -> Raw:
+    if "schema" not in form.fields:
+        raise RequestInvalid(f"{form.path}.schema: Field required", path=f"{form.path}.schema")
+    return form.fields["schema"]
+
+
 def answer_format(fields: Fields, wire: Wire, notes: Notes) -> dict[str, object]:
     """The schema that the answer must fit."""
     config = Piece(
@@ -90,5 +97,5 @@ def answer_format(fields: Fields, wire: Wire, notes: Notes) -> dict[str, object]
     if wire.schema == "json_object":
         notes.add(path, "replaced", ANY_JSON)
         return {"response_format": {"type": "json_object"}}
-    schema = {"name": SCHEMA_NAME, "schema": form.fields["schema"], "strict": True}
+    schema = {"name": SCHEMA_NAME, "schema": _schema(form), "strict": True}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
