@@ -1,0 +1,95 @@
+"""Writes blocks as events: one open at a time, counted from 0 without gaps.
+
+Whoever writes says what comes next, a thought, a text, a call; that a block must be closed and another opened for it is
+decided here and nowhere else. Half a character (`model.halves`) waits for its other half, since it cannot be written.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
+from clew.model.halves import whole_text
+from clew.model.json import JsonObject
+
+__all__ = ["BlockWriter", "Kind"]
+
+Kind = Literal["", "text", "thinking", "tool_use"]
+
+_DELTAS: Final[dict[Kind, tuple[str, str]]] = {
+    "text": ("text_delta", "text"),
+    "thinking": ("thinking_delta", "thinking"),
+    "tool_use": ("input_json_delta", "partial_json"),
+}
+_STARTS: Final[dict[Kind, JsonObject]] = {
+    "text": {"type": "text", "text": ""},
+    "thinking": {"type": "thinking", "thinking": "", "signature": ""},
+}
+
+
+class BlockWriter:
+    """`events` fill up; whoever sends them takes them out."""
+
+    __slots__ = ("_half", "events", "index", "kind", "last")
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.index = -1
+        """Of the newest block."""
+        self.kind: Kind = ""
+        """Of the open block."""
+        self.last: Kind = ""
+        """Of the newest block that says something."""
+        self._half = ""
+
+    def text(self, text: str) -> None:
+        self.open("text")
+        self._grow(text)
+        self.last = "text"
+
+    def thought(self, text: str) -> None:
+        self.open_thinking()
+        self._grow(text)
+
+    def arguments(self, text: str) -> None:
+        """More of the open call."""
+        assert self.kind == "tool_use", "arguments belong to an open call"
+        self._grow(text)
+
+    def open_thinking(self) -> int:
+        """The index of the thinking block that is open now; it may stay empty, since its payload says something."""
+        self.open("thinking")
+        self.last = "thinking"
+        return self.index
+
+    def open_call(self, call_id: str, name: str) -> None:
+        self._start("tool_use", {"type": "tool_use", "id": call_id, "name": name, "input": {}})
+        self.last = "tool_use"
+
+    def open(self, kind: Literal["text", "thinking"]) -> None:
+        if self.kind != kind:
+            self._start(kind, dict(_STARTS[kind]))
+
+    def close(self) -> None:
+        if self.kind:
+            if self._half:
+                self._emit("\ufffd")
+            self.events.append(BlockStop(self.index))
+            self.kind, self._half = "", ""
+
+    def _start(self, kind: Kind, block: JsonObject) -> None:
+        self.close()
+        self.index += 1
+        self.kind = kind
+        self.events.append(BlockStart(self.index, block))
+
+    def _grow(self, text: str) -> None:
+        text, self._half = self._half + text, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        if text:
+            self._emit(whole_text(text))
+
+    def _emit(self, text: str) -> None:
+        kind, member = _DELTAS[self.kind]
+        self.events.append(BlockDelta(self.index, {"type": kind, member: text}))

@@ -1,0 +1,65 @@
+"""Keeps one thought from being told twice.
+
+Servers send the same reasoning under several names: in one chunk (OpenRouter's `reasoning` and `reasoning_details`), in
+different chunks (a signed block that repeats everything at the end), or in a field and between tags at once. Each name is
+a channel with its own place in what was told. What a channel says where others have already been is a mirror if it is the
+same, white space aside; a channel that is in front tells something new. One that is alone is always in front, so that
+honest repetitions stay.
+
+Only the thought that is being told, or was told last, is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["Mirrors"]
+
+
+class Mirrors:
+    """`new` gives the part of a channel's text that nobody has told."""
+
+    __slots__ = ("_fresh", "_pieces", "_places", "_size")
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []  # what was told, without white space
+        self._size = 0
+        self._places: dict[str, int] = {}
+        self._fresh = False
+
+    def turn(self) -> None:
+        """Something else was said: what is new from now on is another thought."""
+        self._fresh = bool(self._pieces)
+
+    def new(self, channel: str, text: str, others: Iterable[str] = ()) -> str:
+        """`others` are channels that say the same in the same chunk."""
+        bare = "".join(text.split())
+        ahead = self._size - self._places.get(channel, 0)
+        new = self._behind(channel, text, bare) if ahead else text
+        self._tell("".join(new.split()) if ahead else bare)
+        place = self._size if new or not ahead else self._places.get(channel, 0) + len(bare)
+        self._places.update(dict.fromkeys((channel, *others), place))
+        return new
+
+    def _behind(self, channel: str, text: str, bare: str) -> str:
+        """What is new in the text of a channel that is not in front."""
+        rest = "".join(self._pieces)[self._places.get(channel, 0) :]
+        if rest.startswith(bare):
+            return ""
+        return _without(text, len(rest)) if bare.startswith(rest) else text
+
+    def _tell(self, bare: str) -> None:
+        if bare and self._fresh:
+            self._pieces, self._size, self._places, self._fresh = [], 0, {}, False
+        if bare:
+            self._pieces.append(bare)
+            self._size += len(bare)
+
+
+def _without(text: str, count: int) -> str:
+    """The text without its first `count` characters that are no white space."""
+    for at, character in enumerate(text):
+        if count == 0:
+            return text[at:]
+        count -= not character.isspace()
+    return ""

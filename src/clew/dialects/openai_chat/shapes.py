@@ -1,0 +1,69 @@
+"""Reads values out of JSON that promises nothing: a member of the wrong kind is as good as absent.
+
+Servers that speak this protocol fill members with null, leave them out, or give them another type in the next chunk. The
+decoder asks for what it can use, and gets an empty value for everything else.
+"""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from clew.model.halves import whole_text
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = ["count_of", "object_of", "objects_of", "read_object", "text_of", "whole_value"]
+
+
+def text_of(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def object_of(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def objects_of(value: JsonValue) -> list[JsonObject]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def count_of(value: JsonValue) -> int:
+    """A number of things; `true` is none, and nobody has fewer than no tokens."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return max(0, int(value)) if isinstance(value, int) or value.is_integer() else 0
+
+
+def read_object(raw: bytes) -> JsonObject | None:
+    """The JSON object in these bytes; None if they hold anything else. Strings may hold half a character."""
+    try:
+        value = _decoded(raw)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _decoded(raw: bytes) -> JsonValue:
+    """Our decoder refuses an escaped half of a character; the standard one does not."""
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        if b"\\ud" not in raw.lower():
+            raise
+        return json.loads(raw, parse_constant=_refuse)
+
+
+def _refuse(word: str) -> JsonValue:
+    raise ValueError(f"{word} is no JSON")
+
+
+def whole_value(value: JsonValue) -> JsonValue:
+    """The value with every text in it made whole, so that it can be written again."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, list):
+        return [whole_value(each) for each in value]
+    if isinstance(value, dict):
+        return {whole_text(name): whole_value(each) for name, each in value.items()}
+    return value

@@ -1,0 +1,83 @@
+"""A streamed answer: bytes in, canonical events out.
+
+The stream ends with `[DONE]`, or just ends. An end without a finish reason is a cut, which the client must hear of, unless
+`[DONE]` or the backend's row says that it is none. What comes behind the end is ignored.
+"""
+
+from __future__ import annotations
+
+from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
+from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure
+from clew.dialects.openai_chat.quirks import Quirks
+from clew.dialects.openai_chat.shapes import read_object
+from clew.model.events import Event
+from clew.model.json import JsonObject
+from clew.wire.sse import SseEvent, SseLimits, SseReader
+
+__all__ = ["ChatStream"]
+
+
+class ChatStream:
+    """`feed` bytes as they come, `flush` at their end. The events do not depend on where the bytes were cut."""
+
+    def __init__(self, asked: Asked, quirks: Quirks | None = None, *, limits: SseLimits | None = None) -> None:
+        self._quirks = quirks or Quirks()
+        self._reader = SseReader(limits)
+        self._decoder = ChatDecoder(asked, self._quirks)
+
+    def begin(self, *, eager: bool = False) -> list[Event]:
+        """The start of the message before the backend has said anything; without it, the first chunk starts it."""
+        self._decoder.begin(eager=eager)
+        return self._decoder.drain()
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that these bytes complete. Raises SseTooLarge."""
+        self._take(self._reader.feed(data))
+        return self._decoder.drain()
+
+    def flush(self) -> list[Event]:
+        """The events that the end of the bytes completes."""
+        self._take(self._reader.flush())
+        if self._decoder.finished or self._quirks.cut_is_end:
+            self._decoder.end()
+        else:
+            self._decoder.fail(CUT)
+        return self._decoder.drain()
+
+    @property
+    def payloads(self) -> dict[int, JsonObject]:
+        """What the backend needs back of each thought, by the index of its block (see `payloads`)."""
+        return self._decoder.payloads
+
+    @property
+    def late(self) -> JsonObject:
+        """A payload that came too late for any block; {} if none did."""
+        return self._decoder.late
+
+    @property
+    def wire_ids(self) -> dict[str, str]:
+        """The ids of calls → the backend's own, where they differ."""
+        return self._decoder.wire_ids
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the stream failed. If it did before any other event, the client can still get a status."""
+        return self._decoder.failure
+
+    @property
+    def cut(self) -> int | None:
+        """The block that was open when the stream failed."""
+        return self._decoder.cut
+
+    def _take(self, events: list[SseEvent]) -> None:
+        for event in events:
+            if not self._decoder.ended:
+                self._take_data(event.data.strip())
+
+    def _take_data(self, data: bytes) -> None:
+        if data == b"[DONE]":
+            self._decoder.end()
+        elif (chunk := read_object(data)) is not None:
+            self._decoder.take(chunk)
+        elif data and not self._decoder.finished:
+            self._decoder.fail(UNREADABLE)

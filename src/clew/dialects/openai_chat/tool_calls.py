@@ -1,0 +1,148 @@
+"""Tool calls out of deltas that may lack, repeat or mix up everything that tells them apart.
+
+A delta belongs to the call of its index; without one, to that of its id; without either, to the last. A new id in an old
+place, or a name where the call before is already whole, begins another call. An empty id or name is none. Names are never
+joined: servers repeat them. Arguments are, except when a last delta repeats what is already whole.
+
+One call is told at a time, in the order in which they began: the first streams, the others wait until it is whole.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from clew.dialects.openai_chat.shapes import object_of, text_of, whole_value
+from clew.model.halves import whole_text
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = ["Call", "Calls"]
+
+
+class Call:
+    """One call as far as it came."""
+
+    __slots__ = ("_judged", "_pieces", "_sent", "_size", "extra", "is_open", "name", "place", "wire_id")
+
+    def __init__(self, place: JsonValue, wire_id: str) -> None:
+        self.place = place
+        self.wire_id = wire_id
+        self.name = ""
+        self.is_open = False
+        self.extra: JsonObject = {}
+        self._pieces: list[str] = []
+        self._size = 0
+        self._sent = 0
+        self._judged = (-1, False)
+
+    def unsent(self) -> str:
+        """The arguments that were not taken yet."""
+        more = "".join(self._pieces[self._sent :])
+        self._sent = len(self._pieces)
+        return more
+
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def is_whole(self) -> bool:
+        """Whether the arguments are a finished object. Judged once per state, and only where they may be."""
+        if self._judged[0] != len(self._pieces):
+            self._judged = (len(self._pieces), _is_object(self.text()))
+        return self._judged[1]
+
+    def grow(self, entry: JsonObject) -> None:
+        function = object_of(entry.get("function"))
+        self.wire_id = self.wire_id or whole_text(text_of(entry.get("id")))
+        self.name = self.name or _name(function)
+        arguments = _arguments(function)
+        if arguments and not self._repeats(arguments):
+            self._pieces.append(arguments)
+            self._size += len(arguments)
+        self.extra.update(_extra(entry))
+
+    def continues_with(self, entry: JsonObject) -> bool:
+        """Whether a delta in this call's place is more of it."""
+        function = object_of(entry.get("function"))
+        wire_id, name, arguments = text_of(entry.get("id")), _name(function), _arguments(function)
+        if wire_id and self.wire_id and wire_id != self.wire_id:
+            return not name and not self.is_whole()  # some servers make up a new id for each delta
+        if name and self.name and self.is_whole():
+            return name == self.name and (not arguments or self._repeats(arguments))
+        return True
+
+    def _repeats(self, arguments: str) -> bool:
+        return len(arguments) == self._size and self.text() == arguments and self.is_whole()
+
+
+class Calls:
+    """The calls of one answer."""
+
+    __slots__ = ("_all", "_told")
+
+    def __init__(self) -> None:
+        self._all: list[Call] = []
+        self._told = 0
+
+    def take(self, entry: JsonObject) -> None:
+        """One entry of `tool_calls`."""
+        call = self._find(entry)
+        if call is None:
+            call = Call(entry.get("index"), whole_text(text_of(entry.get("id"))))
+            self._all.append(call)
+        call.grow(entry)
+
+    @property
+    def current(self) -> Call | None:
+        """The call to tell now, if one was begun that is not told."""
+        return self._all[self._told] if self._told < len(self._all) else None
+
+    @property
+    def has_next(self) -> bool:
+        return self._told + 1 < len(self._all)
+
+    def told(self) -> None:
+        """The current call is done; what still comes for it is lost."""
+        self._told += 1
+
+    def _find(self, entry: JsonObject) -> Call | None:
+        call = self._at(entry)
+        return call if call is not None and call.continues_with(entry) else None
+
+    def _at(self, entry: JsonObject) -> Call | None:
+        """The newest call in the place that a delta names."""
+        index, wire_id = entry.get("index"), text_of(entry.get("id"))
+        newest = reversed(self._all)
+        if index is not None:
+            return next((call for call in newest if call.place == index), None)
+        if wire_id:
+            return next((call for call in newest if call.wire_id == wire_id), self._nameless())
+        return self._all[-1] if self._all else None
+
+    def _nameless(self) -> Call | None:
+        """A call that waits for its id."""
+        return self._all[-1] if self._all and not self._all[-1].wire_id and not self._all[-1].is_whole() else None
+
+
+def _name(function: JsonObject) -> str:
+    """Without the channel marks that gpt-oss leaves on names."""
+    return whole_text(text_of(function.get("name"))).split("<|")[0].strip()
+
+
+def _arguments(function: JsonObject) -> str:
+    """Text as it came; some servers send the object itself."""
+    value = function.get("arguments")
+    return msgspec.json.encode(whole_value(value)).decode() if isinstance(value, dict) else text_of(value)
+
+
+def _extra(entry: JsonObject) -> JsonObject:
+    """What a call carries for its maker alone (the thought signature of Gemini's OpenAI endpoint)."""
+    names = ("extra_content", "provider_specific_fields")
+    return {name: entry[name] for name in names if entry.get(name)}
+
+
+def _is_object(text: str) -> bool:
+    if not text.rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except (ValueError, RecursionError):
+        return False

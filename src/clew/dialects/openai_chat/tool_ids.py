@@ -1,0 +1,45 @@
+"""Ids for tool calls that every client takes: of letters, digits, `_` and `-`, and each used once.
+
+Backends repeat ids, leave them out, or hide kilobytes of signature in them. The backend's own id is remembered where it
+differs, since it must hear that one again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+__all__ = ["ToolIds"]
+
+_UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_LONGEST: Final = 64
+
+
+class ToolIds:
+    """Ids for one answer. `seed` is unique to it; `taken` are the ids that the conversation has already."""
+
+    __slots__ = ("_seed", "_taken", "_used", "wire")
+
+    def __init__(self, seed: str, taken: Collection[str] = ()) -> None:
+        self._seed = _UNSAFE.sub("_", seed)
+        self._taken = taken
+        self._used: set[str] = set()
+        self.wire: dict[str, str] = {}
+        """Our id → the backend's, where they differ. "" is a call that came without one."""
+
+    @property
+    def given(self) -> int:
+        """How many ids were given."""
+        return len(self._used)
+
+    def give(self, wire_id: str) -> str:
+        base = _UNSAFE.sub("_", wire_id.split("__thought__")[0])[:_LONGEST] or f"toolu_{self._seed}_{len(self._used)}"
+        unique, count = base, 1
+        while unique in self._used or unique in self._taken:
+            count += 1
+            unique = f"{base}_{count}"
+        self._used.add(unique)
+        if unique != wire_id:
+            self.wire[unique] = wire_id
+        return unique
