@@ -141,3 +141,10 @@ def test_the_older_function_call_is_a_call() -> None:
     told = Told(stream({"function_call": {"name": "f", "arguments": '{"q"'}}, {"function_call": {"arguments": ":1}"}}))
 
     assert told.blocks == [("toolu_msg_1_0", "f", {"q": 1})]
+
+
+def test_a_call_without_a_name_does_not_part_a_thought() -> None:
+    """What is not told closes nothing."""
+    told = Told(stream({"reasoning": "a"}, call(0, "a", None, "{}"), {"reasoning": "b"}, {"content": "x"}))
+
+    assert told.blocks == [("thinking", "ab"), ("text", "x")]
