@@ -183,3 +183,27 @@ def test_reasoning_may_run_straight_into_a_call() -> None:
     told = Told(stream({"reasoning": "a"}, call(0, "c", "f", "{}")))
 
     assert told.steps == ["thinking 0", "+a", "stop 0", "tool_use 1", "+{}", "stop 1"]
+
+
+def test_a_mirror_is_compared_with_the_thought_of_its_own_time() -> None:
+    """The second thought is mirrored by a name that was silent during the first."""
+    told = Told(
+        stream({"reasoning": "a"}, {"content": "x"}, {"reasoning": "b"}, {"reasoning_content": "b"}, {"content": "y"})
+    )
+
+    assert told.blocks == [("thinking", "a"), ("text", "x"), ("thinking", "b"), ("text", "y")]
+
+
+def test_entries_that_are_signed_stay_apart() -> None:
+    """Case 26: what a maker signed goes back in the pieces that it signed, in details and in content lists."""
+    details: list[JsonObject] = [{**TEXT, "text": word, "signature": f"sig {word}"} for word in "ab"]
+    chunks: list[JsonObject] = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": word}], "signature": f"sig {word}"} for word in "ab"
+    ]
+
+    assert Told(stream(*({"reasoning_details": [entry]} for entry in details))).stream.payloads == {
+        0: {"field": "reasoning_details", "reasoning_details": details}
+    }
+    assert Told(stream(*({"content": [chunk]} for chunk in chunks))).stream.payloads == {
+        0: {"field": "content", "content": chunks}
+    }

@@ -43,9 +43,11 @@ class Mirrors:
 
     def _behind(self, channel: str, text: str, bare: str) -> str:
         """What is new in the text of a channel that is not in front."""
-        rest = "".join(self._pieces)[self._places.get(channel, 0) :]
-        if rest.startswith(bare):
+        told, place = "".join(self._pieces), self._places.get(channel, 0)
+        self._pieces = [told]  # joined once, since a mirror asks again with each delta
+        if told.startswith(bare, place):
             return ""
+        rest = told[place:]
         return _without(text, len(rest)) if bare.startswith(rest) else text
 
     def _tell(self, bare: str) -> None:
