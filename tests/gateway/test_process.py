@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from clew.gateway.plan import Plan
+from clew.gateway.process import claim
+from clew.http.server import bound
 from clew.testing import Simulator
 from tests.gateway.served import KEY, Served, backend, until
 from tests.http.conftest import Peer
@@ -177,3 +180,12 @@ def _readable(path: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def test_of_two_that_bind_a_port_at_once_the_one_that_claimed_it_has_it() -> None:
+    """Both may bind while nobody listens; a claim listens, so the other one goes on to the next port."""
+    with ExitStack() as stack:
+        rival = stack.enter_context(bound("127.0.0.1", 0))
+        stack.enter_context(claim(Plan(name="x", port=rival.getsockname()[1], port_is_asked_for=True)))
+        with pytest.raises(OSError, match="in use"):
+            rival.listen()

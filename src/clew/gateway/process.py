@@ -38,6 +38,7 @@ _DESCRIPTORS: Final = 16_384
 _SPARE: Final = 128
 """Descriptors that are neither a client's nor a backend's: files, pipes, the store."""
 _MEGABYTE: Final = 1024 * 1024
+_BACKLOG: Final = 1024
 
 
 @dataclass(slots=True)
@@ -113,7 +114,7 @@ def claim(plan: Plan, *, reuse_port: bool = False) -> socket.socket:
     ports = plan.ports()
     for port in ports:
         try:
-            plug = bound(plan.host, port)
+            plug = _listening(plan.host, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or port == ports[-1]:
                 raise
@@ -124,6 +125,17 @@ def claim(plan: Plan, *, reuse_port: bool = False) -> socket.socket:
         plug.close()
         return bound(plan.host, port, reuse_port=True)
     raise AssertionError("a plan has a port")
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Listening already: two processes that begin at once may both bind a port, and only one of them can listen on it."""
+    plug = bound(host, port)
+    try:
+        plug.listen(_BACKLOG)
+    except OSError:
+        plug.close()
+        raise
+    return plug
 
 
 def limits_of(gateway: GatewaySettings, descriptors: int) -> Limits:
