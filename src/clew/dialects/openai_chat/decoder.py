@@ -73,6 +73,10 @@ class ChatDecoder:
         """What the backend needs back, by the index of the thinking block."""
         return {index: payload.value() for index, payload in self._telling.payloads.items() if payload}
 
+    def payload_at(self, index: int) -> JsonObject:
+        payload = self._telling.payloads.get(index)
+        return payload.value() if payload else {}
+
     @property
     def late(self) -> JsonObject:
         """What came too late for any block."""

@@ -49,6 +49,10 @@ class ChatStream:
         """What the backend needs back of each thought, by the index of its block (see `payloads`)."""
         return self._decoder.payloads
 
+    def payload_at(self, index: int) -> JsonObject:
+        """The same of one block."""
+        return self._decoder.payload_at(index)
+
     @property
     def late(self) -> JsonObject:
         """A payload that came too late for any block; {} if none did."""

@@ -1,0 +1,85 @@
+"""A translation: what a backend streams in Chat Completions, as the Messages API would have streamed it.
+
+Bytes in, bytes out: behind it stand the same steps that an Anthropic stream passes. What the backend needs back of a thought
+is its signature here: one `signature_delta` with the payload (`payloads`) just before the block's stop, which becomes the
+payload of the seal. A call has the backend's own id, since that is what its maker must hear again; the client never sees it
+where it may not be unique. A block that was open when the stream broke off gets no stop: it is not whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import msgspec
+
+from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.errors import Failure
+from clew.dialects.openai_chat.quirks import Quirks
+from clew.dialects.openai_chat.stream import ChatStream
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
+from clew.model.json import JsonObject
+from clew.wire.events import encode_event
+from clew.wire.sse import SseLimits
+
+__all__ = ["Translation", "proof"]
+
+
+def proof(payload: JsonObject) -> str:
+    """What a backend needs back of a thought, in the place where Anthropic has a signature."""
+    return msgspec.json.encode(payload).decode()
+
+
+class Translation:
+    """One answer. `own_ids`: calls keep the backend's ids, because somebody behind makes them safe."""
+
+    def __init__(
+        self, asked: Asked, quirks: Quirks | None = None, *, own_ids: bool = True, limits: SseLimits | None = None
+    ) -> None:
+        self._stream = ChatStream(asked, quirks, limits=limits)
+        self._own_ids = own_ids
+        self._thinking = -1  # the index of the open thinking block
+
+    @property
+    def failure(self) -> Failure | None:
+        return self._stream.failure
+
+    @property
+    def late(self) -> JsonObject | None:
+        """A thought without words that came too late for the client, if one did: its maker needs it back all the same."""
+        late = self._stream.late
+        return {"type": "thinking", "thinking": "", "signature": proof(late)} if late else None
+
+    def begin(self, *, eager: bool) -> bytes:
+        """What can be said before the backend has said anything: with `eager` a message and its first, empty block."""
+        return self._written(self._stream.begin(eager=True)) if eager else b""
+
+    def feed(self, data: bytes) -> bytes:
+        """The events that these bytes complete. Raises SseTooLarge."""
+        return self._written(self._stream.feed(data))
+
+    def flush(self) -> bytes:
+        return self._written(self._stream.flush())
+
+    def _written(self, events: Iterable[Event]) -> bytes:
+        return b"".join([encode_event(each) for event in events for each in self._proved(event)])
+
+    def _proved(self, event: Event) -> Iterable[Event]:
+        if isinstance(event, BlockStart):
+            return (self._started(event),)
+        if not isinstance(event, BlockStop):
+            return (event,)
+        if event.index == self._stream.cut:
+            return ()
+        return (self._signature(), event) if event.index == self._thinking else (event,)
+
+    def _started(self, event: BlockStart) -> BlockStart:
+        block = event.content_block
+        if event.block_type == "thinking":
+            self._thinking = event.index
+        own = self._stream.wire_ids.get(str(block.get("id"))) if self._own_ids and event.block_type == "tool_use" else ""
+        return replace(event, content_block={**block, "id": own}) if own else event
+
+    def _signature(self) -> BlockDelta:
+        payload = self._stream.payload_at(self._thinking)
+        return BlockDelta(self._thinking, {"type": "signature_delta", "signature": proof(payload)})
