@@ -14,18 +14,18 @@ from tests.build import Json, request
 __all__ = ["body", "changes", "messages", "told"]
 
 
-def body(asked: Request, payloads: Any = None, **wire: Any) -> Json:
-    return json.loads(encode(asked, Wire(**wire), payloads or {}).body)
+def body(asked: Request, **wire: Any) -> Json:
+    return json.loads(encode(asked, Wire(**wire)).body)
 
 
-def messages(*said: Json, payloads: Any = None, **wire: Any) -> list[Json]:
-    return body(request(*said), payloads, **wire)["messages"]
+def messages(*said: Json, **wire: Any) -> list[Json]:
+    return body(request(*said), **wire)["messages"]
 
 
-def changes(asked: Request, payloads: Any = None, **wire: Any) -> tuple[Change, ...]:
-    return encode(asked, Wire(**wire), payloads or {}).changes
+def changes(asked: Request, **wire: Any) -> tuple[Change, ...]:
+    return encode(asked, Wire(**wire)).changes
 
 
-def told(asked: Request, payloads: Any = None, **wire: Any) -> list[tuple[str, str]]:
+def told(asked: Request, **wire: Any) -> list[tuple[str, str]]:
     """Where, and what: the changes without their reasons."""
-    return [(change.path, change.what) for change in changes(asked, payloads, **wire)]
+    return [(change.path, change.what) for change in changes(asked, **wire)]

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from clew.model.blocks import made
 from clew.model.request import blocks_of, with_blocks
-from tests.build import assistant, redacted, request, text, thinking, tool_result, tool_use, user
+from tests.build import Json, assistant, redacted, request, text, thinking, tool_result, tool_use, user
 from tests.dialects.openai_chat.encoding import body, messages, told
 from tests.manifest import proves
+
+TEXT = {"type": "reasoning.text", "text": "why"}
+
+
+def back(text: str, **payload: Any) -> Json:
+    """A thought of this backend's own, with what it needs back."""
+    return thinking(text, json.dumps(payload))
+
 
 LOOP = (user("go"), assistant(thinking("why"), "ok", tool_use("a")), user(tool_result("a")))
 
@@ -41,64 +50,91 @@ def test_several_thoughts_of_one_answer_join_without_a_seam() -> None:
 
 def test_a_backend_that_forbids_reasoning_gets_none_not_even_as_text() -> None:
     """dialects 2.4: R1 answers 400 if it is there; dialects 7, case 49."""
-    asked = request(*LOOP)
-    payloads = {blocks_of(asked.messages[1])[0]: {"reasoning_details": []}}
+    asked = request(user("go"), assistant(back("why", reasoning_details=[TEXT]), tool_use("a")), user(tool_result("a")))
 
     assert "why" not in json.dumps(body(asked, reasoning=""))
-    assert "reasoning_details" not in body(asked, payloads, reasoning="")["messages"][1]
     assert told(asked, reasoning="") == [("messages.1.content.0", "left out")]
 
 
 @proves("req:S3-40")
-def test_the_makers_own_payload_goes_back_instead_of_the_text() -> None:
+def test_the_makers_own_entries_go_back_instead_of_the_text() -> None:
     """dialects 7, cases 52 and 54: details verbatim, in order, with all their keys."""
-    asked = request(*LOOP)
-    details = [
-        {"type": "reasoning.text", "text": "why", "signature": "s", "index": 0},
-        {"type": "reasoning.encrypted", "data": "d"},
+    details = [{**TEXT, "signature": "s", "index": 0}, {"type": "reasoning.encrypted", "data": "d"}]
+
+    assert messages(assistant(back("why", field="reasoning", reasoning_details=details), "ok")) == [
+        {"role": "assistant", "content": "ok", "reasoning_details": details}
     ]
 
-    answer = body(asked, {blocks_of(asked.messages[1])[0]: {"reasoning_details": details}})["messages"][1]
 
-    assert answer["reasoning_details"] == details
-    assert "reasoning_content" not in answer
+def test_entries_of_one_answer_join_in_order() -> None:
+    said = messages(assistant(back("a", reasoning_details=[1]), back("b", reasoning_details=[2]), "ok"))
 
-
-def test_payloads_of_one_answer_join_in_order() -> None:
-    asked = request(assistant(thinking("a"), redacted("x"), "ok"))
-    first, second = blocks_of(asked.messages[0])[:2]
-
-    answer = body(asked, {first: {"reasoning_details": [1]}, second: {"reasoning_details": [2]}})["messages"][0]
-
-    assert answer == {"role": "assistant", "content": "ok", "reasoning_details": [1, 2]}
+    assert said == [{"role": "assistant", "content": "ok", "reasoning_details": [1, 2]}]
 
 
-def test_the_caller_may_give_another_text_or_none_at_all() -> None:
-    asked = request(*LOOP)
-    block = blocks_of(asked.messages[1])[0]
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content", "reasoning_text", "thinking"])
+def test_a_thought_goes_back_under_the_name_in_which_it_came(field: str) -> None:
+    """The default for a backend that nobody described."""
+    assert messages(assistant(back("why", field=field), "ok")) == [{"role": "assistant", "content": "ok", field: "why"}]
 
-    assert body(asked, {block: "other"})["messages"][1]["reasoning_content"] == "other"
-    assert "reasoning_content" not in body(asked, {block: None})["messages"][1]
-    assert told(asked, {block: None}) == [("messages.1.content.0", "left out")]
+
+def test_a_thought_between_tags_goes_back_only_where_the_backend_reads_it_there() -> None:
+    """dialects 4: inline tags are stripped, but by MiniMax, which wants its content verbatim."""
+    asked = request(assistant(back("why", field="tags", tags={"open": "<think>\n", "close": "\n</think>\n\n"}), "ok"))
+
+    assert body(asked)["messages"] == [{"role": "assistant", "content": "ok"}]
+    assert told(asked) == [("messages.0.content.0", "left out")]
+    assert body(asked, tags_back=True)["messages"] == [{"role": "assistant", "content": "<think>\nwhy\n</think>\n\nok"}]
+
+
+def test_a_thought_without_its_signature_stays_out_where_the_model_refuses_it() -> None:
+    """dialects 2.3: OpenRouter drops unsigned text of Claude and Gemini; a missing format means Claude's."""
+    formats = frozenset({"", "anthropic-claude-v1"})
+    entries = [TEXT, {**TEXT, "format": "unknown"}, {**TEXT, "format": "anthropic-claude-v1", "signature": "s"}]
+    asked = request(
+        assistant(back("why", reasoning_details=entries), "ok"), assistant(back("x", reasoning_details=[TEXT]), "b")
+    )
+
+    said = body(asked, signed_formats=formats)["messages"]
+
+    assert [each.get("reasoning_details") for each in said] == [entries[1:], None]
+    assert told(asked, signed_formats=formats) == [
+        ("messages.0.content.0", "left out"),
+        ("messages.1.content.0", "left out"),
+    ]
 
 
 def test_what_a_maker_keeps_on_a_call_goes_back_on_that_call() -> None:
-    """dialects 2.11: Gemini's signature stands on the tool call."""
-    asked = request(assistant(tool_use("a"), tool_use("b")))
+    """dialects 2.11: Gemini's signature stands on the tool call, whatever the call's id has become since."""
     signed = {"extra_content": {"google": {"thought_signature": "s"}}}
+    said = assistant(tool_use("a"), back("", tool_calls={"call_x": signed}), tool_use("b"))
 
-    calls = body(asked, {blocks_of(asked.messages[0])[0]: signed})["messages"][0]["tool_calls"]
+    calls = messages(said)[0]["tool_calls"]
 
-    assert [call.get("extra_content") for call in calls] == [signed["extra_content"], None]
+    assert [call.get("extra_content") for call in calls] == [None, signed["extra_content"]]
 
 
-def test_a_backend_that_keeps_its_thoughts_in_the_content_gets_that_content_back() -> None:
+def test_a_call_without_its_signature_gets_the_word_for_that_where_there_is_one() -> None:
+    """dialects 3, step 4: the first call of an answer, for Gemini."""
+    dummy = {"extra_content": {"google": {"thought_signature": "none"}}}
+    asked = request(assistant(tool_use("a"), tool_use("b")))
+
+    calls = body(asked, unsigned_call=dummy)["messages"][0]["tool_calls"]
+
+    assert [call.get("extra_content") for call in calls] == [dummy["extra_content"], None]
+    assert told(asked, unsigned_call=dummy) == [("messages.0.content.0", "added")]
+
+
+def test_a_backend_that_keeps_its_thoughts_in_the_content_gets_them_back_there_in_place() -> None:
     """dialects 2.12: Mistral's content is a list with thinking in it."""
-    asked = request(assistant(thinking("why", "s"), "ok"))
-    content = [{"type": "thinking", "thinking": [{"type": "text", "text": "why"}]}, {"type": "text", "text": "ok"}]
+    first, second = ({"type": "thinking", "thinking": [{"type": "text", "text": word}]} for word in ("why", "so"))
+    said = assistant(back("why", field="content", content=[first]), "ok", back("so", field="content", content=[second]), "b")
 
-    assert body(asked, {blocks_of(asked.messages[0])[0]: {"content": content}})["messages"] == [
-        {"role": "assistant", "content": content}
+    assert messages(said) == [
+        {
+            "role": "assistant",
+            "content": [first, {"type": "text", "text": "ok"}, second, {"type": "text", "text": "b"}],
+        }
     ]
 
 
@@ -112,7 +148,6 @@ def test_a_block_that_a_step_put_in_goes_back_like_any_other() -> None:
     assert body(projected)["messages"][1]["reasoning_content"] == "again"
     assert body(projected)["messages"][1]["content"] is None
     assert told(projected, reasoning="") == [("messages.1.content.0", "left out")]
-    assert body(projected, {restored: "payload"})["messages"][1]["reasoning_content"] == "payload"
 
 
 def test_a_backend_that_takes_only_its_own_reasoning_gets_no_text() -> None:
@@ -142,6 +177,18 @@ def test_missing_reasoning_is_filled_on_every_answer_where_the_key_must_be_there
         ("messages.0.reasoning_content", "added"),
         ("messages.1.reasoning_content", "added"),
     ]
+
+
+def test_entries_are_reasoning_and_an_empty_list_of_them_says_that_there_is_none() -> None:
+    """dialects 2.3: the empty array is meaningful."""
+    said = messages(
+        assistant(tool_use("x")),
+        assistant(back("t", reasoning_details=[TEXT]), tool_use("y")),
+        missing="empty",
+        empty={"reasoning_details": []},
+    )
+
+    assert [each["reasoning_details"] for each in said] == [[], [TEXT]]
 
 
 def test_a_backend_that_wants_it_non_empty_gets_a_space_on_calls() -> None:

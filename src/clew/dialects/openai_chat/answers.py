@@ -2,48 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from clew.dialects.openai_chat.call_ids import call_id
 from clew.dialects.openai_chat.notes import Notes
-from clew.dialects.openai_chat.passing_back import Payloads, filled, given_back, payload_of
+from clew.dialects.openai_chat.passing_back import Back, back_of, filled, joined
 from clew.dialects.openai_chat.reading import Piece, Said
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
+from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["answer"]
 
 SERVER_SIDE = "a block that only its own vendor can read"
 EMPTY = "nothing is left of this message"
 AFTER_CALLS = "text comes before tool calls in a message of Chat Completions"
+UNSIGNED_CALL = "this backend refuses a call without its signature, and this is its word for a call that has none"
 
 _SPOKEN = frozenset({"text", "tool_use"})
 _KNOWN = {"text": frozenset({"type", "text"}), "tool_use": frozenset({"type", "id", "name", "input"})}
 
 
-def answer(said: Said, wire: Wire, payloads: Payloads, notes: Notes) -> dict[str, object] | None:
+def answer(said: Said, wire: Wire, notes: Notes) -> dict[str, object] | None:
     """The message; None if nothing of it can be said."""
-    calls = [_call(piece, wire, payloads) for piece in said.pieces if piece.type == "tool_use"]
-    text = "".join(piece.string("text") for piece in said.pieces if piece.type == "text")
     _note(said.pieces, notes)
-    reasoning = given_back(said.pieces, wire, payloads, notes)
-    if not (calls or text or reasoning):
+    backs = {at: back_of(piece, wire, notes) for at, piece in enumerate(said.pieces) if piece.type in THINKING_TYPES}
+    calls = _calls(said.pieces, backs, wire, notes)
+    content = _content(said.pieces, backs)
+    reasoning = joined(list(backs.values()))
+    if not (calls or content or reasoning):
         notes.left_out(said.path, EMPTY)
         return None
     reasoning = filled(reasoning, bool(calls), said.path, wire, notes)
-    content = text or (None if calls else "")
-    return {"role": "assistant", "content": content} | ({"tool_calls": calls} if calls else {}) | reasoning
+    spoken = content or (None if calls else "")
+    return {"role": "assistant", "content": spoken} | ({"tool_calls": calls} if calls else {}) | reasoning
 
 
-def _call(piece: Piece, wire: Wire, payloads: Payloads) -> dict[str, object]:
-    """A call, with what its maker keeps on it (a signature, for one)."""
+def _content(pieces: Sequence[Piece], backs: Mapping[int, Back]) -> str | list[JsonValue]:
+    """The text; with thoughts in it where they stood, if that is where the backend keeps them."""
+    parts: list[str | list[JsonValue]] = []
+    for at, piece in enumerate(pieces):
+        inline = backs[at].inline if at in backs else None
+        parts += [inline] if inline else [piece.string("text")] if piece.type == "text" else []
+    if any(isinstance(part, list) for part in parts):
+        return [chunk for part in parts if part for chunk in _chunks(part)]
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _chunks(part: str | list[JsonValue]) -> list[JsonValue]:
+    return part if isinstance(part, list) else [{"type": "text", "text": part}]
+
+
+def _calls(pieces: Sequence[Piece], backs: Mapping[int, Back], wire: Wire, notes: Notes) -> list[dict[str, object]]:
+    """The calls, each with what its maker keeps on it (a signature, for one)."""
+    calls: list[dict[str, object]] = []
+    extra: JsonObject = {}
+    for at, piece in enumerate(pieces):
+        if at in backs:
+            extra = backs[at].call or extra
+        elif piece.type == "tool_use":
+            if not calls and not extra and wire.unsigned_call:
+                notes.add(piece.path, "added", UNSIGNED_CALL)
+                extra = wire.unsigned_call
+            calls.append({**_call(piece, wire), **extra})
+            extra = {}
+    return calls
+
+
+def _call(piece: Piece, wire: Wire) -> dict[str, object]:
     function = {"name": piece.string("name"), "arguments": _arguments(piece)}
-    call: dict[str, object] = {"id": call_id(piece.string("id"), wire), "type": "function", "function": function}
-    payload = payload_of(piece, payloads) if wire.reasoning else None
-    return {**call, **payload} if isinstance(payload, dict) else call
+    return {"id": call_id(piece.string("id"), wire), "type": "function", "function": function}
 
 
 def _arguments(piece: Piece) -> str:

@@ -14,7 +14,6 @@ from msgspec import Struct
 from clew.dialects.openai_chat.answers import answer
 from clew.dialects.openai_chat.images import Part, image_part, text_part
 from clew.dialects.openai_chat.notes import Notes
-from clew.dialects.openai_chat.passing_back import Payloads
 from clew.dialects.openai_chat.reading import Piece, Reading, Said, pieces
 from clew.dialects.openai_chat.results import tool_result
 from clew.dialects.openai_chat.wire import Wire
@@ -44,11 +43,11 @@ class Messages(Struct, frozen=True):
     lost: bool = False
 
 
-def encode_messages(reading: Reading, wire: Wire, payloads: Payloads, notes: Notes) -> Messages:
+def encode_messages(reading: Reading, wire: Wire, notes: Notes) -> Messages:
     sent = _prompt(reading, wire, notes)
     for said in reading.said:
         notes.unsaid(said.path, said.fields, _KNOWN)
-        sent += _encoded(said, wire, payloads, notes)
+        sent += _encoded(said, wire, notes)
     return Messages(sent, wire.missing == "off" and any(map(_lacks_reasoning, sent)))
 
 
@@ -68,9 +67,9 @@ def _prompt(reading: Reading, wire: Wire, notes: Notes) -> list[_Message]:
     return [{"role": wire.system, "content": text}] if text else []
 
 
-def _encoded(said: Said, wire: Wire, payloads: Payloads, notes: Notes) -> Iterable[_Message]:
+def _encoded(said: Said, wire: Wire, notes: Notes) -> Iterable[_Message]:
     if said.role == "assistant":
-        message = answer(said, wire, payloads, notes)
+        message = answer(said, wire, notes)
         return () if message is None else (message,)
     return _late_system(said, wire, notes) if said.role == "system" else _user(said, wire, notes)
 

@@ -1,53 +1,72 @@
 """Puts reasoning back where its backend looks for it: in fields of the assistant message, never in its text.
 
-What goes back is decided elsewhere. Here, a thinking block that is still in the request goes back as its text in the field
-that the `Wire` names, unless the caller gave a payload for it: another text, the maker's own fields verbatim (such as
-`reasoning_details`, or the content list of a backend that keeps its thoughts there), or None for nothing at all. Three
-states stay apart: no reasoning (None: the key is absent, and the backend's policy for what is missing applies), reasoning
+A thinking block of this backend carries, where Anthropic has a signature, what the backend needs back (`payloads`): the name
+under which the text came, entries that go back as they came, markup around a thought in the content, or what stood on the
+call behind it. A block without that is another maker's, handed over: its text goes into the field that the `Wire` names.
+Three states stay apart: no reasoning (the key is absent, and the backend's policy for what is missing applies), reasoning
 that was empty (""), and text. Several blocks of one message join without a seam, because the backend had sent one string.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import Final, cast
+
+import msgspec
+from msgspec import Struct
 
 from clew.dialects.openai_chat.notes import Notes
 from clew.dialects.openai_chat.reading import Piece
 from clew.dialects.openai_chat.wire import Wire
-from clew.model.blocks import THINKING_TYPES, Block
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["Payload", "Payloads", "filled", "given_back", "payload_of"]
-
-Payload: TypeAlias = str | JsonObject | None
-"""What goes back for a block: a text, fields to put as they are, or nothing."""
-
-Payloads: TypeAlias = Mapping[Block, Payload]
+__all__ = ["Back", "back_of", "filled", "joined"]
 
 NO_FIELD = "this backend takes no reasoning back"
-NO_TEXT = "this backend takes only its own reasoning back, and there is none for this block"
+NO_TEXT = "this backend takes only its own reasoning back, and this is none of its own"
+NO_TAGS = "it stood between tags in the text, and this backend does not read it there again"
 NOTHING = "there is nothing in it that this backend could read"
+UNSIGNED = "the model behind this backend refuses a thought without its signature"
 NEEDED = "this backend refuses an assistant message of this kind without reasoning"
 
-_FILL = {"empty": "", "space": " "}
+_FILL: Final = {"empty": "", "space": " "}
+_LISTS: Final = ("reasoning_details", "thinking_blocks")
+_INLINE: Final = ("content", "tags")
+"""Where a thought stood that came in the content itself."""
+
+_payload = msgspec.json.Decoder(dict[str, JsonValue])
 
 
-def given_back(pieces: Sequence[Piece], wire: Wire, payloads: Payloads, notes: Notes) -> dict[str, object]:
+class Back(Struct, frozen=True):
+    """What goes back for one thinking block."""
+
+    fields: Mapping[str, JsonValue] = {}
+    """Of the assistant message."""
+    inline: str | list[JsonValue] | None = None
+    """In its content, in place: markup with the thought in it, or chunks."""
+    call: JsonObject = {}
+    """On the call that follows."""
+
+
+def back_of(piece: Piece, wire: Wire, notes: Notes) -> Back:
+    """What goes back for this block; where that is nothing, a note says why."""
+    if not wire.reasoning:
+        notes.left_out(piece.path, NO_FIELD)
+        return Back()
+    payload = _payload_of(piece)
+    back, why = _handed_over(piece, wire) if payload is None else _returned(payload, piece, wire)
+    if why:
+        notes.left_out(piece.path, why)
+    return back
+
+
+def joined(backs: Sequence[Back]) -> dict[str, object]:
     """The fields of an assistant message that carry its reasoning."""
     fields: dict[str, object] = {}
-    for piece in pieces:
-        payload = _payload(piece, wire, payloads, notes)
-        if isinstance(payload, str):
-            payload = {wire.reasoning: payload}
-        for key, value in (payload or {}).items():
+    for back in backs:
+        for key, value in back.fields.items():
             fields[key] = _joined(fields.get(key), value)
     return fields
-
-
-def payload_of(piece: Piece, payloads: Payloads) -> Payload:
-    """What the caller gave for this piece, if anything."""
-    return None if piece.block is None else payloads.get(piece.block)
 
 
 def filled(fields: dict[str, object], calls: bool, path: str, wire: Wire, notes: Notes) -> dict[str, object]:
@@ -55,29 +74,77 @@ def filled(fields: dict[str, object], calls: bool, path: str, wire: Wire, notes:
     word = _FILL.get(wire.missing)
     if word is None or not wire.reasoning or not (calls or wire.missing_on == "all"):
         return fields
-    if wire.reasoning in fields and (fields[wire.reasoning] or not word):
+    told = [fields[name] for name in (wire.reasoning, *_LISTS) if name in fields]
+    if any(told) or (told and not word):
         return fields
     notes.add(f"{path}.{wire.reasoning}", "added", NEEDED)
-    return {**fields, wire.reasoning: word}
+    return {**fields, **(wire.empty or {wire.reasoning: word})}
 
 
-def _payload(piece: Piece, wire: Wire, payloads: Payloads, notes: Notes) -> Payload:
-    """What goes back for one piece; for one that is no thinking, only what the caller gave."""
-    if piece.type not in THINKING_TYPES:
-        return payload_of(piece, payloads) if wire.reasoning and piece.type != "tool_use" else None
-    if not wire.reasoning:
-        notes.left_out(piece.path, NO_FIELD)
+def _payload_of(piece: Piece) -> JsonObject | None:
+    signature = piece.string("signature") if piece.type == "thinking" else piece.string("data")
+    try:
+        return _payload.decode(signature) if signature.startswith("{") else None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    payload = _own(piece, wire, payloads)
-    if payload is None:
-        notes.left_out(piece.path, NOTHING if wire.reasoning_text else NO_TEXT)
-    return payload
 
 
-def _own(piece: Piece, wire: Wire, payloads: Payloads) -> Payload:
-    text = piece.string("thinking") if piece.type == "thinking" else None
-    payload = payloads.get(piece.block, text) if piece.block is not None else text
-    return None if isinstance(payload, str) and not wire.reasoning_text else payload
+def _handed_over(piece: Piece, wire: Wire) -> tuple[Back, str]:
+    if piece.type != "thinking":
+        return Back(), NOTHING
+    if not wire.reasoning_text:
+        return Back(), NO_TEXT
+    return Back({wire.reasoning: piece.string("thinking")}), ""
+
+
+def _returned(payload: JsonObject, piece: Piece, wire: Wire) -> tuple[Back, str]:
+    """The richest form in which it came."""
+    call = _of_call(payload)
+    entries, lost = _entries(payload, wire)
+    if entries:
+        return Back(entries, call=call), UNSIGNED if lost else ""
+    if lost:
+        return Back(call=call), UNSIGNED
+    field = str(payload.get("field", ""))
+    if field in _INLINE:
+        return _in_place(payload, piece.string("thinking"), wire, call)
+    return Back({field: piece.string("thinking")} if field else {}, call=call), ""
+
+
+def _in_place(payload: JsonObject, text: str, wire: Wire, call: JsonObject) -> tuple[Back, str]:
+    chunks = payload.get("content")
+    if isinstance(chunks, list):
+        return Back(inline=chunks, call=call), ""
+    tags = payload.get("tags")
+    if not wire.tags_back or not isinstance(tags, dict):
+        return Back(call=call), NO_TAGS
+    return Back(inline=f"{tags.get('open', '')}{text}{tags.get('close', '')}", call=call), ""
+
+
+def _entries(payload: JsonObject, wire: Wire) -> tuple[dict[str, JsonValue], bool]:
+    """Lists that go back as they came, less what the model behind the backend refuses; and whether there was any."""
+    found: dict[str, JsonValue] = {}
+    lost = False
+    for name in _LISTS:
+        entries = payload.get(name)
+        if isinstance(entries, list):
+            signed = [entry for entry in entries if not _is_unsigned(entry, wire)]
+            lost = lost or len(signed) < len(entries)
+            found |= {name: signed} if signed or not entries else {}
+    return found, lost
+
+
+def _is_unsigned(entry: JsonValue, wire: Wire) -> bool:
+    if not isinstance(entry, dict) or entry.get("type") != "reasoning.text" or entry.get("signature"):
+        return False
+    return str(entry.get("format") or "") in wire.signed_formats
+
+
+def _of_call(payload: JsonObject) -> JsonObject:
+    """What stood on the call behind this block. Each such call has a block of its own before it."""
+    calls = payload.get("tool_calls")
+    extra = next(iter(calls.values()), None) if isinstance(calls, dict) else None
+    return extra if isinstance(extra, dict) else {}
 
 
 def _joined(before: object, value: object) -> object:

@@ -1,15 +1,13 @@
 """Requests of Chat Completions, written from a projected request of the Messages API.
 
-Pure: the same request, `Wire` and payloads always give the same bytes, and a request that goes on from another has messages
+Pure: the same request and `Wire` always give the same bytes, and a request that goes on from another has messages
 that go on from its messages. What cannot be said is left out or altered with a `Change`, if the conversation can do without;
 otherwise the request is refused with `Unrepresentable`, before anything is sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final, cast
+from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -19,12 +17,10 @@ from clew.dialects.openai_chat.intent import intent_of
 from clew.dialects.openai_chat.merging import merged
 from clew.dialects.openai_chat.messages import encode_messages
 from clew.dialects.openai_chat.notes import Notes
-from clew.dialects.openai_chat.passing_back import Payload, Payloads
 from clew.dialects.openai_chat.reading import Reading, read
 from clew.dialects.openai_chat.sampling import answer_format, max_tokens_of, sampling, stops, streaming, user
 from clew.dialects.openai_chat.tools import encode_choice, encode_tools, is_forced, refuse_server_tools
 from clew.dialects.openai_chat.wire import Wire
-from clew.model.blocks import Block
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.request import Request
@@ -32,8 +28,6 @@ from clew.model.request import Request
 __all__ = ["Encoded", "encode"]
 
 REFUSED = "this backend refuses the field"
-
-_NONE: Final[Mapping[Block, Payload]] = MappingProxyType({})
 
 _KNOWN = frozenset(
     {"model", "system", "tools", "tool_choice", "max_tokens", "thinking", "output_config", "temperature", "top_p", "top_k"}
@@ -58,18 +52,18 @@ class Encoded(Struct, frozen=True):
     changes: tuple[Change, ...] = ()
 
 
-def encode(request: Request, wire: Wire, payloads: Payloads = _NONE) -> Encoded:
+def encode(request: Request, wire: Wire) -> Encoded:
     """The request in this backend's words. Raises Unrepresentable, or RequestInvalid with a path."""
     reading, notes = read(request), Notes()
     refuse_server_tools(reading.fields)
     notes.unsaid("", reading.fields, _KNOWN | {"mcp_servers"})
-    body = _body(request, reading, wire, payloads, notes)
+    body = _body(request, reading, wire, notes)
     return Encoded(msgspec.json.encode(_without(body, wire, notes)), tuple(notes.changes))
 
 
-def _body(request: Request, reading: Reading, wire: Wire, payloads: Payloads, notes: Notes) -> dict[str, object]:
+def _body(request: Request, reading: Reading, wire: Wire, notes: Notes) -> dict[str, object]:
     fields = reading.fields
-    messages = encode_messages(reading, wire, payloads, notes)
+    messages = encode_messages(reading, wire, notes)
     tools = encode_tools(fields, reading.said, wire, notes)
     forced = bool(tools) and is_forced(fields)
     asked = _asked(reading, messages.lost, forced, wire, notes)

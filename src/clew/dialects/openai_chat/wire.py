@@ -22,7 +22,7 @@ Forced: TypeAlias = Literal["as asked", "auto", "thinking off"]
 """A forced tool with thinking on: sent as it is; as a free choice; or without thinking."""
 
 
-class Wire(Struct, frozen=True, kw_only=True):
+class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one backend wants."""
 
     max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -37,6 +37,15 @@ class Wire(Struct, frozen=True, kw_only=True):
     missing: Missing = "nothing"
     missing_on: Literal["calls", "all"] = "calls"
     """Which assistant messages must have reasoning: those that call tools, or all."""
+
+    empty: JsonObject = {}
+    """Fields that say "no reasoning here", where that is not the field with an empty text."""
+    tags_back: bool = False
+    """A thought that stood between tags in the content goes back there; otherwise not at all."""
+    signed_formats: frozenset[str] = frozenset()
+    """Entries of `reasoning_details` with text in one of these formats ("": none is named) go back only with a signature."""
+    unsigned_call: JsonObject = {}
+    """Fields for the first call of an answer, where calls are signed and this one's signature is not there."""
 
     knob: str = ""
     """A row of `efforts.toml`; "": nothing is asked for, the backend's default holds."""
