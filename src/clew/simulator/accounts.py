@@ -16,7 +16,7 @@ from typing import Final
 from clew.model.facts import rules
 from clew.simulator.interfaces import Account, Stance, Violation
 
-__all__ = ["account_of", "credential_of", "organization_of", "refusal"]
+__all__ = ["account_of", "account_of_key", "credential_of", "organization_of", "refusal"]
 
 _NAMED: Final = re.compile(r"sim-([A-Za-z0-9_.]+)(?:-.*)?$")
 _INVALID: Final = "invalid"
@@ -32,8 +32,13 @@ def account_of(headers: Mapping[str, str], stance: Stance) -> Account | Violatio
     used = credential_of(headers)
     if not used:
         return refusal("R1.credential-missing")
-    name = _name(used)
-    return refusal("R1.credential-invalid") if name == _INVALID else _account(name)
+    return account_of_key(used) or refusal("R1.credential-invalid")
+
+
+def account_of_key(key: str) -> Account | None:
+    """The account that a key belongs to; None for the key that nobody has."""
+    name = _name(key)
+    return None if name == _INVALID else _account(name)
 
 
 def credential_of(headers: Mapping[str, str]) -> str:

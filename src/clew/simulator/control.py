@@ -3,7 +3,8 @@
 GET  /_sim/journal[?since=N]     what happened, after entry N
 GET  /_sim/journal/N/body        the body of entry N, byte for byte
 POST /_sim/fault                 {"fault": "status 529 retry-after=2", "times": 2, "path": "/v1/messages", "key": "sim-a-1"};
-                                 times null: from now on; without key: whoever comes
+                                 times null: from now on; without key: whoever comes; without
+                                 path: where conversations are asked for
 POST /_sim/reset                 forget journal, cache, faults in waiting, ids already given
 GET  /_sim/scenarios             what can be played
 """
@@ -42,7 +43,7 @@ class Controlled(Protocol):
 class _Order(msgspec.Struct, forbid_unknown_fields=True):
     fault: str
     times: int | None = 1
-    path: str = "/v1/messages"
+    path: str = ""
     key: str = ""
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
-__all__ = ["STATUS_OF_TYPE", "error_body", "error_event", "type_of_status", "words_of_type"]
+__all__ = ["ANTHROPIC", "STATUS_OF_TYPE", "Errors", "error_body", "error_event", "type_of_status", "words_of_type"]
 
 STATUS_OF_TYPE: Final = {
     "invalid_request_error": 400,
@@ -65,3 +65,37 @@ def error_event(kind: str, message: str) -> bytes:
     """An error in mid-stream."""
     data = msgspec.json.encode({"type": "error", "error": {"type": kind, "message": message}})
     return b"event: error\ndata: " + data + b"\n\n"
+
+
+class Errors(Protocol):
+    """How a vendor words an error that befalls an answer."""
+
+    def body(self, fault: str, message: str, status: int, request_id: str) -> bytes:
+        """As the whole body; `fault` and `message` may be empty."""
+        ...
+
+    def event(self, fault: str, message: str) -> bytes:
+        """In mid-stream."""
+        ...
+
+    def status(self, fault: str) -> int:
+        """With which status an error of this type comes."""
+        ...
+
+
+class _Anthropic:
+    """The vendor whose shape this module is about."""
+
+    def body(self, fault: str, message: str, status: int, request_id: str) -> bytes:
+        kind = fault or type_of_status(status)
+        return error_body(kind, message or words_of_type(kind), request_id)
+
+    def event(self, fault: str, message: str) -> bytes:
+        kind = fault or "overloaded_error"
+        return error_event(kind, message or words_of_type(kind))
+
+    def status(self, fault: str) -> int:
+        return STATUS_OF_TYPE.get(fault or "overloaded_error", 500)
+
+
+ANTHROPIC: Final = _Anthropic()

@@ -13,8 +13,8 @@ from typing import Final, Literal, TypeAlias
 
 __all__ = ["Ids", "Mint", "ToolIds"]
 
-ToolIds: TypeAlias = Literal["unique", "counted", "named", "empty"]
-"""How a vendor names tool calls; only the first kind is worth the name."""
+ToolIds: TypeAlias = Literal["unique", "call", "nine", "counted", "named", "empty"]
+"""How a vendor names tool calls; only the first three are worth the name."""
 
 _ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _LENGTH: Final = 22
@@ -40,6 +40,10 @@ class Ids:
         match self.tools:
             case "unique":
                 return f"toolu_01{self._text(f'tool {n}')}"
+            case "call":
+                return f"call_{self._text(f'tool {n}')}"
+            case "nine":
+                return self._text(f"tool {n}")[:9]
             case "counted":
                 return f"call_{n}"
             case "named":

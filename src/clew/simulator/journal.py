@@ -63,8 +63,12 @@ class Entry:
 
     def judged(self, verdict: Verdict) -> None:
         """Note what the judge found."""
-        self.thinking = [_fate(block) for block in verdict.prompt.blocks]
-        self.verdict = {"ok": True} if verdict.violation is None else _violation(verdict.violation)
+        self.found([_fate(block) for block in verdict.prompt.blocks], verdict.violation)
+
+    def found(self, thinking: list[JsonObject], violation: Violation | None) -> None:
+        """Note which thinking came back, and what is wrong with the request."""
+        self.thinking = thinking
+        self.verdict = {"ok": True} if violation is None else _violation(violation)
 
     def refused(self, violation: Violation) -> None:
         """Note why there is no answer."""

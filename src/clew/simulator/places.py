@@ -7,7 +7,8 @@ from clew.simulator.steps import End, Send, Steps
 
 __all__ = ["CONTENT", "divided", "is_streamed"]
 
-CONTENT = ("content_block_start", "content_block_delta", "content_block_stop")
+CONTENT = ("content_block_start", "content_block_delta", "content_block_stop", "reasoning", "content", "tool_calls")
+"""What a stream of either dialect calls its content."""
 
 
 def divided(steps: Steps, fault: Fault) -> tuple[Steps, Steps]:

@@ -19,13 +19,17 @@ class _Waiting:
 class FaultQueue:
     """First in, first out, path by path; one fault for one request."""
 
-    def __init__(self) -> None:
+    def __init__(self, main_path: str = "/v1/messages") -> None:
+        self._main_path = main_path
         self._waiting: dict[str, list[_Waiting]] = {}
 
-    def put(self, fault: Fault, *, times: int | None = 1, path: str = "/v1/messages", key: str = "") -> None:
-        """Let the next requests on this path go wrong: so many, or all from now on; of this key, if one is named."""
+    def put(self, fault: Fault, *, times: int | None = 1, path: str = "", key: str = "") -> None:
+        """Let the next requests on this path go wrong: so many, or all from now on; of this key, if one is named.
+
+        Without a path: where conversations are asked for.
+        """
         if times != 0:
-            self._waiting.setdefault(path, []).append(_Waiting(fault, times, key))
+            self._waiting.setdefault(path or self._main_path, []).append(_Waiting(fault, times, key))
 
     def take(self, path: str, key: str = "") -> Fault | None:
         """The fault for the request that just came, if any."""

@@ -7,29 +7,28 @@ forgets it. Accounts and signatures are functions of the key, so they outlive it
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal, cast
 
 from clew.errors import SettingsInvalid
 from clew.http.message import HttpRequest, Refusal
 from clew.http.responder import Responder
-from clew.simulator import catalogue, control, faults
-from clew.simulator.accounts import account_of, credential_of, organization_of, refusal
+from clew.simulator import catalogue
+from clew.simulator.accounts import account_of, organization_of, refusal
 from clew.simulator.encoding import decoded
 from clew.simulator.envelope import error_body, type_of_status
+from clew.simulator.faults import Fault
+from clew.simulator.front import Front, Settings, misuse
 from clew.simulator.given import Given
 from clew.simulator.ids import Ids, Mint
-from clew.simulator.interfaces import Account, Judge, Kind, Stance, Verdict, Violation
-from clew.simulator.journal import Entry, Journal
+from clew.simulator.interfaces import Account, Judge, Verdict, Violation
+from clew.simulator.journal import Entry
 from clew.simulator.model import Model
-from clew.simulator.queue import FaultQueue
 from clew.simulator.quota import Quota
 from clew.simulator.replies import HeaderPairs, json_reply, refused, streamed, tags, unary
 from clew.simulator.spoil import spoil
-from clew.simulator.stage import DEFAULT
-from clew.simulator.steps import End, Steps, play
+from clew.simulator.steps import Steps
 from clew.simulator.vendors import vendor_of
 
 __all__ = ["Settings", "Shell"]
@@ -38,19 +37,6 @@ _MESSAGES: Final = "/v1/messages"
 _COUNT: Final = "/v1/messages/count_tokens"
 _MODELS: Final = "/v1/models"
 _GREETINGS: Final = ("/", "/api/hello")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What a simulator is started with."""
-
-    stance: Stance
-    kind: Kind = "anthropic"
-    scenario: str = DEFAULT
-    seed: int = 0
-    realm: str = ""
-    """Who shares it knows each other's signatures; without a name, those of one kind and seed do."""
-    journal: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +49,10 @@ class _Visit:
     entry: Entry
 
 
-class Shell:
-    """The simulator without its listener. `clock` and `now` count seconds."""
+class Shell(Front):
+    """The Anthropic dialect. `clock` and `now` count seconds."""
+
+    main_path = _MESSAGES
 
     def __init__(
         self,
@@ -74,31 +62,17 @@ class Shell:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.settings = settings
-        self.journal = Journal(settings.journal, now=now)
-        self.faults = FaultQueue()
+        super().__init__(settings, Mint(settings.seed, vendor_of(settings.kind).tool_ids), now)
         self._judge = judge
         self._model = Model(scenario=settings.scenario, stance=settings.stance, seed=settings.seed, clock=clock)
-        self._mint = Mint(settings.seed, vendor_of(settings.kind).tool_ids)
         self._quota = Quota(now)
         self._given = Given()
 
     def reset(self) -> None:
         """Forget all that requests left behind."""
-        for memory in (self.journal, self.faults, self._model, self._mint, self._quota, self._given):
+        super().reset()
+        for memory in (self._model, self._quota, self._given):
             memory.reset()
-
-    async def handle(self, request: HttpRequest, respond: Responder) -> None:
-        """Answer one request."""
-        if request.path.startswith(control.PREFIX):
-            await play(control.answer(self, request), respond)
-            return
-        account = account_of(request.joined, self.settings.stance)
-        name = account.name if isinstance(account, Account) else ""
-        ids = self._mint.ids(name, request.target, request.body)
-        entry = self.journal.open(request, ids.request, name)
-        steps = self._go_wrong(request, entry, self._answer(request, account, ids, entry))
-        await self._play(entry, steps, respond)
 
     def refuse(self, turned_away: Refusal, respond: Responder) -> None:
         """What the HTTP layer does not even hand on, in the vendor's shape."""
@@ -111,6 +85,9 @@ class Shell:
         respond.send(turned_away.status, headers, error_body(kind, words, request_id))
 
     # The answer.
+
+    def _account(self, request: HttpRequest) -> Account | Violation:
+        return account_of(request.joined, self.settings.stance)
 
     def _answer(self, request: HttpRequest, account: Account | Violation, ids: Ids, entry: Entry) -> Steps:
         if request.path in _GREETINGS and request.method in ("GET", "HEAD"):
@@ -152,7 +129,7 @@ class Shell:
         try:
             return self._spoken(visit, verdict)
         except SettingsInvalid as error:
-            return self._refused(_misuse("sim.scenario", error), visit.entry, self._headers(visit))
+            return self._refused(misuse("sim.scenario", error), visit.entry, self._headers(visit))
 
     def _spoken(self, visit: _Visit, verdict: Verdict) -> Steps:
         performed = self._model.answer(verdict, account=visit.account, ids=visit.ids, headers=visit.request.joined)
@@ -162,7 +139,7 @@ class Shell:
         self._given.note(answer.content)
         headers = self._headers(visit, verdict.prompt.input_tokens, answer.output_tokens)
         steps = (streamed if stream else unary)(performed.message, headers)
-        return spoil(answer.faults, steps, visit.ids.request)
+        return self._spoil(answer.faults, steps, visit.ids.request)
 
     def _counted(self, visit: _Visit, verdict: Verdict) -> Steps:
         counted: dict[str, object] = {"input_tokens": verdict.prompt.input_tokens}
@@ -186,32 +163,10 @@ class Shell:
         quota = self._quota.headers(visit.account.name, input_tokens=input_tokens, output_tokens=output_tokens)
         return (*_identity(visit.ids, visit.account), *quota)
 
-    # What goes wrong, and the wire.
-
-    def _go_wrong(self, request: HttpRequest, entry: Entry, steps: Steps) -> Steps:
-        asked = request.header("x-sim-fault")
-        try:
-            fault = faults.parse(asked) if asked else self.faults.take(request.path, credential_of(request.joined))
-        except SettingsInvalid as error:
-            return self._refused(_misuse("sim.fault", error), entry, (("request-id", entry.request_id),))
-        if fault is None:
-            return steps
-        entry.faults.append(fault.kind)
-        return spoil([fault], steps, entry.request_id)
-
-    async def _play(self, entry: Entry, steps: Steps, respond: Responder) -> None:
-        broken = steps[-1] in (End("fin"), End("rst"))
-        try:
-            await play(steps, respond)
-        finally:
-            self.journal.close(entry, ("cut" if broken else "whole") if respond.ended else "client left")
+    def _spoil(self, faults: Sequence[Fault], steps: Steps, request_id: str) -> Steps:
+        return spoil(faults, steps, request_id)
 
 
 def _identity(ids: Ids, account: Account | None = None) -> HeaderPairs:
     named = (("anthropic-organization-id", organization_of(account)),) if account else ()
     return (("request-id", ids.request), *named)
-
-
-def _misuse(rule: str, error: SettingsInvalid) -> Violation:
-    """The simulator itself was asked for something that it has not."""
-    return Violation(rule=rule, grade="A", status=400, error_type="invalid_request_error", message=str(error))

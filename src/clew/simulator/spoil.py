@@ -7,10 +7,13 @@ Here are those that strike the answer as a whole: its status, its time, its piec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from msgspec import structs
+
 from clew.simulator.bombs import bomb
-from clew.simulator.envelope import STATUS_OF_TYPE, error_body, error_event, type_of_status, words_of_type
+from clew.simulator.envelope import ANTHROPIC, Errors
 from clew.simulator.faults import Fault
 from clew.simulator.floods import FLOODS
 from clew.simulator.places import divided, is_streamed
@@ -20,11 +23,12 @@ from clew.simulator.tamper import TAMPERING
 __all__ = ["spoil"]
 
 
-def spoil(faults: Sequence[Fault], steps: Steps, request_id: str) -> Steps:
-    """The steps as they go wrong, fault by fault."""
+def spoil(faults: Sequence[Fault], steps: Steps, request_id: str, errors: Errors = ANTHROPIC) -> Steps:
+    """The steps as they go wrong, fault by fault; `errors` says how the vendor words its own."""
+    said = _Said(errors, request_id)
     for fault in faults:
         if fault.kind in _TOLD:
-            steps = tuple(_TOLD[fault.kind](fault, steps, request_id))
+            steps = tuple(_TOLD[fault.kind](fault, steps, said))
         else:
             steps = tuple(_EFFECTS[fault.kind](fault, steps))
     return steps
@@ -33,11 +37,17 @@ def spoil(faults: Sequence[Fault], steps: Steps, request_id: str) -> Steps:
 # Errors, which name the request.
 
 
-def _status(fault: Fault, steps: Steps, request_id: str) -> Iterator[Step]:
-    kind = fault.type or type_of_status(fault.status)
-    body = (
-        fault.body.encode() if fault.body is not None else error_body(kind, fault.message or words_of_type(kind), request_id)
-    )
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Whose words an error has, and which request it is about."""
+
+    errors: Errors
+    request_id: str
+
+
+def _status(fault: Fault, steps: Steps, said: _Said) -> Iterator[Step]:
+    worded = said.errors.body(fault.type, fault.message, fault.status, said.request_id)
+    body = worded if fault.body is None else fault.body.encode()
     given = [
         ("content-type", fault.content_type or "application/json"),
         ("retry-after", fault.retry_after),
@@ -51,15 +61,12 @@ def _status(fault: Fault, steps: Steps, request_id: str) -> Iterator[Step]:
     yield End()
 
 
-def _error(fault: Fault, steps: Steps, request_id: str) -> Iterator[Step]:
-    kind = fault.type or "overloaded_error"
-    message = fault.message or words_of_type(kind)
+def _error(fault: Fault, steps: Steps, said: _Said) -> Iterator[Step]:
     if not is_streamed(steps):
-        as_status = Fault(kind="status", status=STATUS_OF_TYPE.get(kind, 500), type=kind, message=message)
-        yield from _status(as_status, steps, request_id)
+        yield from _status(structs.replace(fault, status=said.errors.status(fault.type)), steps, said)
         return
     yield from divided(steps, fault)[0]
-    yield Send(error_event(kind, message), "error")
+    yield Send(said.errors.event(fault.type, fault.message), "error")
     yield End()
 
 
@@ -121,7 +128,7 @@ def _hang_up(fault: Fault, steps: Steps) -> Iterator[Step]:
     return (End("close", fault.later) if step == End() else step for step in steps)
 
 
-_TOLD: Final[dict[str, Callable[[Fault, Steps, str], Iterator[Step]]]] = {"status": _status, "error": _error}
+_TOLD: Final[dict[str, Callable[[Fault, Steps, _Said], Iterator[Step]]]] = {"status": _status, "error": _error}
 
 _EFFECTS: Final[dict[str, Callable[[Fault, Steps], Iterator[Step]]]] = {
     "cut": _cut,

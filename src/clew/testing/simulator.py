@@ -72,7 +72,7 @@ class Simulator:
         """The body of entry n, byte for byte."""
         return self._background.call(self._body(n))
 
-    def fault(self, fault: str, *, times: int | None = 1, path: str = "/v1/messages", key: str = "") -> None:
+    def fault(self, fault: str, *, times: int | None = 1, path: str = "", key: str = "") -> None:
         """Let the next requests go wrong: `status 529 retry-after=1`, `cut at=100 how=rst`, …
 
         `times` None is from now on, until `reset`. With `key` only requests that bring this key.
