@@ -29,11 +29,12 @@ class Asked(Struct, frozen=True):
 
 
 def settled(intent: Intent, *, lost: bool, forced: bool, wire: Wire, notes: Notes) -> Intent:
-    """The same, or off: where reasoning is `lost`, or where a tool is `forced` and that goes first."""
+    """The same, or off: where reasoning is `lost`, where a tool is `forced` and that goes first, or after a repair."""
     forced = forced and wire.forced == "thinking off"
-    if intent.level == "off" or not (lost or forced):
+    if intent.level == "off" or not (lost or forced or not wire.thinks):
         return intent
-    notes.add("thinking", "set", LOST if lost else FORCED)
+    if wire.thinks:
+        notes.add("thinking", "set", LOST if lost else FORCED)
     return Intent("off")
 
 

@@ -99,7 +99,7 @@ def _handed_over(piece: Piece, wire: Wire) -> tuple[Back, str]:
 
 def _returned(payload: JsonObject, piece: Piece, wire: Wire) -> tuple[Back, str]:
     """The richest form in which it came."""
-    call = _of_call(payload)
+    call = _of_call(payload) if wire.entries else {}
     entries, lost = _entries(payload, wire)
     if entries:
         return Back(entries, call=call), UNSIGNED if lost else ""
@@ -108,6 +108,8 @@ def _returned(payload: JsonObject, piece: Piece, wire: Wire) -> tuple[Back, str]
     field = str(payload.get("field", ""))
     if field in _INLINE:
         return _in_place(payload, piece.string("thinking"), wire, call)
+    if field in _LISTS:
+        return _handed_over(piece, wire)
     return Back({field: piece.string("thinking")} if field else {}, call=call), ""
 
 
@@ -125,7 +127,7 @@ def _entries(payload: JsonObject, wire: Wire) -> tuple[dict[str, JsonValue], boo
     """Lists that go back as they came, less what the model behind the backend refuses; and whether there was any."""
     found: dict[str, JsonValue] = {}
     lost = False
-    for name in _LISTS:
+    for name in _LISTS if wire.entries else ():
         entries = payload.get(name)
         if isinstance(entries, list):
             signed = [entry for entry in entries if not _is_unsigned(entry, wire)]

@@ -40,6 +40,8 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     empty: JsonObject = {}
     """Fields that say "no reasoning here", where that is not the field with an empty text."""
+    entries: bool = True
+    """Lists that only their maker can read go back as they came; otherwise the text alone."""
     tags_back: bool = False
     """A thought that stood between tags in the content goes back there; otherwise not at all."""
     signed_formats: frozenset[str] = frozenset()
@@ -49,6 +51,8 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     knob: str = ""
     """A row of `efforts.toml`; "": nothing is asked for, the backend's default holds."""
+    thinks: bool = True
+    """It may think. Otherwise it is told not to, whatever the client asks for."""
     levels: tuple[Level, ...] = ()
     """The levels that this model takes, if fewer than the knob can say."""
 

@@ -1,0 +1,79 @@
+"""What to change after a backend refused a request for its reasoning, before the first byte of an answer.
+
+A repair is a weaker `Wire`: the same request is written again with it. Each kind of refusal has its own ladder, and no rung
+is tried twice. The words are the vendors' and unstable, so they are searched for by what cannot be left out; a refusal that
+is not recognised goes to the client as it is. Only a 400 counts: a signature that is refused with a 403 is a credential's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct, structs
+
+from clew.dialects.openai_chat.wire import Wire
+
+__all__ = ["MOST_HEALS", "Heal", "Rung", "heal"]
+
+MOST_HEALS = 3
+
+Rung: TypeAlias = Literal["fill", "entries", "effort", "free tools", "off"]
+
+_STEPS: Final[dict[Rung, dict[str, object]]] = {
+    "fill": {"missing": "space", "missing_on": "all", "empty": {}},
+    "entries": {"entries": False},
+    "effort": {"knob": ""},
+    "free tools": {"forced": "auto"},
+    "off": {"thinks": False},
+}
+"""What each rung changes."""
+
+_WHY: Final[dict[Rung, str]] = {
+    "fill": "refused for missing reasoning: every answer gets the least that can stand for it",
+    "entries": "refused for reasoning that it could not read: only its text goes",
+    "effort": "refused for the effort: the backend's default holds",
+    "free tools": "refused for a forced tool: the choice is free",
+    "off": "refused for its reasoning: no thinking this time",
+}
+
+_WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
+    (r"reasoning_content\b.*(?:must be passed back|is missing)|missing reasoning_content", ("fill", "off")),
+    (r"thinking\b.*must be passed back", ("fill", "off")),
+    (r"missing an?\W+thought_?signature|thought_?signature\W+is\W+(?:missing|required)", ("off",)),
+    (r"(?:corrupted|invalid)\W+thought\W*signature", ("entries", "off")),
+    (r"invalid\W+signature\W+in\W+\W*thinking|invalid\W+data\W+in\W+\W*redacted_thinking", ("entries", "off")),
+    (r"thinking\W+blocks.*cannot be modified|bound to a different conversation", ("entries", "off")),
+    (
+        r"invalid_encrypted_content|encrypted content.*(?:could not be verified|decrypted|did not match)",
+        ("entries", "off"),
+    ),
+    (r"duplicate item|item with id 'rs_|without its required", ("entries", "off")),
+    (r"thinking mode does not support this tool_choice|tool_choice.*(?:thinking|reasoning)", ("free tools", "off")),
+    (r"reasoning_effort|reasoning\.effort|unsupported (?:value|effort).*effort", ("effort",)),
+)
+"""Vendors' words, and what to try after them, in order; the first that fits counts."""
+
+_LADDERS: Final = tuple((re.compile(words, re.IGNORECASE), rungs) for words, rungs in _WORDS)
+
+
+class Heal(Struct, frozen=True):
+    """The wire to try next, and why."""
+
+    wire: Wire
+    rung: Rung
+    why: str
+
+
+def heal(wire: Wire, status: int, words: str, tried: Iterable[Rung] = ()) -> Heal | None:
+    """What to try after this refusal; None if it is about something else, or nothing is left."""
+    done = frozenset(tried)
+    if status != 400 or len(done) >= MOST_HEALS:
+        return None
+    ladder = next((rungs for pattern, rungs in _LADDERS if pattern.search(words)), ())
+    for rung in ladder:
+        weaker = structs.replace(wire, **_STEPS[rung])
+        if rung not in done and weaker != wire:
+            return Heal(weaker, rung, _WHY[rung])
+    return None

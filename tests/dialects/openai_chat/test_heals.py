@@ -1,0 +1,48 @@
+"""What is tried after a backend refused a request for its reasoning."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.dialects.openai_chat.heals import Rung, heal
+from clew.dialects.openai_chat.wire import Wire
+
+
+def _ladder(wire: Wire, words: str) -> list[Rung]:
+    tried: list[Rung] = []
+    while (found := heal(wire, 400, words, tried)) is not None:
+        tried.append(found.rung)
+        wire = found.wire
+    return tried
+
+
+@pytest.mark.parametrize(
+    ("words", "rungs"),
+    [
+        ("The reasoning_content in the thinking mode must be passed back to the API.", ["fill", "off"]),
+        ("Missing reasoning_content field in the assistant message at message index 1", ["fill", "off"]),
+        ("thinking is enabled but reasoning_content is missing in assistant tool call message at index 2", ["fill", "off"]),
+        ("Function call is missing a thought_signature in functionCall parts.", ["off"]),
+        ("Corrupted thought signature.", ["entries", "off"]),
+        ("messages.1.content.0: Invalid `signature` in `thinking` block", ["entries", "off"]),
+        ("The encrypted content gAAA could not be verified. Reason: it could not be decrypted", ["entries", "off"]),
+        ("Thinking mode does not support this tool_choice", ["free tools", "off"]),
+        ("Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model.", ["effort"]),
+        ("The request signature we calculated does not match the signature you provided.", []),
+        ("prompt is too long", []),
+    ],
+)
+def test_each_refusal_has_its_own_ladder_and_no_rung_is_tried_twice(words: str, rungs: list[Rung]) -> None:
+    """dialects 3, step 5 and its table."""
+    assert _ladder(Wire(knob="deepseek"), words) == rungs
+
+
+def test_only_a_400_is_about_reasoning() -> None:
+    assert heal(Wire(), 403, "Corrupted thought signature.") is None
+
+
+def test_a_repair_says_what_it_changes() -> None:
+    found = heal(Wire(missing="empty"), 400, "reasoning_content is missing")
+    assert found is not None
+    assert (found.wire.missing, found.wire.missing_on) == ("space", "all")
+    assert found.why == "refused for missing reasoning: every answer gets the least that can stand for it"
