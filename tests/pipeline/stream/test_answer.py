@@ -126,6 +126,57 @@ def test_an_unusual_spelling_between_usual_ones_is_not_missed(odd: bytes) -> Non
     assert [block["text"] for block in answer_of(stream).blocks] == ["ABC"]
 
 
+def usual(text: str, index: int = 0) -> bytes:
+    """A delta as the vendor spells it; `text` as JSON writes it."""
+    members = b'"index":%d,"delta":{"type":"text_delta","text":"%b"}' % (index, text.encode("utf-8", "surrogateescape"))
+    return HEAD + b'{"type":"content_block_delta",' + members + b"}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("strings", "said"),
+    [
+        pytest.param(("a\x7f", "b"), "a\x7fb", id="the mark"),
+        pytest.param(("a", "\\u007f", "b"), "a\x7fb", id="the mark, escaped"),
+        pytest.param(("\\ud83d", "\\ude00"), "\U0001f600", id="halves of a character"),
+        pytest.param(("a\\\\", "nb"), "a\\nb", id="a backslash at the end"),
+        pytest.param(('\\"}}', "\\n\\nevent: x"), '"}}\n\nevent: x', id="what closes a delta"),
+        pytest.param(("", "", "a", ""), "a", id="nothing"),
+    ],
+)
+def test_deltas_spelled_alike_say_what_each_says_by_itself(strings: tuple[str, ...], said: str) -> None:
+    """Law 1: joined before they are read, or after."""
+    stream = OPEN + b"".join(map(usual, strings)) + CLOSE
+    assert [block["text"] for block in answer_of(stream).blocks] == [said]
+
+
+@pytest.mark.parametrize(
+    "strings",
+    [
+        pytest.param(("a\\", "nb"), id="an escape without its letter"),
+        pytest.param(("a\udcc3", "\udca9b"), id="half of a character's bytes"),
+        pytest.param(("a\tb",), id="a control character"),
+    ],
+)
+def test_deltas_that_are_no_json_by_themselves_do_not_become_it_together(strings: tuple[str, ...]) -> None:
+    """U14: the stream is illegal, though its bytes would make sense with the deltas run together."""
+    assert isinstance(answer_of(OPEN + b"".join(map(usual, strings)) + CLOSE).illegal, StreamIllegal)
+
+
+def test_a_delta_of_another_block_between_two_is_not_taken_for_one_of_theirs() -> None:
+    """The openings differ in one digit."""
+    stream = OPEN + usual("A") + usual("B", 1) + usual("C") + usual("D") + CLOSE
+    assert isinstance(answer_of(stream).illegal, StreamIllegal)
+
+
+def test_short_deltas_between_usual_ones_are_read_where_they_stand() -> None:
+    """An event that ends like a delta but is too short to be one must not shift what comes after it."""
+    short = HEAD + b'{"type":"content_block_delta","index":0,"delta":{"type":"new","x":"y"}}\n\n'
+    stream = OPEN + usual("A") + short + usual("B") + wired(streams.thinking(0, "C"))
+    answer = answer_of(stream + CLOSE)
+    assert isinstance(answer.illegal, StreamIllegal)
+    assert [block["text"] for block in answer_of(OPEN + usual("A") + short + usual("B") + CLOSE).blocks] == ["AB"]
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -7,21 +7,18 @@ call and joined before the fold sees them, so that an answer of three hundred ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Iterable
 from typing import TypeAlias
 
-import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from clew.errors import StreamIllegal
 from clew.model.assemble import Assembler
-from clew.model.events import BlockDelta, Event, MessageDelta, MessageStart, MessageStop
+from clew.model.events import Event, MessageDelta, MessageStart, MessageStop
 from clew.model.json import JsonObject, JsonValue
-from clew.pipeline.stream.pieces import ALL_DELTAS, data_in, pieces_of
+from clew.pipeline.stream.joined import joined
+from clew.pipeline.stream.pieces import ALL_DELTAS, pieces_of
 from clew.wire.events import decode_event
-from clew.wire.sse import SseEvent
 
 __all__ = ["Answer", "Part", "answer_of", "answer_of_message", "answer_of_parts"]
 
@@ -86,10 +83,10 @@ def _opened(parts: Iterable[Part]) -> Iterable[Event]:
         if isinstance(part, bytes):
             run.append(part)
             continue
-        yield from _joined(data_in(b"".join(run)))
+        yield from joined(b"".join(run))
         run.clear()
         yield part
-    yield from _joined(data_in(b"".join(run)))
+    yield from joined(b"".join(run))
 
 
 def _folded(events: Iterable[Event], blocks: bool) -> Answer:
@@ -117,60 +114,6 @@ def answer_of_message(message: JsonObject) -> Answer:
 def _events(raw: bytes, deltas: bool) -> Iterable[Event]:
     for piece in pieces_of(raw, ALL_DELTAS):
         if piece.is_run:
-            yield from _joined(data_in(piece.raw)) if deltas else ()
+            yield from joined(piece.raw) if deltas else ()
         elif piece.event is not None:
             yield decode_event(piece.event)
-
-
-class _Delta(Struct, gc=False, tag_field="type"):
-    """One that carries one string."""
-
-
-class _Text(_Delta, tag="text_delta"):
-    said: str = field(name="text")
-
-
-class _Thinking(_Delta, tag="thinking_delta"):
-    said: str = field(name="thinking")
-
-
-class _Input(_Delta, tag="input_json_delta"):
-    said: str = field(name="partial_json")
-
-
-class _Signature(_Delta, tag="signature_delta"):
-    said: str = field(name="signature")
-
-
-class _Row(Struct, gc=False, tag_field="type", tag=BlockDelta.type):
-    index: int
-    delta: _Text | _Thinking | _Input | _Signature
-
-
-_rows = msgspec.json.Decoder(list[_Row])
-_block_and_kind = attrgetter("index", "delta.__class__")
-_MEMBERS = {_Text: "text", _Thinking: "thinking", _Input: "partial_json", _Signature: "signature"}
-
-
-def _joined(data: Sequence[bytes]) -> Iterable[Event]:
-    """Neighbours of one kind and block as one. Whatever is unusual goes the slow way."""
-    try:
-        rows = _rows.decode(b"[" + b",".join(data) + b"]")
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return _one_by_one(data)
-    if len(rows) != len(data):  # a line that reads as two
-        return _one_by_one(data)
-    return [_merged(list(group)) for _, group in groupby(rows, key=_block_and_kind)]
-
-
-def _merged(rows: list[_Row]) -> Event:
-    """With the strings joined, or, since a second signature replaces the first, with the last."""
-    delta = rows[0].delta
-    said = rows[-1].delta.said if isinstance(delta, _Signature) else "".join([row.delta.said for row in rows])
-    member = _MEMBERS[type(delta)]
-    return BlockDelta(rows[0].index, {"type": delta.__struct_config__.tag, member: said})
-
-
-def _one_by_one(data: Sequence[bytes]) -> Iterable[Event]:
-    """The slow way, which names what is wrong."""
-    return [decode_event(SseEvent(b"content_block_delta", each)) for each in data]
