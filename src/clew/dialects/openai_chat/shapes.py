@@ -13,7 +13,7 @@ import msgspec
 from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["count_of", "object_of", "objects_of", "read_object", "text_of", "whole_value"]
+__all__ = ["count_of", "object_of", "objects_of", "read_object", "read_value", "text_of", "whole_value"]
 
 
 def text_of(value: JsonValue) -> str:
@@ -36,12 +36,17 @@ def count_of(value: JsonValue) -> int:
 
 
 def read_object(raw: bytes) -> JsonObject | None:
-    """The JSON object in these bytes; None if they hold anything else. Strings may hold half a character."""
+    """The JSON object in these bytes; None if they hold anything else."""
+    value = read_value(raw)
+    return value if isinstance(value, dict) else None
+
+
+def read_value(raw: bytes) -> JsonValue:
+    """The JSON value in these bytes; None if they hold none. Strings may hold half a character."""
     try:
-        value = _decoded(raw)
+        return _decoded(raw)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
 
 
 def _decoded(raw: bytes) -> JsonValue:

@@ -1,0 +1,35 @@
+"""How long to wait, as backends say it: `6m0s`, `7.66s`, `120ms`, "try again in 1 minute", or a bare number of seconds."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["duration_of", "wait_in"]
+
+_AMOUNT: Final = r"\d{1,9}(?:\.\d{1,9})?\s?(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?![a-z])"
+_SAID: Final = re.compile(rf"(?:try again|retry)(?: your request)? (?:in|after)(?: about)? ((?:{_AMOUNT}[\s,]*)+)", re.I)
+_WHOLE: Final = re.compile(rf"(?:{_AMOUNT})+|\d{{1,9}}(?:\.\d{{1,9}})?", re.I)
+_PART: Final = re.compile(r"([\d.]+)\s?(ms|mil|s|m|h|d)?", re.I)
+_SECONDS: Final = {"": 1.0, "ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def duration_of(text: str) -> float | None:
+    """Seconds; None if the text is anything but a duration. A number without a unit is one of seconds."""
+    return _sum(text) if _WHOLE.fullmatch(_close(text.strip())) else None
+
+
+def wait_in(message: str) -> float | None:
+    """The seconds that a message asks to wait; None if it names none."""
+    match = _SAID.search(message)
+    return _sum(match[1]) if match else None
+
+
+def _close(text: str) -> str:
+    """Without the gaps between the parts."""
+    return text.replace(" ", "")
+
+
+def _sum(text: str) -> float:
+    parts = _PART.findall(_close(text))
+    return round(sum(float(number) * _SECONDS[unit.lower()] for number, unit in parts), 3)

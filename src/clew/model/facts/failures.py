@@ -1,0 +1,87 @@
+"""What errors of OpenAI-style backends mean. The columns are explained in `failures.toml`.
+
+A meaning is looked up by what an error says of itself and by the status that it came with; nothing here knows a vendor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache, cached_property
+from typing import Final, Literal, TypeAlias, cast
+
+from msgspec import Struct, convert
+
+from clew.model.facts.tables import read_table, to_row
+
+__all__ = ["Meaning", "Numbers", "Reason", "meaning_of", "meanings", "numbers", "usual_status"]
+
+Reason: TypeAlias = Literal[
+    "full", "cap", "billing", "overloaded", "rate", "auth", "model", "filter", "answer", "permission", "timeout", "request"
+]
+
+_FAILURES: Final = "failures.toml"
+
+
+class Meaning(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True, rename={"reason": "is"}):
+    """One reading of errors: what they are, and by what they are known."""
+
+    reason: Reason
+    says: int
+    over: frozenset[int]
+    codes: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str] | None:
+        return _any_of(self.words) if self.words else None
+
+    def fits(self, status: int, codes: frozenset[str], message: str) -> bool:
+        if status not in self.over:
+            return False
+        return bool(self.codes & codes) or (self.pattern is not None and self.pattern.search(message) is not None)
+
+
+class Numbers(Struct, frozen=True):
+    """Patterns with the groups `input`, `output` and `limit`, as far as each kind of sentence has them."""
+
+    both: tuple[re.Pattern[str], ...]
+    prompt: tuple[re.Pattern[str], ...]
+    cap: tuple[re.Pattern[str], ...]
+
+
+@cache
+def meanings() -> tuple[Meaning, ...]:
+    rows = cast("list[Mapping[str, object]]", read_table(_FAILURES)["meaning"])
+    return tuple(to_row(Meaning, row, file=_FAILURES, key=f"meaning.{place}") for place, row in enumerate(rows))
+
+
+def meaning_of(status: int, codes: frozenset[str], message: str) -> Meaning | None:
+    """The first that fits. Codes are in lower case; status 0 is none."""
+    return next((each for each in meanings() if each.fits(status, codes, message)), None)
+
+
+def usual_status(status: int) -> int:
+    """The one that Anthropic would have used."""
+    return _statuses().get(status, status)
+
+
+@cache
+def numbers() -> Numbers:
+    given = convert(read_table(_FAILURES)["numbers"], dict[str, list[str]])
+    return Numbers(*(tuple(map(_pattern, given[name])) for name in ("both", "prompt", "cap")))
+
+
+@cache
+def _statuses() -> Mapping[int, int]:
+    given = convert(read_table(_FAILURES)["status"], dict[str, int])
+    return {int(status): usual for status, usual in given.items()}
+
+
+def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
+    return _pattern("|".join(f"(?:{each})" for each in words))
+
+
+def _pattern(words: str) -> re.Pattern[str]:
+    return re.compile(words, re.IGNORECASE | re.DOTALL)
