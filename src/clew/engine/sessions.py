@@ -14,7 +14,7 @@ from clew.engine.log import RequestLog
 from clew.engine.route import Way
 from clew.engine.story import Story
 from clew.model.json import JsonValue
-from clew.pipeline.project import Projection, default_steps, project
+from clew.pipeline.project import Projection, project, steps_for
 from clew.pipeline.thinking import keep_thinking
 from clew.pipeline.thinking.told import leave_out
 from clew.thinking.registry import ThinkingRegistry
@@ -37,7 +37,7 @@ class Sessions:
         if log is not None:
             log.filtered(story.id, told)
         step = leave_out({each.path: each.why for each in told.decisions if not each.kept})
-        steps = tuple(step if each is keep_thinking else each for each in default_steps())
+        steps = tuple(step if each is keep_thinking else each for each in steps_for(way.target))
         return project(story.asking.request, way.target, story.asking.facts, steps=steps)
 
     def register(self, blocks: tuple[dict[str, JsonValue], ...], now: float) -> None:

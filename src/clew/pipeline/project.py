@@ -31,7 +31,7 @@ from clew.pipeline.thinking import keep_thinking
 from clew.pipeline.tool_ids import maker_ids
 from clew.pipeline.tool_structure import tool_structure
 
-__all__ = ["Projection", "default_steps", "project"]
+__all__ = ["Projection", "default_steps", "project", "steps_for"]
 
 
 class Projection(Struct, frozen=True, eq=False):
@@ -67,12 +67,21 @@ def default_steps() -> tuple[Step, ...]:
     )
 
 
+def steps_for(target: Target) -> tuple[Step, ...]:
+    """The steps towards one target. Parameters of another dialect are settled where they are written in its words."""
+    return default_steps() if target.dialect == "anthropic" else _TRANSLATED
+
+
 def model_name(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step: the name by which the backend knows the model that was chosen."""
     if request.body.model == target.model:
         return request, ()
     change = Change("model", "model", "set", f"{target.backend} serves {target.model!r}")
     return request.with_fields(model=target.model), (change,)
+
+
+_TRANSLATED: tuple[Step, ...] = (thinking_budget, keep_thinking, normalise, tool_structure, maker_ids, model_name)
+"""In the same order: what is about the conversation, and not about the Messages API."""
 
 
 def project(
@@ -86,7 +95,7 @@ def project(
     facts = facts or Facts()
     going = _parsed(request)
     changes: list[Change] = []
-    for step in default_steps() if steps is None else steps:
+    for step in steps_for(target) if steps is None else steps:
         going, made = step(going, target, facts)
         changes.extend(made)
     return Projection(going, tuple(changes))

@@ -22,7 +22,7 @@ from clew.pipeline.context_edits import context_edits
 from clew.pipeline.limits import answer_length, forced_tools
 from clew.pipeline.options import Options
 from clew.pipeline.parameter import loop_parameter, thinking_parameter
-from clew.pipeline.project import Projection, default_steps, model_name, project
+from clew.pipeline.project import Projection, model_name, project, steps_for
 from clew.pipeline.safeguards import safeguards
 from clew.pipeline.sampling import sampling
 from clew.pipeline.step import Facts, Step
@@ -55,7 +55,7 @@ class Projector:
 
     def __init__(self, target: Target, options: Options) -> None:
         self._target = target
-        self._steps = default_steps()
+        self._steps = steps_for(target)
         self._short = tuple(step for step in self._steps if step not in ABOUT_PARAMETERS)
         self._in_order: set[_Parameters] = set()
         self._remembers = options.cache is None and options.budget is None and cache_marks in self._steps

@@ -35,6 +35,8 @@ class Wear(Struct, frozen=True, kw_only=True):
     """Seals thinking; None leaves it as it came."""
     carries: bool = True
     """The maker wants its signature back; one that does not gets an empty one, and the seal is short."""
+    blank: bool = False
+    """An empty signature in place of the seal: the store alone knows whose it is."""
     by_reference: bool = False
     """Keep every payload in the store, whatever its size."""
     safe_ids: bool = False
@@ -75,16 +77,19 @@ class Dress:
 
     def seal(self, index: int, kind: str, text: str, proof: str) -> str:
         """The signature that says whose this is, and carries what the maker wants back."""
+        blank = self.wear.blank and kind == "thinking"
+        token = "" if blank else self._minted(index, kind, text, proof)
+        self._held[index] = {**self._held.get(index, {}), "signature" if kind == "thinking" else "data": token}
+        return token
+
+    def _minted(self, index: int, kind: str, text: str, proof: str) -> str:
         wear = self.wear
         assert wear.sealer is not None
         wanted = wear.carries or kind != "thinking"  # redacted data is the thought itself
         payload = proof.encode("utf-8", "surrogatepass") if wanted else b""
         reference = bool(payload) and (wear.by_reference or needs_reference(payload))
         carried = block_key(kind, proof) if reference else payload
-        seal = Seal(wear.principal, wear.origin, wear.exchange, index, carried, reference)
-        token = wear.sealer.mint(seal, text)
-        self._held[index] = {**self._held.get(index, {}), "signature" if kind == "thinking" else "data": token}
-        return token
+        return wear.sealer.mint(Seal(wear.principal, wear.origin, wear.exchange, index, carried, reference), text)
 
     def held(self, blocks: Sequence[JsonObject]) -> list[Block]:
         """The maker's blocks as the client holds them."""

@@ -77,6 +77,10 @@ class Relay:
         """The bytes in `raw`."""
         return sum(map(len, self._raw))
 
+    def begin(self) -> bytes:
+        """What may go to the client before anything came."""
+        return b""
+
     def feed(self, data: bytes) -> bytes:
         """What may go to the client now."""
         whole = self._frames.feed(data)

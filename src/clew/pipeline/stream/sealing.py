@@ -40,6 +40,10 @@ class Sealing:
             case BlockStop():
                 return self._stopped(event, raw)
 
+    def broken_off(self, index: int) -> bytes:
+        """The stop, for the client, of a block that will never have one."""
+        return b"" if index in self._hidden else encode_event(BlockStop(self._shift(index)))
+
     def _shift(self, index: int) -> int:
         """Where the block stands among those that the client sees."""
         return index - sum(1 for each in self._hidden if each < index)

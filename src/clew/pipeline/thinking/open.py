@@ -86,7 +86,7 @@ def _native(block: Block, target: Target, facts: Facts) -> Made | None:
 
 
 def _with_missing(outcome: Outcome, target: Target) -> Outcome:
-    placeholder = _PLACEHOLDERS.get(target.missing)
+    placeholder = _PLACEHOLDERS.get(target.missing) if target.dialect == "anthropic" else None  # others fill in fields
     if placeholder is None or not outcome.pieces or any(is_thinking(piece.block) for piece in outcome.pieces):
         return outcome
     at = outcome.pieces[0].message

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from clew.errors import SealInvalid
-from clew.model.blocks import Block, Made, filler, is_thinking, string_of, text_block
+from clew.model.blocks import Block, Made, filler, is_thinking, made, string_of, text_block
 from clew.model.change import Change, What
 from clew.model.origin import Origin
 from clew.model.recording import Recording
@@ -78,20 +78,26 @@ def filtered(
         if not reason:
             pieces.append(piece)
             continue
-        text = _spoken(piece.block, each, target, facts)
-        if text:
-            pieces.append(Piece(piece.message, text_block(text)))
-        changes.append(_change(request, piece, "handed over" if text else "left out", reason))
+        told = _handed_over(piece.block, each, target, facts)
+        if told is not None:
+            pieces.append(Piece(piece.message, told))
+        changes.append(_change(request, piece, "handed over" if told else "left out", reason))
     return Outcome(tuple(pieces), tuple(changes))
 
 
-def _spoken(block: Block, each: Found, target: Target | None, facts: Facts | None) -> str:
-    """Another realm's thought as plain text, where the policy says so. Without a label: labels are refused as an attempt to
-    extract reasoning, plain text is not."""
-    if target is None or facts is None or target.foreign != "text":
-        return ""
+def _handed_over(block: Block, each: Found, target: Target | None, facts: Facts | None) -> Block | None:
+    """Another realm's thought where the policy says so: as plain text, or as an unsigned thought of the target's own.
+
+    Text has no label: labels are refused as an attempt to extract reasoning, plain text is not. Whoever checks signatures
+    is never given a thought without one.
+    """
+    if target is None or facts is None or target.foreign == "drop" or (target.foreign == "native" and target.binding):
+        return None
     origin = _origin_of(block, each, facts)
-    return string_of(block.thinking).strip() if origin and origin.realm != target.realm else ""
+    text = string_of(block.thinking).strip() if origin and origin.realm != target.realm else ""
+    if not text:
+        return None
+    return text_block(text) if target.foreign == "text" else made({"type": "thinking", "thinking": text, "signature": ""})
 
 
 def _origin_of(block: Block, each: Found, facts: Facts) -> Origin | None:

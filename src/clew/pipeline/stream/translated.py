@@ -1,0 +1,80 @@
+"""A relay for an answer in another dialect: translated first, then relayed like any other.
+
+What came is still what the backend sent, in its own words; it is kept only where somebody wants to see it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from clew.model.events import BlockStop
+from clew.model.json import JsonObject
+from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.pieces import Piece
+from clew.pipeline.stream.relay import Relay
+from clew.wire.events import encode_event
+from clew.wire.frames import SseLimits
+
+__all__ = ["TranslatedRelay", "Translates"]
+
+
+class Translates(Protocol):
+    """What turns a backend's bytes into those of an Anthropic stream."""
+
+    @property
+    def late(self) -> JsonObject | None:
+        """A thinking block that came too late for the client, and that its maker needs back."""
+        ...
+
+    def begin(self, *, eager: bool) -> bytes: ...
+
+    def feed(self, data: bytes) -> bytes: ...
+
+    def flush(self) -> bytes: ...
+
+
+class TranslatedRelay(Relay):
+    """One answer. Raises StreamIllegal, SseTooLarge."""
+
+    def __init__(
+        self,
+        dress: Dress,
+        translation: Translates,
+        *,
+        eager: bool = False,
+        keep: bool = True,
+        limits: SseLimits | None = None,
+    ) -> None:
+        super().__init__(dress, limits)
+        self._translation = translation
+        self._eager = eager
+        self._keep = keep
+        self._came: list[bytes] = []
+
+    @property
+    def raw(self) -> bytes:
+        return b"".join(self._came)
+
+    @property
+    def late(self) -> JsonObject | None:
+        return self._translation.late
+
+    def begin(self) -> bytes:
+        return super().feed(self._translation.begin(eager=self._eager))
+
+    def feed(self, data: bytes) -> bytes:
+        if self._keep:
+            self._came.append(data)
+        return super().feed(self._translation.feed(data))
+
+    def flush(self) -> bytes:
+        return super().feed(self._translation.flush()) + super().flush()
+
+    def _event(self, piece: Piece) -> bytes:
+        """As it is; but a block that breaks off with the stream is stopped for the client, if not for the recording."""
+        was_open, index = self._lifecycle.is_open, self._lifecycle.blocks - 1
+        out = super()._event(piece)
+        if self.failure is None or not was_open:
+            return out
+        stop = encode_event(BlockStop(index)) if self._sealing is None else self._sealing.broken_off(index)
+        return stop + out

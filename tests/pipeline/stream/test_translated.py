@@ -1,0 +1,69 @@
+"""A relay for an answer in another dialect."""
+
+from __future__ import annotations
+
+from clew.model.json import JsonObject
+from clew.model.origin import Origin
+from clew.pipeline.stream.answer import answer_of_parts
+from clew.pipeline.stream.dress import Dress, Wear
+from clew.pipeline.stream.translated import TranslatedRelay
+
+ORIGIN = Origin("deepseek", "deepseek", "deepseek-chat", "")
+START = (
+    b'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant",'
+    b'"content":[],"model":"asked","stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":0}}}\n\n'
+)
+TEXT = (
+    b'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n'
+    b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}\n\n'
+)
+STOP = b'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n'
+ERROR = b'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"gone"}}\n\n'
+
+
+class _Spoken:
+    """A translation whose words are known beforehand."""
+
+    late: JsonObject | None = None
+
+    def __init__(self, said: bytes, end: bytes = b"") -> None:
+        self._said, self._end = said, end
+
+    def begin(self, *, eager: bool) -> bytes:
+        return START if eager else b""
+
+    def feed(self, data: bytes) -> bytes:
+        return self._said
+
+    def flush(self) -> bytes:
+        return self._end
+
+
+def _relay(translation: _Spoken, *, eager: bool = False, keep: bool = True) -> TranslatedRelay:
+    dress = Dress(Wear(model="asked", exchange="e", origin=ORIGIN))
+    return TranslatedRelay(dress, translation, eager=eager, keep=keep)
+
+
+def test_what_came_stays_in_the_backends_own_words() -> None:
+    relay = _relay(_Spoken(START + TEXT))
+    assert relay.feed(b"data: {}\n\n") == START + TEXT
+    assert relay.raw == b"data: {}\n\n"
+
+
+def test_what_came_is_not_kept_where_nobody_wants_to_see_it() -> None:
+    relay = _relay(_Spoken(START + TEXT), keep=False)
+    relay.feed(b"data: {}\n\n")
+    assert relay.raw == b""
+
+
+def test_a_block_that_breaks_off_is_stopped_for_the_client_and_not_whole_for_the_recording() -> None:
+    """S3-22 and design §4: a block counts from its stop event."""
+    relay = _relay(_Spoken(START + TEXT, ERROR))
+    assert relay.feed(b"x") + relay.flush() == START + TEXT + STOP + ERROR
+    assert answer_of_parts(relay.parts).blocks == ()
+
+
+def test_an_eager_answer_has_begun_with_its_message_and_waits_for_its_first_block() -> None:
+    relay = _relay(_Spoken(TEXT), eager=True)
+    assert relay.begin() == b""
+    assert relay.feed(b"x") == START + TEXT
