@@ -99,13 +99,14 @@ class Assembler:
 class _Growing:
     """A block while its deltas come. Text is kept in pieces, so that long blocks cost linear time."""
 
-    __slots__ = ("_pieces", "_value", "complete", "index")
+    __slots__ = ("_pieces", "_value", "_whole", "complete", "index")
 
     def __init__(self, index: int, start: JsonObject) -> None:
         self.index = index
         self.complete = False
         self._value = dict(start)
         self._pieces: dict[str, list[str]] = {}
+        self._whole: AssembledBlock | None = None
 
     def grow(self, delta: JsonObject) -> None:
         if family_of(str(self._value["type"])) is not Family.FOREIGN:
@@ -115,9 +116,14 @@ class _Growing:
 
     def stop(self) -> AssembledBlock:
         self.complete = True
-        return self.so_far()
+        self._whole = self._put_together()
+        return self._whole
 
     def so_far(self) -> AssembledBlock:
+        """Put together once, if it is whole: nothing comes after its stop."""
+        return self._whole or self._put_together()
+
+    def _put_together(self) -> AssembledBlock:
         value = dict(self._value)
         unparsed: str | None = None
         for member, pieces in self._pieces.items():
