@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from clew.dialects.openai_chat.details import DetailTexts
+from clew.dialects.openai_chat.details import DetailTexts, without_told
 from clew.dialects.openai_chat.errors import CUT, Failure, failure_in
 from clew.dialects.openai_chat.quirks import Quirks
 from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of
@@ -163,12 +163,15 @@ class ChatDecoder:
     def _take_thought(self, thought: Thought) -> None:
         if self._quirks.empty_counts:
             self._telling.empty = self._telling.empty or thought.empty
+        told = 0
         if thought.channels:
-            self._telling.think(self._new(thought.channels[0], thought.text), *thought.channels)
+            new = self._new(thought.channels[0], thought.text)
+            told = len(thought.text) - len(new)
+            self._telling.think(new, *thought.channels)
         if thought.entries:
             payload = self._telling.opaque()
             for name, entries in thought.entries.items():
-                payload.add(name, entries)
+                payload.add(name, without_told(entries, told) if told and name == thought.channels[0] else entries)
 
     def _take_content(self, content: JsonValue) -> None:
         if isinstance(content, str):

@@ -12,7 +12,7 @@ from typing import Final
 from clew.dialects.openai_chat.shapes import text_of
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["DetailTexts", "block_text", "join_entry"]
+__all__ = ["DetailTexts", "block_text", "join_entry", "without_told"]
 
 _MEMBERS: Final = {"reasoning.text": "text", "reasoning.summary": "summary", "thinking": "thinking"}
 """The member that grows, by the type of the entry. Other types are whole."""
@@ -43,6 +43,17 @@ class DetailTexts:
 def block_text(blocks: list[JsonObject]) -> str:
     """The visible text of `thinking_blocks`."""
     return "".join(text_of(block.get("thinking")) for block in blocks if block.get("type") == "thinking")
+
+
+def without_told(entries: list[JsonObject], count: int) -> list[JsonObject]:
+    """The entries without the first `count` characters that they show, which a snapshot has only repeated."""
+    new: list[JsonObject] = []
+    for entry in entries:
+        member = _MEMBERS.get(text_of(entry.get("type")), "")
+        text = text_of(entry.get(member))
+        new.append({**entry, member: text[count:]} if text and count else entry)
+        count = max(0, count - len(text))
+    return new
 
 
 def join_entry(entries: list[JsonObject], entry: JsonObject) -> None:
