@@ -88,7 +88,7 @@ def test_a_bad_file_ends_with_5_and_every_mistake_with_its_line(clew: Clew) -> N
         [
             f"{clew.config}: 2 mistakes; nothing of it is used",
             "  line 1: active: there is no backend 'x' (known: claude)",
-            "  line 3: thinking.foreign: expected one of drop, text; did you mean 'drop'?",
+            "  line 3: thinking.foreign: expected one of drop, text, native; did you mean 'drop'?",
         ],
     )
     said = json.loads(clew("config", "check", "--json").stdout)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from clew.backends.presets import presets
 from clew.backends.row import Backend, Patience, Quirks, Secret
 from clew.errors import SettingsInvalid
 from clew.http.client_message import Timeouts
@@ -336,16 +337,15 @@ port = 99999
         (
             5,
             "backends.glm.urll",
-            "there is no such key; did you mean 'url'? (allowed: preset, dialect, url, realm, auth, key, keys, account, "
-            "model, models, quirks, timeouts, allow_private)",
+            "there is no such key; did you mean 'url'? (allowed: preset, dialect, url, path, realm, auth, key, keys, "
+            "account, model, models, quirks, wire, speech, timeouts, allow_private)",
         ),
         (
             8,
             "backends.two.preset",
-            "there is no such preset; did you mean 'zai'? (known: anthropic, zai, zai-cn, kimi, kimi-cn, kimi-coding, "
-            "deepseek, minimax, minimax-cn, qwen, qwen-cn)",
+            f"there is no such preset; did you mean 'zai'? (known: {', '.join(presets())})",
         ),
-        (11, "thinking.foreign", "expected one of drop, text; did you mean 'drop'?"),
+        (11, "thinking.foreign", "expected one of drop, text, native; did you mean 'drop'?"),
         (12, "thinking.restore", "expected true or false, got a text"),
         (14, "rules[0]", "exactly one of family, agent, request_class says which requests are meant"),
         (18, "rules[1].backend", "there is no backend 'none' (known: glm, two)"),
@@ -381,7 +381,7 @@ X = '[backends.x]\nurl = "http://127.0.0.1:1"\n'
         (
             X + "auth = 'kee'\n",
             (3, "backends.x.auth"),
-            "expected one of passthrough, key, bearer, none; did you mean 'key'?",
+            "expected one of passthrough, key, bearer, api-key, none; did you mean 'key'?",
         ),
         (
             X + "key = '${NOT_SET}'\n",
@@ -392,7 +392,11 @@ X = '[backends.x]\nurl = "http://127.0.0.1:1"\n'
         (X + "key = 'file:relative'\n", (3, "backends.x.key"), "file:relative is not a whole path: begin it with / or ~"),
         (X + "key = 'keyring:x'\n", (3, "backends.x.key"), "keyring: is followed by service/name"),
         (X + "key = 'two words'\n", (3, "backends.x.key"), "what it holds is no key: it has spaces, line breaks"),
-        (X + "auth = 'none'\ndialect = 'anthropik'\n", (4, "backends.x.dialect"), "expected one of anthropic; did you mean"),
+        (
+            X + "auth = 'none'\ndialect = 'anthropik'\n",
+            (4, "backends.x.dialect"),
+            "expected one of anthropic, openai-chat; did",
+        ),
         (
             X + "auth = 'none'\nquirks = { adaptve = false }\n",
             (4, "backends.x.quirks.adaptve"),

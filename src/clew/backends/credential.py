@@ -13,13 +13,16 @@ from typing import Final, Literal, TypeAlias
 
 __all__ = ["Auth", "Credential", "Secret", "auth_headers", "credential_account"]
 
-Auth: TypeAlias = Literal["passthrough", "key", "bearer", "none"]
-"""Who asks: the client with its own credential, we with `x-api-key` or `Authorization: Bearer`, or nobody in particular."""
+Auth: TypeAlias = Literal["passthrough", "key", "bearer", "api-key", "none"]
+"""Who asks: the client with its own credential, we with `x-api-key`, `Authorization: Bearer` or `api-key`, or nobody in
+particular."""
 
 Credential: TypeAlias = Sequence[tuple[str, str]]
 """The client's own `x-api-key` and `authorization` headers, as they came."""
 
 _FINGERPRINT: Final = 8
+_HEADERS: Final = {"key": (b"x-api-key", b""), "bearer": (b"authorization", b"Bearer "), "api-key": (b"api-key", b"")}
+"""The header that shows a key, and what stands in front of the key there."""
 
 
 class Secret:
@@ -51,8 +54,8 @@ def auth_headers(auth: Auth, key: Secret | None, credential: Credential) -> tupl
         return tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in credential)
     if auth == "none" or key is None:
         return ()
-    value = key.reveal().encode("latin-1")
-    return ((b"x-api-key", value),) if auth == "key" else ((b"authorization", b"Bearer " + value),)
+    header, before = _HEADERS[auth]
+    return ((header, before + key.reveal().encode("latin-1")),)
 
 
 def credential_account(credential: Credential) -> str:

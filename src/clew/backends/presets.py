@@ -1,7 +1,8 @@
 """The table of presets: endpoints that are known, so that a config need only say which, and a key.
 
-The columns are explained in `presets.toml`. A URL of a known vendor gets that vendor's realm and quirks even without
-`preset`: who reads a signature is a fact about the host, not about how the config is written.
+The columns are explained in `presets.toml`. A vendor with endpoints in two dialects is one row with a table inside it, so
+that `dialect` picks the other one and the realm stays the vendor's. A URL of a known vendor gets that vendor's realm and
+manner even without `preset`: who reads a signature is a fact about the host, not about how the config is written.
 """
 
 from __future__ import annotations
@@ -11,19 +12,26 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import Final, Literal, cast
+from typing import Final, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from clew.backends.row import Quirks
+from clew.backends.manner import DIALECTS, Dialect, Manner, Quirks, Speech, Wire
 from clew.errors import SettingsInvalid
 from clew.model.facts.tables import to_row
 
-__all__ = ["BACKENDS", "Preset", "Variable", "preset_of_host", "presets"]
+__all__ = ["BACKENDS", "Preset", "Variable", "preset_of_host", "presets", "read_presets"]
 
 _FILE: Final = "presets.toml"
 _OWN: Final = ("as", "source", "date", "title", "hosts", "variables", "backend")
+"""What a row does not take over from the one that it is like."""
+_VENDOR: Final = ("name", "title", "realm", "backend", "variables", "hosts", "auth", "model", "models", "vision", "tools")
+"""What holds for a vendor's endpoints in all dialects."""
+_MANNER: Final = ("quirks", "wire", "speech")
+
+Has: TypeAlias = Literal["yes", "no", "by model"]
+_Table: TypeAlias = Mapping[str, object]
 
 
 class Variable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,25 +47,46 @@ class Preset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     title: str
     url: str
-    auth: Literal["key", "bearer"]
+    path: str = ""
+    auth: Literal["key", "bearer", "api-key"]
+    keyless: bool = False
     realm: str
-    dialect: str = "anthropic"
+    dialect: Dialect = "anthropic"
     backend: str = ""
     variables: tuple[Variable, ...] = ()
     hosts: tuple[str, ...] = ()
+    port: int = 0
     model: str = ""
     models: Mapping[str, str] = {}
+    vision: Has = "by model"
+    tools: Has = "yes"
+    count_tokens: bool = False
+    hidden: str = ""
     quirks: Quirks = Quirks()
+    wire: Wire = Wire()
+    speech: Speech = Speech()
+    by_model: Mapping[str, Manner] = {}
+    simulator: str
     source: str
     date: str
+    others: Mapping[str, Preset] = {}
+    """The same vendor's endpoints in other dialects."""
+
+    def speaking(self, dialect: str) -> Preset | None:
+        """The vendor's endpoint in this dialect, or in the row's own if none is named; None if there is none."""
+        return self if dialect in ("", self.dialect) else self.others.get(dialect)
 
 
 @cache
 def presets() -> Mapping[str, Preset]:
     """All rows, by name."""
-    text = resources.files(__package__ or "").joinpath(_FILE).read_text("utf-8")
+    return read_presets(resources.files(__package__ or "").joinpath(_FILE).read_text("utf-8"))
+
+
+def read_presets(text: str) -> dict[str, Preset]:
+    """The rows of a table. Raises SettingsInvalid with the key of what is wrong."""
     rows = cast("dict[str, dict[str, object]]", tomllib.loads(text))
-    return {name: to_row(Preset, _filled(name, rows), file=_FILE, key=name) for name in rows}
+    return {name: _preset(name, rows) for name in rows}
 
 
 def preset_of_host(url: str) -> Preset | None:
@@ -66,13 +95,41 @@ def preset_of_host(url: str) -> Preset | None:
     return next((row for row in presets().values() if any(_fits(host, each) for each in row.hosts)), None)
 
 
-def _filled(name: str, rows: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+def _preset(name: str, rows: Mapping[str, _Table]) -> Preset:
+    row = _filled(name, rows)
+    shared = {key: value for key, value in row.items() if key in _VENDOR}
+    others = {dialect: cast("_Table", row.pop(dialect)) for dialect in DIALECTS if dialect in row}
+    made = {dialect: _row({**shared, **other, "dialect": dialect}, f"{name}.{dialect}") for dialect, other in others.items()}
+    return structs.replace(_row(row, name), others=made)
+
+
+def _row(row: dict[str, object], key: str) -> Preset:
+    """Its rules for some models are complete: what they leave out is as in the row."""
+    rules = cast("Mapping[str, Mapping[str, _Table]]", row.get("by_model", {}))
+    by_model = {pattern: _manner(row, rule) for pattern, rule in rules.items()}
+    return to_row(Preset, {**row, "by_model": by_model}, file=_FILE, key=key)
+
+
+def _manner(row: _Table, rule: Mapping[str, _Table]) -> dict[str, object]:
+    whole = {part: {**cast("_Table", row.get(part, {})), **rule.get(part, {})} for part in _MANNER}
+    return {**rule, **whole}
+
+
+def _filled(name: str, rows: Mapping[str, _Table]) -> dict[str, object]:
     own = dict(rows[name])
     parent = str(own.pop("as", ""))
     if parent and parent not in rows:
         raise SettingsInvalid(f"{_FILE}: {name}.as: there is no {parent!r}", file=_FILE, key=f"{name}.as")
     taken = {key: value for key, value in rows[parent].items() if key not in _OWN} if parent else {}
-    return {"backend": name, **taken, **own, "name": name}
+    return {"backend": name, **_in_its_dialects(taken, own), **own, "name": name}
+
+
+def _in_its_dialects(taken: _Table, own: dict[str, object]) -> _Table:
+    """Of other dialects only those of which the row gives an address: another row's would lead to another place."""
+    for dialect in DIALECTS:
+        if dialect in taken and dialect in own:
+            own[dialect] = {**cast("_Table", taken[dialect]), **cast("_Table", own[dialect])}
+    return {key: value for key, value in taken.items() if key not in DIALECTS}
 
 
 def _fits(host: str, pattern: str) -> bool:

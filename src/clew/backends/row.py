@@ -1,23 +1,23 @@
 """Backends as rows: an endpoint that we can call, with what is known of it.
 
-A row is a value. Where it deviates from Anthropic's own API, a quirk says so: one field each, with a default, so that no
-code ever asks for a backend's name. Everything about thinking that depends on the *model* is in its profile; `target_of`
-puts the two together.
+A row is a value. Where it deviates from its dialect, its manner says so (`manner`), so that no code ever asks for a
+backend's name. Everything about thinking that depends on the *model* is in its profile; `target_of` puts the two together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct, structs
 
 from clew.backends import credential as _credential
 from clew.backends.credential import Auth, Credential, Secret, credential_account
+from clew.backends.manner import HandedOver, Manner, Quirks, Speech, Wire, fitting
 from clew.backends.names import family_of, model_in
 from clew.model.facts import ModelFacts
 from clew.model.origin import ANTHROPIC
-from clew.model.target import Foreign, Missing, Target
+from clew.model.target import Foreign, Target
 from clew.thinking.profiles import profile_for
 
 __all__ = [
@@ -25,45 +25,19 @@ __all__ = [
     "Backend",
     "Credential",
     "HandedOver",
+    "Manner",
     "Patience",
     "Quirks",
     "Secret",
     "account_of",
     "auth_headers",
     "family_of",
+    "manner_of",
     "model_for",
     "target_of",
 ]
 
-HandedOver: TypeAlias = Literal["drop", "text"]
-"""What becomes of other makers' reasoning, of all that a target may be told, in this dialect."""
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
-Count: TypeAlias = Annotated[int, Meta(ge=0)]
-
-
-class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a backend deviates from Anthropic's API. The defaults are those of a backend that nobody knows."""
-
-    unique_tool_ids: bool = False
-    """Its tool ids never repeat, so they may reach a client as they are."""
-    missing: Missing = "nothing"
-    """What it wants in place of thinking that is not there: nothing, an empty text, a space, or thinking off."""
-    foreign: HandedOver | None = None
-    """What becomes of other makers' reasoning; as `thinking.foreign` if left out."""
-    adaptive: bool = True
-    """It takes adaptive thinking; if not, that becomes a budget."""
-    adaptive_budget: Count = 0
-    """That budget in tokens; 0: by the effort level that is asked for."""
-    signed: bool = True
-    """It wants its signatures back; if not, seals need not carry them."""
-    system_messages: bool = True
-    """It takes messages of role system inside the conversation."""
-    effort: bool = True
-    """It takes `output_config.effort`."""
-    betas: bool = True
-    """It takes the header `anthropic-beta`; if not, that is left out."""
-    realm_per_account: bool = False
-    """Only the account that made a block can read it."""
 
 
 class Patience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,7 +61,9 @@ class Backend(Struct, frozen=True, kw_only=True):
     name: str
     dialect: str = "anthropic"
     url: str
-    """The vendor's documented base, without a slash at its end: `/v1/messages` is appended."""
+    """The vendor's documented base, without a slash at its end; `/v1/messages` or `/chat/completions` is appended."""
+    path: str = ""
+    """What is appended instead, in dialect `openai-chat`."""
     realm: str
     """Who can read its signatures."""
     auth: Auth = "passthrough"
@@ -99,6 +75,12 @@ class Backend(Struct, frozen=True, kw_only=True):
     models: Mapping[str, str] = {}
     """The backend's own name by the name that is asked for, or by its family."""
     quirks: Quirks = Quirks()
+    wire: Wire = Wire()
+    """What it wants to be sent, in dialect `openai-chat`."""
+    speech: Speech = Speech()
+    """How it answers, in dialect `openai-chat`."""
+    by_model: Mapping[str, Manner] = {}
+    """All three of these for some of its models, by a pattern of their names; the first that fits counts."""
     timeouts: Patience = Patience()
     preset: str = ""
     allow_private: bool = False
@@ -123,6 +105,12 @@ def model_for(backend: Backend, asked: str) -> str:
     return model_in(backend.models, backend.model, asked)
 
 
+def manner_of(backend: Backend, model: str) -> Manner:
+    """How it deviates when it uses this model of its own."""
+    whole = Manner(quirks=backend.quirks, wire=backend.wire, speech=backend.speech)
+    return fitting(backend.by_model, model) or whole
+
+
 def target_of(
     backend: Backend,
     asked: str,
@@ -136,16 +124,17 @@ def target_of(
     `overrides` is `Settings.models`, `foreign` the general setting, `account` what `account_of` says.
     """
     model = model_for(backend, asked)
+    quirks = manner_of(backend, model).quirks
     return Target(
         backend=backend.name,
         model=model,
-        profile=_fitted(profile_for(model, overrides), backend.quirks),
+        profile=_fitted(profile_for(model, overrides), quirks),
         realm=_realm(backend, account),
         account=account,
         dialect=backend.dialect,
-        foreign=backend.quirks.foreign or foreign,
-        missing=backend.quirks.missing,
-        adaptive_budget=backend.quirks.adaptive_budget,
+        foreign=quirks.foreign or foreign,
+        missing=quirks.missing,
+        adaptive_budget=quirks.adaptive_budget,
     )
 
 

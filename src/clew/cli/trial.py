@@ -158,6 +158,7 @@ AUTHS: Final[dict[Auth, str]] = {
     "passthrough": "the client's own",
     "key": "x-api-key",
     "bearer": "Bearer",
+    "api-key": "api-key",
     "none": "none",
 }
 """How each kind of auth is said to people."""

@@ -7,11 +7,13 @@ URL, and where its key is.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct
 
 from clew.backends.credential import Auth
-from clew.backends.row import Patience, Quirks
+from clew.backends.manner import Dialect, Quirks, Speech, Wire
+from clew.backends.row import Patience
 from clew.settings.values import (
     BuildSettings,
     GatewaySettings,
@@ -32,14 +34,17 @@ class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     preset: str = ""
     """A row of the table of known endpoints; every other key here outranks it."""
-    dialect: str = ""
-    """The wire protocol. Only `anthropic` is spoken so far."""
+    dialect: Dialect | Literal[""] = ""
+    """The wire protocol; the preset's if left out, `anthropic` without one. Some vendors have an endpoint in each."""
     url: str = ""
-    """The vendor's documented base; `/v1/messages` is appended."""
+    """The vendor's documented base; `/v1/messages` or, in dialect `openai-chat`, `/chat/completions` is appended."""
+    path: str = ""
+    """What is appended instead, in dialect `openai-chat`; it may have a query."""
     realm: str = ""
     """Who can read its signatures; first-party Claude hosts: `anthropic`; else the backend's own name."""
     auth: Auth | None = None
-    """Who asks: `key` (x-api-key), `bearer` (Authorization), `passthrough` (the client with its own credential), `none`."""
+    """Who asks: `key` (x-api-key), `bearer` (Authorization), `api-key` (Azure's header), `passthrough` (the client with
+    its own credential), `none`."""
     key: str = ""
     """`${VARIABLE}`, `file:/path`, `keyring:service/name`, or the key itself."""
     keys: tuple[str, ...] = ()
@@ -52,6 +57,10 @@ class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The backend's own name by the name that a client asks for, or by its family: opus, sonnet, haiku, fable, mythos."""
     quirks: Quirks = Quirks()
     """Where it deviates from Anthropic's API."""
+    wire: Wire = Wire()
+    """What it wants to be sent, in dialect `openai-chat`, where it deviates from its preset."""
+    speech: Speech = Speech()
+    """How it answers, in dialect `openai-chat`, where it deviates from its preset."""
     timeouts: Patience = Patience()
     """Seconds for the phases of a call, where they differ from the general ones."""
     allow_private: bool = False

@@ -20,6 +20,7 @@ from clew.model.facts import ModelFacts
 from clew.settings.document import BackendTable, Document
 from clew.settings.found import discovered
 from clew.settings.lines import Key
+from clew.settings.manners import Given, given_in
 from clew.settings.rows import backend_of
 from clew.settings.shape import Problem, fields_of, nearest, problems_of
 from clew.settings.sources import expanded
@@ -109,7 +110,7 @@ class _Rows:
         if not raw.get("backends"):
             tables = self._discovered(environ)
         for name, table in tables.items():
-            self._make(name, table, _quirks_given(raw, name), environ if keys else None)
+            self._make(name, table, given_in(raw, name), environ if keys else None)
 
     def _discovered(self, environ: Mapping[str, str]) -> Mapping[str, BackendTable]:
         found = discovered(environ)
@@ -117,7 +118,7 @@ class _Rows:
         self.origins |= {("backends", name): where for name, where in found.origins.items() if where != "default"}
         return found.tables
 
-    def _make(self, name: str, table: BackendTable, given: frozenset[str], environ: Mapping[str, str] | None) -> None:
+    def _make(self, name: str, table: BackendTable, given: Given, environ: Mapping[str, str] | None) -> None:
         made = backend_of(name, table, given, environ)
         self.problems += made.problems
         self.warnings += made.warnings
@@ -126,13 +127,6 @@ class _Rows:
             self.lost.add(name)
         else:
             self.backends[name] = made.backend
-
-
-def _quirks_given(raw: Mapping[str, object], name: str) -> frozenset[str]:
-    value: Any = raw
-    for key in ("backends", name, "quirks"):
-        value = value.get(key, {})
-    return frozenset(value)
 
 
 def _meanings(document: Document, known: set[str]) -> Iterator[Problem]:

@@ -60,10 +60,10 @@ def _base_url(environ: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _set_variables(environ: Mapping[str, str]) -> Iterator[tuple[Preset, Variable]]:
-    """The first variable of each preset that is set."""
+    """The first variable of each preset that is set, where that is all that it takes."""
     for preset in presets().values():
         found = [variable for variable in preset.variables if environ.get(variable.name, "").strip()]
-        if found:
+        if found and preset.url:
             yield preset, found[0]
 
 

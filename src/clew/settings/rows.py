@@ -7,23 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from clew.backends.address import is_local, url_fault
+from clew.backends.manner import DIALECTS, Manner
 from clew.backends.presets import Preset, preset_of_host, presets
-from clew.backends.row import Auth, Backend, Quirks, Secret
+from clew.backends.row import Auth, Backend, Secret
 from clew.errors import SettingsInvalid
 from clew.model.origin import ANTHROPIC
 from clew.settings.document import BackendTable
 from clew.settings.lines import Key
+from clew.settings.manners import Given, manner_faults, manners, unusual
 from clew.settings.shape import Problem, nearest
 from clew.settings.sources import find_key
 
 __all__ = ["Made", "backend_of"]
 
-DIALECTS: Final = ("anthropic",)
+KEYED: Final[tuple[Auth, ...]] = ("key", "bearer", "api-key")
+_USUAL_AUTH: Final[Mapping[str, Auth]] = {"anthropic": "key", "openai-chat": "bearer"}
+"""How a key is shown to a vendor that nobody knows."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -36,6 +40,17 @@ class Made(Struct, frozen=True, kw_only=True):
     origins: dict[Key, str] = {}
 
 
+class _Endpoint(NamedTuple):
+    """Where a backend is, and who it is known as. `vendor` is also known by the host alone."""
+
+    dialect: str
+    url: str
+    auth: Auth
+    keys: tuple[Secret, ...]
+    preset: Preset | None
+    vendor: Preset | None
+
+
 class _Keys(Struct, frozen=True, kw_only=True):
     found: tuple[Secret, ...] = ()
     named: int = 0
@@ -43,21 +58,24 @@ class _Keys(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-def backend_of(name: str, table: BackendTable, given: frozenset[str], environ: Mapping[str, str] | None) -> Made:
-    """The row of a table. `given` are the quirks that it names; without an `environ` no key is looked up."""
-    preset = presets().get(table.preset)
+def backend_of(name: str, table: BackendTable, given: Given, environ: Mapping[str, str] | None) -> Made:
+    """The row of a table. `given` are the keys of its manner that it names; without an `environ` no key is looked up."""
+    named = presets().get(table.preset)
+    dialect = table.dialect or (named.dialect if named else DIALECTS[0])
+    preset = named.speaking(dialect) if named else None
     url = (table.url or (preset.url if preset else "")).rstrip("/")
-    problems = tuple(_faults(name, table, preset, url))
+    problems = (*_faults(name, table, preset, url), *manner_faults(("backends", name), table, given, dialect))
     if problems:
         return Made(problems=problems)
     keys = _keys(name, table, environ)
-    auth = _auth(table, preset or preset_of_host(url), keys)
+    vendor = preset or preset_of_host(url)
+    auth = _auth(table, vendor, keys, dialect)
     problems = keys.problems or tuple(_auth_faults(name, auth, keys, looked=environ is not None))
     if problems or auth is None:
         return Made(problems=problems)
     if environ is not None and keys.named and not keys.found:
         return Made(warnings=(f"backends.{name}: left out, since its key is empty",))
-    row = _row(name, table, preset, url, auth, keys.found, given)
+    row = _row(name, table, _Endpoint(dialect, url, auth, keys.found, preset, vendor), given)
     return Made(backend=row, warnings=(*keys.warnings, *_exposed(row)), origins=_origins(name, table, preset, given))
 
 
@@ -66,14 +84,23 @@ def _faults(name: str, table: BackendTable, preset: Preset | None, url: str) -> 
     if not _NAME.fullmatch(name):
         yield Problem(key, "a name has letters, digits, dots and dashes, at most 64")
     if table.preset and preset is None:
-        known = presets()
-        yield Problem((*key, "preset"), f"there is no such preset{nearest(table.preset, known)} (known: {', '.join(known)})")
+        yield _no_preset(table, key)
+    elif not url and preset:
+        yield Problem(key, f"it needs a url: that of {preset.title} is another for each customer")
     elif not url:
         yield Problem(key, f"it needs a url, or a preset ({', '.join(presets())})")
     elif fault := url_fault(url, allow_private=table.allow_private):
         yield Problem((*key, "url"), fault)
-    if table.dialect and table.dialect not in DIALECTS:
-        yield Problem((*key, "dialect"), f"expected one of {', '.join(DIALECTS)}{nearest(table.dialect, DIALECTS)}")
+
+
+def _no_preset(table: BackendTable, key: Key) -> Problem:
+    named, known = presets().get(table.preset), presets()
+    if named is None:
+        return Problem(
+            (*key, "preset"), f"there is no such preset{nearest(table.preset, known)} (known: {', '.join(known)})"
+        )
+    spoken = ", ".join((named.dialect, *named.others))
+    return Problem((*key, "dialect"), f"nothing is known of such an endpoint of {named.title}: it speaks {spoken}")
 
 
 def _keys(name: str, table: BackendTable, environ: Mapping[str, str] | None) -> _Keys:
@@ -95,58 +122,49 @@ def _keys(name: str, table: BackendTable, environ: Mapping[str, str] | None) -> 
     return _Keys(found=tuple(found), named=len(named), problems=tuple(problems), warnings=tuple(warnings))
 
 
-def _auth(table: BackendTable, vendor: Preset | None, keys: _Keys) -> Auth | None:
+def _auth(table: BackendTable, vendor: Preset | None, keys: _Keys, dialect: str) -> Auth | None:
     """As the table says; else by what there is to show. Only Anthropic gets a client's own credential unasked."""
     if table.auth:
         return table.auth
     if keys.named:
-        return vendor.auth if vendor else "key"
+        return vendor.auth if vendor else _USUAL_AUTH[dialect]
+    if vendor and vendor.keyless:
+        return "none"
     realm = table.realm or (vendor.realm if vendor else "")
     return "passthrough" if realm == ANTHROPIC else None
 
 
 def _auth_faults(name: str, auth: Auth | None, keys: _Keys, *, looked: bool) -> Iterator[Problem]:
     key: Key = ("backends", name)
-    if auth is None or (auth in ("key", "bearer") and not keys.named):
+    if auth is None or (auth in KEYED and not keys.named):
         yield Problem(key, 'it needs a key ("${VARIABLE}", "file:/path", "keyring:service/name"), or another auth')
     elif auth in ("passthrough", "none") and keys.named:
         yield Problem((*key, "auth"), f"{auth} shows no key, but one is given: remove either")
 
 
-def _row(
-    name: str,
-    table: BackendTable,
-    preset: Preset | None,
-    url: str,
-    auth: Auth,
-    keys: tuple[Secret, ...],
-    given: frozenset[str],
-) -> Backend:
-    vendor = preset or preset_of_host(url)
-    realm = table.realm or (vendor.realm if vendor else name)
-    base = _base_quirks(realm, vendor)
+def _row(name: str, table: BackendTable, at: _Endpoint, given: Given) -> Backend:
+    preset = at.preset
+    realm = table.realm or (at.vendor.realm if at.vendor else name)
+    manner, by_model = manners(table, given, realm, at.vendor.speaking(at.dialect) if at.vendor else None)
     return Backend(
         name=name,
-        dialect=table.dialect or (preset.dialect if preset else DIALECTS[0]),
-        url=url,
+        dialect=at.dialect,
+        url=at.url,
+        path=table.path or (preset.path if preset else ""),
         realm=realm,
-        auth=auth,
-        keys=keys,
+        auth=at.auth,
+        keys=at.keys,
         account=table.account,
         model=table.model or (preset.model if preset else ""),
         models=_models(table, preset),
-        quirks=structs.replace(base, **{each: getattr(table.quirks, each) for each in given}),
+        quirks=manner.quirks,
+        wire=manner.wire,
+        speech=manner.speech,
+        by_model=by_model,
         timeouts=table.timeouts,
         preset=table.preset,
         allow_private=table.allow_private,
     )
-
-
-def _base_quirks(realm: str, vendor: Preset | None) -> Quirks:
-    """The realm `anthropic` brings that row's quirks, whatever the host; any other realm leaves the vendor's."""
-    if realm == ANTHROPIC:
-        return presets()[ANTHROPIC].quirks
-    return vendor.quirks if vendor and vendor.realm != ANTHROPIC else Quirks()
 
 
 def _models(table: BackendTable, preset: Preset | None) -> Mapping[str, str]:
@@ -159,16 +177,14 @@ def _exposed(row: Backend) -> Iterator[str]:
         yield f"backends.{row.name}: its key goes over the network unencrypted: use https"
 
 
-def _origins(name: str, table: BackendTable, preset: Preset | None, given: frozenset[str]) -> dict[Key, str]:
+def _origins(name: str, table: BackendTable, preset: Preset | None, given: Given) -> dict[Key, str]:
     if preset is None:
         return {}
     where = f"preset {preset.name}"
     fields = ["dialect", "url", "realm", "auth", *(["models", "model"] if not table.model else [])]
+    fields += ["path"] if preset.path else []
     filled: dict[Key, str] = {("backends", name, field): where for field in fields}
-    quirks = structs.asdict(preset.quirks)
-    defaults = structs.asdict(Quirks())
+    manner = Manner(quirks=preset.quirks, wire=preset.wire, speech=preset.speech)
     return filled | {
-        ("backends", name, "quirks", quirk): where
-        for quirk, value in quirks.items()
-        if value != defaults[quirk] and quirk not in given
+        ("backends", name, part, field): where for part, field in unusual(manner) if field not in given.get(part, ())
     }

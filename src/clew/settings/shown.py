@@ -22,6 +22,8 @@ __all__ = ["Entry", "entries_of", "toml_value"]
 _DEFAULT: Final = "default"
 _ALWAYS: Final = ("url", "realm", "auth", "keys", "model", "models")
 """Of a backend; the rest of it is shown where it is not as usual."""
+_NEVER: Final = ("name", "by_model")
+"""Of a backend: what a file cannot say."""
 
 
 class Entry(Struct, frozen=True):
@@ -78,17 +80,19 @@ def _backend(row: Backend) -> Iterator[tuple[Key, JsonValue]]:
         key: Key = ("backends", row.name, name)
         if name in _ALWAYS and value:
             yield key, _plain(value)
-        elif name != "name" and name not in _ALWAYS and value != getattr(usual, name):
+        elif name not in _NEVER and name not in _ALWAYS and value != getattr(usual, name):
             yield from (each for each in _flat(value, key) if _unusual(each, usual))
 
 
 def _unusual(entry: tuple[Key, JsonValue], usual: Backend) -> bool:
     """Of quirks and timeouts only what deviates."""
     (_, _, table, *rest), value = entry
-    return not rest or getattr(getattr(usual, str(table)), str(rest[0])) != value
+    return not rest or _plain(getattr(getattr(usual, str(table)), str(rest[0]))) != value
 
 
 def _plain(value: object) -> JsonValue:
+    if isinstance(value, frozenset):
+        return sorted(cast("frozenset[str]", value))
     return msgspec.to_builtins(value, enc_hook=_hidden)
 
 

@@ -65,7 +65,7 @@ class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What becomes of thinking."""
 
     foreign: HandedOver = "drop"
-    """Reasoning that a backend cannot read: left out, or said as text."""
+    """Reasoning that a backend cannot read: left out, said as text, or (`native`) put where its own reasoning goes back."""
     restore: bool = True
     """Put back what a client dropped, for the models that read it."""
     policy: Literal["origin", "session", "strip"] = "origin"
@@ -74,6 +74,10 @@ class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What a maker wants back travels in the seal, or stays in the store alone."""
     show_reasoning: Literal["seal", "hide"] = "seal"
     """Whether reasoning from outside Anthropic reaches the client's history."""
+    signature: Literal["seal", "empty"] = "seal"
+    """What stands for a signature on reasoning in another dialect. Some clients drop a block whose signature is empty."""
+    stream_start: Literal["lazy", "eager"] = "lazy"
+    """An answer in another dialect begins when the backend says something, or at once with an empty text."""
     orphan_seconds: Seconds = 300
     """With policy `session`: how long a block that never came back is waited for."""
 

@@ -45,7 +45,7 @@ def backends(at: Circumstances) -> Iterator[Finding]:
 
 
 def _shown(backend: Backend) -> str:
-    if backend.auth in ("key", "bearer"):
+    if backend.auth in ("key", "bearer", "api-key"):
         return _some(len(backend.keys), "key")
     return "the client's own credential" if backend.auth == "passthrough" else "no credential"
 

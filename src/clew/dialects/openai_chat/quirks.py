@@ -10,10 +10,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["Quirks"]
+__all__ = ["Quirks", "Speech"]
 
 
-class Quirks(Struct, frozen=True):
+class Speech(Struct, frozen=True, forbid_unknown_fields=True):
     """One backend's habits when it answers."""
 
     tags: Literal["leading", "anywhere", "never"] = "leading"
@@ -28,3 +28,7 @@ class Quirks(Struct, frozen=True):
     """`completion_tokens` leaves reasoning out. (Where the total shows it, this is seen without the switch.)"""
     cut_is_end: bool = False
     """A stream that just ends has ended well. Otherwise an answer without finish and without [DONE] was cut."""
+
+
+Quirks = Speech
+"""What the decoder calls it; a backend's row has quirks of other kinds too, and calls this its speech."""

@@ -1,0 +1,90 @@
+"""What a backend in Chat Completions wants, and how it answers, by model."""
+
+from typing import Any
+
+import pytest
+
+from clew.backends.chat import path_of, speech_of, wire_of
+from clew.backends.manner import Manner, Quirks, Speech, Wire
+from clew.backends.presets import BACKENDS
+from clew.backends.row import Backend, target_of
+
+
+def backend(**fields: Any) -> Backend:
+    return Backend(**{"name": "x", "url": "http://127.0.0.1:1/v1", "realm": "x", "dialect": "openai-chat"} | fields)
+
+
+def of_preset(name: str) -> Backend:
+    row = BACKENDS[name].speaking("openai-chat")
+    assert row is not None
+    return backend(quirks=row.quirks, wire=row.wire, speech=row.speech, by_model=row.by_model)
+
+
+def test_a_backend_that_nobody_knows_reads_every_field_and_is_asked_for_nothing() -> None:
+    """Leading tags count; reasoning goes back under the name that it came in; nothing stands in for what is missing."""
+    unknown = backend()
+    assert (wire_of(unknown, "m"), speech_of(unknown, "m"), path_of(unknown)) == (Wire(), Speech(), "/chat/completions")
+    assert (Wire().knob, Wire().missing, Speech().tags, unknown.quirks.unique_tool_ids) == ("", "nothing", "leading", False)
+
+
+def test_the_first_pattern_that_fits_counts_however_the_name_is_spelt() -> None:
+    rules = {"zai/*": Manner(wire=Wire(knob="glm")), "*": Manner(speech=Speech(tags="never"))}
+    row = backend(wire=Wire(knob="qwen"), by_model=rules)
+    assert [wire_of(row, model).knob for model in ("ZAI/GLM-5", "other")] == ["glm", ""]
+    assert [speech_of(row, model).tags for model in ("zai/glm", "other")] == ["leading", "never"]
+    assert wire_of(backend(wire=Wire(knob="qwen")), "any").knob == "qwen"
+
+
+def test_what_stands_in_for_missing_reasoning_is_said_by_the_quirk_alone() -> None:
+    row = backend(quirks=Quirks(missing="space"), by_model={"b*": Manner(quirks=Quirks(missing="empty"))})
+    assert [wire_of(row, model).missing for model in ("a", "b")] == ["space", "empty"]
+    assert [target_of(row, model).missing for model in ("a", "b")] == ["space", "empty"]
+
+
+def test_a_path_of_the_rows_own_is_appended_instead() -> None:
+    assert path_of(backend(path="/chat/completions?api-version=1")) == "/chat/completions?api-version=1"
+
+
+@pytest.mark.parametrize(
+    ("preset", "model", "said"),
+    [
+        ("openrouter", "deepseek/deepseek-v4", ("reasoning", True, "empty", "openrouter")),
+        ("openrouter", "deepseek/deepseek-r1-0528", ("reasoning", True, "nothing", "openrouter")),
+        ("openrouter", "anthropic/claude-opus-5.5", ("reasoning", False, "nothing", "openrouter")),
+        ("openrouter", "openai/gpt-oss-120b", ("reasoning", True, "nothing", "openrouter")),
+        ("openrouter", "openai/gpt-5.6", ("reasoning", False, "nothing", "openrouter")),
+        ("deepseek", "deepseek-v4-pro", ("reasoning_content", True, "empty", "deepseek")),
+        ("deepseek-r1", "deepseek-reasoner", ("", True, "nothing", "always_on")),
+        ("kimi", "kimi-k3", ("reasoning_content", True, "space", "kimi_k3")),
+        ("kimi", "kimi-k2.6", ("reasoning_content", True, "space", "thinking_type")),
+        ("kimi", "kimi-k2-turbo", ("reasoning_content", True, "nothing", "")),
+        ("zai", "glm-5.3", ("reasoning_content", True, "nothing", "glm")),
+        ("zai", "glm-4.6", ("reasoning_content", True, "nothing", "thinking_type")),
+        ("minimax", "MiniMax-M2.5", ("reasoning_details", False, "nothing", "always_on")),
+        ("minimax", "MiniMax-M3", ("reasoning_details", False, "nothing", "minimax_m3")),
+        ("qwen", "qwen3-235b-a22b-thinking-2507", ("reasoning_content", True, "nothing", "always_on")),
+        ("groq", "openai/gpt-oss-20b", ("reasoning", True, "nothing", "gpt_oss")),
+        ("groq", "qwen/qwen3-32b", ("reasoning", True, "nothing", "groq_qwen")),
+        ("groq", "llama-3.3-70b", ("reasoning", True, "nothing", "")),
+        ("together", "zai-org/GLM-5.3", ("reasoning_content", True, "nothing", "together")),
+        ("fireworks", "accounts/fireworks/models/gpt-oss-20b", ("reasoning_content", True, "nothing", "gpt_oss")),
+        ("gemini", "gemini-2.5-flash", ("extra_content", False, "nothing", "gemini")),
+        ("gemini", "gemini-3.8-flash", ("extra_content", False, "nothing", "gemini_3")),
+        ("xai", "grok-4.3", ("", True, "nothing", "reasoning_effort")),
+        ("xai", "grok-4", ("", True, "nothing", "")),
+        ("openai", "gpt-4.1", ("", True, "nothing", "")),
+        ("vllm", "any", ("reasoning", True, "nothing", "vllm")),
+        ("llamacpp", "any", ("reasoning_content", True, "nothing", "llamacpp")),
+    ],
+)
+def test_each_models_reasoning_goes_back_as_its_maker_wants(preset: str, model: str, said: tuple[object, ...]) -> None:
+    """Dialects §2 and §4: field, plain text or not, what stands in for missing reasoning, knob."""
+    wire = wire_of(of_preset(preset), model)
+    assert (wire.reasoning, wire.reasoning_text, wire.missing, wire.knob) == said
+
+
+def test_what_is_always_sent_is_the_models_own() -> None:
+    """Groq takes include_reasoning or reasoning_format, by model, and refuses the other."""
+    groq = of_preset("groq")
+    always = [wire_of(groq, model).always for model in ("openai/gpt-oss-20b", "qwen/qwen3-32b", "llama-3.3-70b")]
+    assert always == [{"include_reasoning": True}, {"reasoning_format": "parsed"}, {}]
