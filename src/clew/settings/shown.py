@@ -92,7 +92,7 @@ def _unusual(entry: tuple[Key, JsonValue], usual: Backend) -> bool:
 
 def _plain(value: object) -> JsonValue:
     if isinstance(value, frozenset):
-        return sorted(cast("frozenset[str]", value))
+        return [*sorted(cast("frozenset[str]", value))]
     return msgspec.to_builtins(value, enc_hook=_hidden)
 
 
