@@ -53,6 +53,7 @@ class ChatDecoder:
         self._blocks = self._telling.blocks
         self._tags = Tags(quirks.tags, implicit_open=quirks.implicit_open)
         self._details = DetailTexts()
+        self._thinking_blocks = DetailTexts()
         self._snapshots: dict[str, Snapshots] = {}
         self._finish: JsonObject = {}
         self._refused = False
@@ -149,7 +150,7 @@ class ChatDecoder:
 
     def _take_choice(self, choice: JsonObject) -> None:
         delta = object_of(choice.get("delta"))
-        self._take_thought(thought_in(delta, self._details))
+        self._take_thought(thought_in(delta, self._details, self._thinking_blocks))
         self._take_content(delta.get("content"))
         refusal = text_of(delta.get("refusal"))
         if refusal:

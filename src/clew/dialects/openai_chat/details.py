@@ -1,8 +1,9 @@
 """OpenRouter's `reasoning_details`, and LiteLLM's `thinking_blocks`: what of them is shown, and how their pieces join.
 
 An entry goes back to its maker as it came, so pieces are joined only where the stream had cut one entry: texts and summaries
-that follow each other under the same index and id. A signature comes last and alone, and belongs to the text before it.
-Encrypted entries, records of tools and types that nobody knows are whole; they show nothing.
+that follow each other under the same index and id, or in turns with others of their kind. A signature comes last, alone or
+with the whole text once more, and belongs to the text before it. Encrypted entries, records of tools and types that nobody
+knows are whole; they show nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 from clew.dialects.openai_chat.shapes import text_of
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["DetailTexts", "block_text", "join_entry", "without_told"]
+__all__ = ["DetailTexts", "join_entry", "without_told"]
 
 _MEMBERS: Final = {"reasoning.text": "text", "reasoning.summary": "summary", "thinking": "thinking"}
 """The member that grows, by the type of the entry. Other types are whole."""
@@ -21,10 +22,11 @@ _MEMBERS: Final = {"reasoning.text": "text", "reasoning.summary": "summary", "th
 class DetailTexts:
     """The visible text of entries as they come. Parts of a summary come without anything between them: a blank line is."""
 
-    __slots__ = ("_part",)
+    __slots__ = ("_part", "_unsigned")
 
     def __init__(self) -> None:
         self._part: tuple[JsonValue, JsonValue] | None = None
+        self._unsigned: list[str] = []
 
     def of(self, entries: list[JsonObject]) -> str:
         return "".join(map(self._text, entries))
@@ -32,17 +34,23 @@ class DetailTexts:
     def _text(self, entry: JsonObject) -> str:
         kind = text_of(entry.get("type"))
         text = text_of(entry.get(_MEMBERS.get(kind, "")))
-        if kind != "reasoning.summary" or not text:
-            return text
+        if self._repeats(entry, text):
+            return ""
+        return self._parted(entry, text) if kind == "reasoning.summary" and text else text
+
+    def _repeats(self, entry: JsonObject, text: str) -> bool:
+        """Whether the entry that signs a text says all of it again."""
+        if not entry.get("signature"):
+            self._unsigned.append(text)
+            return False
+        before, self._unsigned = "".join(self._unsigned), []
+        return bool(text) and text == before
+
+    def _parted(self, entry: JsonObject, text: str) -> str:
         part = (entry.get("index"), entry.get("id"))
         changed = self._part is not None and part != self._part
         self._part = part
         return "\n\n" + text if changed else text
-
-
-def block_text(blocks: list[JsonObject]) -> str:
-    """The visible text of `thinking_blocks`."""
-    return "".join(text_of(block.get("thinking")) for block in blocks if block.get("type") == "thinking")
 
 
 def without_told(entries: list[JsonObject], count: int) -> list[JsonObject]:
@@ -57,12 +65,12 @@ def without_told(entries: list[JsonObject], count: int) -> list[JsonObject]:
 
 
 def join_entry(entries: list[JsonObject], entry: JsonObject) -> None:
-    """Adds an entry to those before it, or to the last of them if it is its continuation."""
+    """Adds an entry to those before it, or to the one of them that it continues."""
     member = _MEMBERS.get(text_of(entry.get("type")))
-    if member is None or not entries or not _continues(entries[-1], entry):
+    last = _continued(entries, entry)
+    if member is None or last is None:
         entries.append(dict(entry))
         return
-    last = entries[-1]
     before, more = text_of(last.get(member)), text_of(entry.get(member))
     repeats = bool(entry.get("signature")) and more == before
     known = {name for name, value in last.items() if value not in (None, "")}
@@ -70,9 +78,19 @@ def join_entry(entries: list[JsonObject], entry: JsonObject) -> None:
     last[member] = before if repeats else before + more
 
 
+def _continued(entries: list[JsonObject], entry: JsonObject) -> JsonObject | None:
+    """The last one, or before it, among those of its kind, the one with its very index."""
+    for at, before in enumerate(reversed(entries)):
+        if before.get("type") != entry.get("type"):
+            return None
+        if (at == 0 or before.get("index") is not None) and _continues(before, entry):
+            return before
+    return None
+
+
 def _continues(last: JsonObject, entry: JsonObject) -> bool:
     """A signed entry is finished; a member that only one of the two has does not tell them apart."""
-    if last.get("type") != entry.get("type") or last.get("signature"):
+    if last.get("signature"):
         return False
     pairs = ((last.get(name), entry.get(name)) for name in ("index", "id"))
     return all(ours == theirs or ours is None or theirs is None for ours, theirs in pairs)

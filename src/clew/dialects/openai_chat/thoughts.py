@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from clew.dialects.openai_chat.details import DetailTexts, block_text
+from clew.dialects.openai_chat.details import DetailTexts
 from clew.dialects.openai_chat.shapes import objects_of, text_of
 from clew.model.json import JsonObject
 
@@ -34,13 +34,13 @@ class Thought(Struct, frozen=True):
     empty: str = ""
 
 
-def thought_in(delta: JsonObject, details: DetailTexts) -> Thought:
-    """`details` remembers the last part of a summary from delta to delta."""
+def thought_in(delta: JsonObject, details: DetailTexts, blocks: DetailTexts) -> Thought:
+    """`details` and `blocks` remember from delta to delta what was last shown of such entries."""
     lists = {name: objects_of(delta.get(name)) for name in ("reasoning_details", "thinking_blocks")}
     texts = {
         "reasoning_details": details.of(lists["reasoning_details"]),
         **{name: _plain(delta, name) for name in _FIELDS},
-        "thinking_blocks": block_text(lists["thinking_blocks"]),
+        "thinking_blocks": blocks.of(lists["thinking_blocks"]),
     }
     channels = [name for name, text in texts.items() if text]
     return Thought(
