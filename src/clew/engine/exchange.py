@@ -15,25 +15,30 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+import msgspec
+
 from clew.engine.aside import LARGE, aside
 from clew.engine.asking import Asking, asking_of
 from clew.engine.call import Call
+from clew.engine.dialects import Refused
 from clew.engine.failures import DRAINING, NO_RETRY, named, no_credential, refuse, tell_in_stream, without_key
-from clew.engine.hearing import LIMITS, Refused, StreamHearing, Told, hear_whole
+from clew.engine.hearing import LIMITS, StreamHearing, Told, hear_whole
 from clew.engine.keeping import Keeping
 from clew.engine.outgoing import outgoing, place_of
 from clew.engine.parts import Parts
 from clew.engine.passing import Passing
-from clew.engine.reply_head import JSON_TYPE, first_header, kept_paths, own_headers, passed_headers
+from clew.engine.reply_head import ESTIMATED, JSON_TYPE, kept_paths, own_headers
 from clew.engine.route import Way
 from clew.engine.story import Story
 from clew.engine.turns import Heard
 from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
 from clew.http.responder import Responder
+from clew.model.json import JsonObject
 from clew.pipeline.attempts import Outcome, attempts
 from clew.pipeline.heal import Heal, Remedy, heal
 from clew.pipeline.project import Projection
 from clew.pipeline.retry_hints import retry_after_of, should_retry_of
+from clew.pipeline.stream.answer import answer_of_message
 from clew.settings.values import timeouts_for
 from clew.store import values as kept
 from clew.thinking.refusals import refusal_in
@@ -89,7 +94,10 @@ class LiveExchange:
         return asking_of(self._call, parts.snapshot(), parts.store, self._id)  # a new thread is named after its first turn
 
     def _begin(self, asking: Asking) -> Story:
-        return Story(self._id, asking, self._parts.wall(), self._parts.clock(), way=asking.ways[0], going=asking.request)
+        way = asking.ways[0]
+        return Story(
+            self._id, asking, self._parts.wall(), self._parts.clock(), way=way, dialect=way.dialect, going=asking.request
+        )
 
     async def _aside(self, work: Callable[[], T]) -> T:
         return await aside(len(self._call.body), work)
@@ -122,7 +130,7 @@ class LiveExchange:
                 return end.value.failure
 
     async def _attempt(self, way: Way, story: Story, passing: Passing) -> Outcome:
-        story.way, story.tried_at = way, self._parts.clock()
+        story.tries_way(way, self._parts.clock())
         try:
             result = await self._ask(way, story, passing)
         except BackendError as error:
@@ -162,7 +170,8 @@ class LiveExchange:
         if way.backend.auth == "passthrough" and not self._call.credential:
             self._passed = [NO_RETRY]
             return self._outcome(401, no=Refused(401, no_credential(way.backend.name)))
-        story.heals = 0
+        if self._call.kind == "count_tokens" and not way.dialect.counts:
+            return await self._estimate()
         if len(self._call.body) <= LARGE:
             self._project(way, story)
         else:
@@ -173,12 +182,27 @@ class LiveExchange:
             refused = await self._send(way, story, passing)
             if refused is None:
                 return self._outcome(200, started=True)
-            remedy = self._healed(refused, way, story, tried)
-            if remedy is None:
-                return self._outcome(refused.status, no=refused)
-            story.heals, tried = story.heals + 1, (*tried, remedy.remedy)
-            projection = Projection(remedy.request, (*story.changes, *remedy.changes))
+            remedy = None if way.dialect.translates else self._healed(refused, way, story, tried)
+            projection = self._healed_projection(story, remedy) if remedy else self._repaired(story, refused)
+            if projection is None:
+                return self._refusal(story.dialect.told(refused), story)
+            story.heals, tried = story.heals + 1, (*tried, remedy.remedy) if remedy else tried
             await self._aside(lambda projection=projection: story.goes(projection))
+
+    def _healed_projection(self, story: Story, remedy: Heal) -> Projection:
+        return Projection(remedy.request, (*story.projected, *remedy.changes))
+
+    def _repaired(self, story: Story, refused: Refused) -> Projection | None:
+        """The same, to be written in a weaker form of its dialect."""
+        repair = story.dialect.repair(refused)
+        if repair is None:
+            return None
+        story.dialect = repair.dialect
+        return Projection(story.going, (*story.projected, repair.change))
+
+    def _refusal(self, refused: Refused, story: Story) -> Outcome:
+        self._passed = story.dialect.passed(refused.headers, self._parts.wall()) or self._passed
+        return self._outcome(refused.status, no=refused)
 
     def _project(self, way: Way, story: Story) -> None:
         story.goes(self._projection(way, story))
@@ -207,15 +231,23 @@ class LiveExchange:
         self._passed, story.request_id = [], ""  # what another backend said before is not this one's
         endpoint = place_of(way.backend.url).endpoint
         async with self._parts.pool.ask(endpoint, request, timeouts=patience, limits=LIMITS) as reply:
-            self._passed = passed_headers(reply.headers)
-            story.request_id = first_header(reply.headers, b"request-id")
+            self._passed = story.dialect.passed(reply.headers, self._parts.wall())
+            story.request_id = next((value for name, value in self._passed if name == "request-id"), "")
             if not 200 <= reply.status < 300:
                 return Refused(reply.status, await reply.read(most=MOST_WORDS), reply.headers)
             if self._call.kind == "messages" and story.asking.streams:
                 self._hearing = self._stream_hearing(story, passing)
                 return await self._hearing.hear(reply, self._stream_begins)
-            heard = await hear_whole(reply, story.dress(), self._call.kind)
+            heard = await hear_whole(reply, story.dress(), story.dialect, story.hints(), self._call.kind)
             return heard if isinstance(heard, Refused) else await self._tell_whole(*heard)
+
+    async def _estimate(self) -> Outcome:
+        """A backend that does not count: about how many there are, and a word that it is no more than that."""
+        tokens: JsonObject = {"input_tokens": len(self._call.body) // 4}
+        told = msgspec.json.encode(tokens)
+        self._passed = [ESTIMATED]
+        await self._tell_whole(told, told, Heard(answer=answer_of_message(tokens)))
+        return self._outcome(200, started=True)
 
     # Answering.
 
@@ -223,6 +255,8 @@ class LiveExchange:
         seconds = story.asking.snapshot.settings.first_content_seconds
         return StreamHearing(
             story.dress(),
+            story.dialect,
+            story.hints(),
             passing,
             self._settle,
             first_content=seconds,

@@ -14,7 +14,6 @@ from clew.engine.reply_head import JSON_TYPE
 from clew.engine.route import Way
 from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError
 from clew.http.responder import Responder
-from clew.model.json import JsonObject
 from clew.pipeline.attempts import Outcome
 
 __all__ = [
@@ -24,25 +23,11 @@ __all__ = [
     "no_credential",
     "refuse",
     "shown",
-    "status_of_error",
     "tell_in_stream",
     "without_key",
 ]
 
 DRAINING = "clew is shutting down, and this answer is not whole: ask again"
-
-_STATUSES = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
-"""The status that each error type stands for, where it comes as an event inside a 200."""
 
 _SECRET = re.compile(rb"(?i)(sk-[\w-]{6,}|clew_\w+|bearer\s+\S+)")
 _SHOWN = 200
@@ -67,11 +52,6 @@ def named(error: BackendError, way: Way) -> BackendError:
     address = str(place_of(way.backend.url).endpoint)
     error.args = (str(error).replace(address, way.backend.name),)
     return error
-
-
-def status_of_error(error: JsonObject) -> int:
-    kind = error.get("type")
-    return _STATUSES.get(kind, 500) if isinstance(kind, str) else 500
 
 
 class _Error(Struct):

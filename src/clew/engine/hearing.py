@@ -8,47 +8,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final
 
-import msgspec
-from msgspec import Struct
+from msgspec import structs
 
 from clew.engine.aside import aside
 from clew.engine.call import Kind
-from clew.engine.failures import shown, status_of_error
+from clew.engine.dialects import Dialect, Hints, Refused
+from clew.engine.dialects.refused import refused_with
+from clew.engine.failures import shown
 from clew.engine.passing import Passing
 from clew.engine.turns import Heard
 from clew.errors import BackendBroken, BackendError, BackendTimedOut, StreamIllegal
-from clew.http.client_message import Headers, ResponseLimits
-from clew.model.json import JsonObject, JsonValue
+from clew.http.client_message import ResponseLimits
+from clew.model.blocks import made
+from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message, answer_of_parts
 from clew.pipeline.stream.dress import Dress, dressed_message
-from clew.pipeline.stream.relay import Relay
 from clew.pipeline.stream.rename import renamed
+from clew.pipeline.stream.translated import TranslatedRelay, Unfolded
 from clew.upstream.reply import Reply
 
-__all__ = ["LIMITS", "Refused", "Settle", "StreamHearing", "hear_whole"]
+__all__ = ["LIMITS", "Settle", "StreamHearing", "hear_whole"]
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
 LIMITS = ResponseLimits(body_bytes=MOST_BYTES)
-_NEEDED: Final[dict[Kind, str]] = {"messages": "content", "count_tokens": "input_tokens"}
-"""What no answer is without. Some vendors say 200 to everything, and in the body that it failed."""
 _END_SECONDS = 0.25
 """How long a backend may keep the connection open after the end event before it is closed."""
 
-_objects = msgspec.json.Decoder(dict[str, JsonValue])
-
 Settle = Callable[[Heard], Awaitable[None]]
 """Keeps the turn. The end of the answer waits for it."""
-
-
-class Refused(Struct, frozen=True, eq=False):
-    """A backend's no: status, headers and words."""
-
-    status: int
-    body: bytes
-    headers: Headers = ()
 
 
 def check_encoding(reply: Reply) -> None:
@@ -73,9 +62,21 @@ async def _not_expected(reply: Reply, wanted: str) -> BackendBroken:
 class StreamHearing:
     """One streamed answer. `answer` is what was heard so far, at any moment."""
 
-    def __init__(self, dress: Dress, passing: Passing, settle: Settle, *, first_content: float, blocks: bool = True) -> None:
+    def __init__(
+        self,
+        dress: Dress,
+        dialect: Dialect,
+        hints: Hints,
+        passing: Passing,
+        settle: Settle,
+        *,
+        first_content: float,
+        blocks: bool = True,
+    ) -> None:
         self._dress = dress
-        self._relay = Relay(dress)
+        self._dialect = dialect
+        self._hints = hints
+        self._relay = dialect.relay(dress, hints)
         self._passing = passing
         self._settle = settle
         self._seconds = first_content
@@ -99,22 +100,42 @@ class StreamHearing:
     def heard(self, *, whole: bool) -> Heard:
         answer = answer_of_parts(self._relay.parts, blocks=self._blocks)
         held = None if self._dress.wear.is_plain else self._dress.held(answer.blocks)
+        late = self._relay.late if whole and self._blocks else None
+        if late is not None:
+            held = held if held is not None else [made(block) for block in answer.blocks]
+            answer = structs.replace(answer, blocks=(*answer.blocks, late))
         return Heard(answer=answer, held=held, whole=whole and answer.illegal is None)
 
     async def hear(self, reply: Reply, begun: Callable[[], None]) -> Refused | None:
         """To its end, or to the refusal that came instead. Raises BackendError, StreamIllegal."""
         check_encoding(reply)
-        if _type_of(reply) != "text/event-stream":
-            raise await _not_expected(reply, "an event stream")
         self._reply = reply
-        first = await self._first(reply)
+        if _type_of(reply) != "text/event-stream":
+            first = await self._unfolded(reply)
+        else:
+            first = self._relay.begin() or await self._first(reply)
+        if isinstance(first, Refused):
+            return first
         if self._relay.failure is not None and not self._relay.begun:
-            return _refused(self._relay.failure)
+            return refused_with(self._relay.failure)
         begun()
         self._passing.push(first)
         await self._rest(reply)
         await self._end()
         return None
+
+    async def _unfolded(self, reply: Reply) -> bytes | Refused:
+        """Some servers answer in one piece, whatever was asked for; in another dialect that is told as a stream."""
+        if not self._dialect.translates or _type_of(reply) != "application/json":
+            raise await _not_expected(reply, "an event stream")
+        raw = await reply.read(most=MOST_BYTES)
+        message = self._dialect.message(raw, self._hints, "messages")
+        if message is None:
+            raise BackendBroken(f"{reply.endpoint}: an answer that is none: {shown(raw) or 'nothing'}")
+        if isinstance(message, Refused):
+            return message
+        self._relay = TranslatedRelay(self._dress, Unfolded(message), keep=self._hints.keep)
+        return self._relay.feed(raw)
 
     async def _first(self, reply: Reply) -> bytes:
         """Everything up to the first content."""
@@ -196,32 +217,23 @@ class Told(StreamIllegal):
         super().__init__(str(error.get("message", "the backend broke off")), event="error")
 
 
-def _refused(error: JsonObject) -> Refused:
-    return Refused(status_of_error(error), msgspec.json.encode({"type": "error", "error": error}))
-
-
-async def hear_whole(reply: Reply, dress: Dress, kind: Kind) -> tuple[bytes, bytes, Heard] | Refused:
+async def hear_whole(
+    reply: Reply, dress: Dress, dialect: Dialect, hints: Hints, kind: Kind
+) -> tuple[bytes, bytes, Heard] | Refused:
     """An answer in one piece: as it came, as the client gets it, and what it says."""
     check_encoding(reply)
     if _type_of(reply) != "application/json":
         raise await _not_expected(reply, "JSON")
     raw = await reply.read(most=MOST_BYTES)
-    message = _object(raw, reply)
-    error = message.get("error")
-    if message.get("type") == "error" and isinstance(error, dict):
-        return _refused(error)
-    if _NEEDED[kind] not in message:
-        raise BackendBroken(f"{reply.endpoint}: an answer without {_NEEDED[kind]}: {shown(raw)}")
+    message = dialect.message(raw, hints, kind)
+    if message is None:
+        raise BackendBroken(f"{reply.endpoint}: an answer that is none: {shown(raw) or 'nothing'}")
+    if isinstance(message, Refused):
+        return message
     answer = answer_of_message(message)
-    if dress.wear.is_plain:
+    if dress.wear.is_plain and not dialect.translates:
         shown_body = raw if answer.model == dress.wear.model else renamed(raw, dress.wear.model)
         return raw, shown_body, Heard(answer=answer)
     shown_body = dressed_message(message, dress)
-    return raw, shown_body, Heard(answer=answer, held=dress.held(answer.blocks))
-
-
-def _object(raw: bytes, reply: Reply) -> JsonObject:
-    try:
-        return _objects.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise BackendBroken(f"{reply.endpoint}: an answer that is no JSON object: {shown(raw) or 'nothing'}") from None
+    held = None if dress.wear.is_plain else dress.held(answer.blocks)
+    return raw, shown_body, Heard(answer=answer, held=held)

@@ -7,19 +7,14 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from clew.backends.row import auth_headers
-from clew.dialects.anthropic.headers import request_headers
 from clew.engine.call import Call
 from clew.engine.route import Sent, Way
 from clew.http.client_message import ClientRequest
 from clew.model.request import Request
 from clew.upstream.endpoint import Endpoint, endpoint_of
 
-__all__ = ["PATHS", "Place", "outgoing", "place_of"]
+__all__ = ["Place", "outgoing", "place_of"]
 
-PATHS = {"messages": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"}
-"""What is appended to a backend's base, by what is asked for."""
-
-_BETA = b"anthropic-beta"
 _OURS = (
     (b"content-type", b"application/json"),
     (b"accept-encoding", b"identity"),  # a watcher reads along, and nothing that comes may grow
@@ -54,21 +49,10 @@ def outgoing(call: Call, way: Way, going: Request, body: bytes) -> ClientRequest
 
 def _outgoing(call: Call, way: Way, going: Request, body: bytes) -> ClientRequest:
     place = place_of(way.backend.url)
-    query = f"?{call.query}" if call.query else ""
     own = auth_headers(way.backend, way.key, call.credential)
     return ClientRequest(
         method=b"POST",
-        target=f"{place.path}{PATHS[call.kind]}{query}".encode("latin-1", "replace"),
-        headers=(place.host, *_OURS, *own, *_from_client(call, way, going)),
+        target=f"{place.path}{way.dialect.path(call)}".encode("latin-1", "replace"),
+        headers=(place.host, *_OURS, *own, *way.dialect.headers(call, going)),
         body=body,
     )
-
-
-def _from_client(call: Call, way: Way, going: Request) -> tuple[tuple[bytes, bytes], ...]:
-    """What passes of the client's own; its betas as the projection left them, where the backend takes any."""
-    passed = request_headers(call.headers)
-    if way.backend.quirks.betas and going.betas == call.betas:
-        return passed
-    rest = tuple(header for header in passed if header[0] != _BETA)
-    betas = ",".join(going.betas) if way.backend.quirks.betas else ""
-    return (*rest, (_BETA, betas.encode("latin-1", "replace"))) if betas else rest

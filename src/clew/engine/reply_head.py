@@ -6,24 +6,25 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from clew.dialects.anthropic.headers import response_headers
 from clew.engine.route import Way
-from clew.http.client_message import Headers
 from clew.model.blocks import THINKING_TYPES
 from clew.model.change import Change, tally
 from clew.model.request import Request
 
 __all__ = [
+    "ESTIMATED",
     "JSON_TYPE",
     "STREAM_TYPE",
     "Counts",
     "first_header",
+    "is_unsaid_thought",
     "kept_paths",
     "own_headers",
-    "passed_headers",
     "thinking_counts",
 ]
 
+ESTIMATED = ("x-clew-tokens", "estimated")
+"""With a count of tokens that nobody counted."""
 JSON_TYPE = ("content-type", "application/json")
 STREAM_TYPE = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
 
@@ -39,10 +40,6 @@ def own_headers(exchange: str, way: Way | None, thinking: str) -> list[tuple[str
 @lru_cache(maxsize=256)
 def _who(backend: str, model: str) -> tuple[tuple[str, str], ...]:
     return ("x-clew-backend", _plain(backend)), ("x-clew-model", _plain(model))
-
-
-def passed_headers(headers: Headers) -> list[tuple[str, str]]:
-    return response_headers(headers)
 
 
 class Counts(NamedTuple):
@@ -65,13 +62,19 @@ class Counts(NamedTuple):
 _NONE = Counts()
 
 
-def thinking_counts(going: Request, changes: Sequence[Change]) -> Counts:
+def is_unsaid_thought(change: Change) -> bool:
+    """Among the changes of a dialect: a thinking block that it has no words for."""
+    return change.step == "thinking" and change.what == "left out"
+
+
+def thinking_counts(going: Request, changes: Sequence[Change], unsaid: int = 0) -> Counts:
+    """What became of the thinking; `unsaid` of what is in `going` the dialect had no words for."""
     if not changes:
         return Counts(_thinking_in(going)) if len(going.messages) > 1 else _NONE
     counts = tally(change for change in changes if change.step in ("thinking", "heal"))
     restored = counts.get("restored", 0)
     return Counts(
-        kept=max(0, _thinking_in(going) - restored),
+        kept=max(0, _thinking_in(going) - restored - unsaid),
         restored=restored,
         left_out=counts.get("left out", 0),
         handed_over=counts.get("handed over", 0),

@@ -15,6 +15,7 @@ from msgspec import UNSET, Struct, structs
 
 from clew.backends.aliases import meant_by
 from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
+from clew.engine.dialects import Dialect, dialect_of
 from clew.errors import SettingsInvalid
 from clew.http.client_message import ClientRequest
 from clew.model.request import Body
@@ -57,6 +58,7 @@ class Way(Struct, kw_only=True, eq=False):
     candidate: Candidate
     """Its name in the story of attempts."""
     projector: Projector
+    dialect: Dialect
     sent: Sent | None = None
     """The last request that went this way: the next one's head is nearly always the same."""
 
@@ -111,7 +113,8 @@ def _ways(settings: Settings, name: str, model: str, credential: Credential, own
         target = target_of(backend, model, overrides=settings.models, foreign=settings.thinking.foreign, account=account)
         known_as = Candidate(backend.name, key.fingerprint if key else account, own=backend.auth != "passthrough")
         projector = Projector(target, options_of(settings))
-        yield Way(backend=backend, key=key, target=target, candidate=known_as, projector=projector)
+        dialect = dialect_of(backend, target.model)
+        yield Way(backend=backend, key=key, target=target, candidate=known_as, projector=projector, dialect=dialect)
 
 
 class _Tool(Struct):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from clew.engine.asking import Asking
-from clew.engine.reply_head import Counts, thinking_counts
+from clew.engine.dialects import Dialect, Hints
+from clew.engine.reply_head import Counts, is_unsaid_thought, thinking_counts
 from clew.engine.route import Way
 from clew.engine.turns import Heard, asked_raw, origin_of, recording_for, title_of, usage_of
 from clew.model.change import Change
@@ -30,6 +31,8 @@ class Story:
     """The same moment on the clock that never jumps."""
     way: Way
     """The one that is being tried, or was last."""
+    dialect: Dialect
+    """In which it is written: the way's own, or a weaker form of it after a repair."""
     going: Request
     changes: tuple[Change, ...] = ()
     heals: int = 0
@@ -40,12 +43,34 @@ class Story:
     """When the present try began."""
     tries: list[Try] = field(default_factory=list[Try])
     sent: bytes = b""
+    unsaid: int = 0
+    """Thinking blocks that the dialect has no words for."""
+    projected: tuple[Change, ...] = ()
+    """The changes without those that the dialect made."""
     answered: bytes = b""
     _counted: tuple[Request, Counts] | None = None
 
     def goes(self, projection: Projection) -> None:
         """What is sent next. To write it may take a moment where the history is long."""
-        self.going, self.changes, self.sent = projection.request, projection.changes, projection.body
+        written = self.dialect.written(projection.request)
+        self.going, self.sent, self.projected = projection.request, written.body, projection.changes
+        self.changes = (*projection.changes, *written.changes) if written.changes else projection.changes
+        self.unsaid = sum(1 for change in written.changes if is_unsaid_thought(change))
+
+    def tries_way(self, way: Way, now: float) -> None:
+        self.way, self.dialect, self.tried_at, self.heals = way, way.dialect, now, 0
+
+    def hints(self) -> Hints:
+        """What an answer in another dialect must know."""
+        settings = self.asking.snapshot.settings
+        return Hints(
+            call=self.asking.call,
+            exchange=self.id,
+            model=self.asking.request.body.model,
+            eager=settings.thinking.stream_start == "eager",
+            own_ids=not self.by_sessions,
+            keep=settings.store.bodies != "off" and settings.store.url != "off",
+        )
 
     @property
     def by_sessions(self) -> bool:
@@ -66,6 +91,7 @@ class Story:
                 sealer=asking.snapshot.sealer if foreign else None,
                 carries=way.backend.quirks.signed,
                 by_reference=thinking.seal == "reference",
+                blank=self.dialect.translates and thinking.signature == "empty",
                 safe_ids=foreign and not way.backend.quirks.unique_tool_ids,
                 hide=foreign and thinking.show_reasoning == "hide",
             )
@@ -91,7 +117,7 @@ class Story:
     def counts(self) -> Counts:
         """What became of the thinking in what went out last."""
         if self._counted is None or self._counted[0] is not self.going:
-            self._counted = (self.going, thinking_counts(self.going, self.changes))
+            self._counted = (self.going, thinking_counts(self.going, self.changes, self.unsaid))
         return self._counted[1]
 
     def exchange(self, outcome: Outcome, heard: Heard | None, ended: float) -> Exchange:

@@ -21,8 +21,12 @@ class Notes:
     def __init__(self) -> None:
         self.changes: list[Change] = []
 
-    def add(self, path: str, what: What, why: str) -> None:
-        self.changes.append(Change(STEP, path, what, why))
+    def add(self, path: str, what: What, why: str, step: str = STEP) -> None:
+        self.changes.append(Change(step, path, what, why))
+
+    def thought(self, path: str, why: str) -> None:
+        """A thought that does not go, counted with those that the projection left out."""
+        self.add(path, "left out", why, "thinking")
 
     def left_out(self, path: str, why: str = NO_WORDS) -> None:
         self.add(path, "left out", why)

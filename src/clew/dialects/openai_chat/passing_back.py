@@ -51,12 +51,12 @@ class Back(Struct, frozen=True):
 def back_of(piece: Piece, wire: Wire, notes: Notes) -> Back:
     """What goes back for this block; where that is nothing, a note says why."""
     if not wire.reasoning:
-        notes.left_out(piece.path, NO_FIELD)
+        notes.thought(piece.path, NO_FIELD)
         return Back()
     payload = _payload_of(piece)
     back, why = _handed_over(piece, wire) if payload is None else _returned(payload, piece, wire)
     if why:
-        notes.left_out(piece.path, why)
+        notes.thought(piece.path, why)
     return back
 
 

@@ -77,6 +77,11 @@ class Relay:
         """The bytes in `raw`."""
         return sum(map(len, self._raw))
 
+    @property
+    def late(self) -> JsonObject | None:
+        """A thinking block for the recording alone, which came too late for the client."""
+        return None
+
     def begin(self) -> bytes:
         """What may go to the client before anything came."""
         return b""

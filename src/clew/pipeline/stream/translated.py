@@ -9,13 +9,17 @@ from typing import Protocol
 
 from clew.model.events import BlockStop
 from clew.model.json import JsonObject
+from clew.model.unfold import events_of
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.pieces import Piece
 from clew.pipeline.stream.relay import Relay
 from clew.wire.events import encode_event
 from clew.wire.frames import SseLimits
 
-__all__ = ["TranslatedRelay", "Translates"]
+__all__ = ["TranslatedRelay", "Translates", "Unfolded"]
+
+_PIECE = 4096
+"""Characters in a delta of an answer that came in one piece."""
 
 
 class Translates(Protocol):
@@ -31,6 +35,24 @@ class Translates(Protocol):
     def feed(self, data: bytes) -> bytes: ...
 
     def flush(self) -> bytes: ...
+
+
+class Unfolded:
+    """An answer that came in one piece, as the stream that it would have been: whatever is fed, it says all of it."""
+
+    late: JsonObject | None = None
+
+    def __init__(self, message: JsonObject) -> None:
+        self._message = message
+
+    def begin(self, *, eager: bool) -> bytes:
+        return b""
+
+    def feed(self, data: bytes) -> bytes:
+        return b"".join([encode_event(event) for event in events_of(self._message, chunk=_PIECE)])
+
+    def flush(self) -> bytes:
+        return b""
 
 
 class TranslatedRelay(Relay):

@@ -1,0 +1,75 @@
+"""The dialect `anthropic`: the client's own, so bytes pass as they come."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from clew.backends.row import Backend
+from clew.dialects.anthropic.headers import request_headers, response_headers
+from clew.dialects.anthropic.requests import encode
+from clew.engine.call import Call, Kind
+from clew.engine.dialects.refused import Refused, refused_with
+from clew.engine.dialects.shape import Hints, Repair, Written
+from clew.http.client_message import Headers
+from clew.model.json import JsonObject, JsonValue
+from clew.model.request import Request
+from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.relay import Relay
+
+__all__ = ["Messages"]
+
+_PATHS: Final[dict[Kind, str]] = {"messages": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"}
+_NEEDED: Final[dict[Kind, str]] = {"messages": "content", "count_tokens": "input_tokens"}
+"""What no answer is without. Some vendors say 200 to everything, and in the body that it failed."""
+_BETA = b"anthropic-beta"
+
+_objects = msgspec.json.Decoder(dict[str, JsonValue])
+
+
+class Messages:
+    """Its repairs are the pipeline's: they change what is said, and not how."""
+
+    counts = True
+    translates = False
+
+    def __init__(self, backend: Backend, model: str) -> None:
+        self._betas = backend.quirks.betas
+
+    def path(self, call: Call) -> str:
+        return f"{_PATHS[call.kind]}?{call.query}" if call.query else _PATHS[call.kind]
+
+    def headers(self, call: Call, going: Request) -> tuple[tuple[bytes, bytes], ...]:
+        """What passes of the client's own; its betas as the projection left them, where the backend takes any."""
+        passed = request_headers(call.headers)
+        if self._betas and going.betas == call.betas:
+            return passed
+        rest = tuple(header for header in passed if header[0] != _BETA)
+        betas = ",".join(going.betas) if self._betas else ""
+        return (*rest, (_BETA, betas.encode("latin-1", "replace"))) if betas else rest
+
+    def written(self, request: Request) -> Written:
+        return Written(encode(request))
+
+    def relay(self, dress: Dress, hints: Hints) -> Relay:
+        return Relay(dress)
+
+    def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
+        try:
+            message = _objects.decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        error = message.get("error")
+        if message.get("type") == "error" and isinstance(error, dict):
+            return refused_with(error)
+        return message if _NEEDED[kind] in message else None
+
+    def told(self, refused: Refused) -> Refused:
+        return refused
+
+    def passed(self, headers: Headers, wall: float) -> list[tuple[str, str]]:
+        return response_headers(headers)
+
+    def repair(self, refused: Refused) -> Repair | None:
+        return None

@@ -1,0 +1,120 @@
+"""The dialect `openai-chat`: requests are written in the backend's words, and its answers are translated."""
+
+from __future__ import annotations
+
+from typing import Final, Self
+
+import msgspec
+from msgspec import Struct, structs
+
+from clew.backends.chat import path_of, speech_of, wire_of
+from clew.backends.manner import Speech, Wire
+from clew.backends.row import Backend
+from clew.dialects.anthropic.errors import error_body
+from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.errors import Failure, failure_of
+from clew.dialects.openai_chat.headers import response_headers
+from clew.dialects.openai_chat.heals import Rung, heal
+from clew.dialects.openai_chat.requests import encode
+from clew.dialects.openai_chat.translate import Translation
+from clew.dialects.openai_chat.whole import translated
+from clew.engine.call import Call, Kind
+from clew.engine.dialects.refused import Refused
+from clew.engine.dialects.shape import Hints, Repair, Written
+from clew.http.client_message import Headers
+from clew.model.change import Change
+from clew.model.json import JsonObject
+from clew.model.request import Request
+from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.translated import TranslatedRelay
+
+__all__ = ["OpenAIChat"]
+
+_HEADERS: Final = ((b"user-agent", b"clew"),)
+
+
+class _Stops(Struct):
+    stop_sequences: list[str] | None = None
+
+
+class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
+    """For one backend and one model: what it wants to be sent, and how it answers."""
+
+    wire: Wire
+    speech: Speech
+    place: str
+    rungs: tuple[Rung, ...] = ()
+    """Repairs that were tried."""
+
+    @classmethod
+    def of(cls, backend: Backend, model: str) -> Self:
+        return cls(wire=wire_of(backend, model), speech=speech_of(backend, model), place=path_of(backend))
+
+    @property
+    def counts(self) -> bool:
+        return False
+
+    @property
+    def translates(self) -> bool:
+        return True
+
+    def path(self, call: Call) -> str:
+        """The client's query is meant for Anthropic."""
+        return self.place
+
+    def headers(self, call: Call, going: Request) -> tuple[tuple[bytes, bytes], ...]:
+        """None of the client's: they speak of Anthropic's versions and betas."""
+        return _HEADERS
+
+    def written(self, request: Request) -> Written:
+        encoded = encode(request, self.wire)
+        return Written(encoded.body, encoded.changes)
+
+    def relay(self, dress: Dress, hints: Hints) -> Relay:
+        translation = Translation(_asked(hints), self.speech, own_ids=hints.own_ids)
+        return TranslatedRelay(dress, translation, eager=hints.eager, keep=hints.keep)
+
+    def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
+        found = translated(raw, _asked(hints), self.speech, own_ids=hints.own_ids)
+        return _refused(found) if isinstance(found, Failure) else found
+
+    def told(self, refused: Refused) -> Refused:
+        return _refused(failure_of(refused.status, refused.body), refused)
+
+    def passed(self, headers: Headers, wall: float) -> list[tuple[str, str]]:
+        return response_headers(headers, wall=wall)
+
+    def repair(self, refused: Refused) -> Repair | None:
+        found = heal(self.wire, refused.status, refused.body.decode("utf-8", "replace"), self.rungs)
+        if found is None:
+            return None
+        weaker = structs.replace(self, wire=found.wire, rungs=(*self.rungs, found.rung))
+        return Repair(weaker, Change("heal", "messages", "healed", found.why))
+
+
+def _refused(failure: Failure, given: Refused | None = None) -> Refused:
+    """A failure as Anthropic would have said it, with the backend's own headers where there are any."""
+    headers = given.headers if given else ()
+    if failure.retry_after is not None and not any(name.lower() == b"retry-after" for name, _ in headers):
+        headers = (*headers, (b"retry-after", str(round(failure.retry_after + 0.5)).encode()))
+    return Refused(failure.status, error_body(failure.type, failure.message), headers)
+
+
+def _asked(hints: Hints) -> Asked:
+    return Asked(
+        model=hints.model,
+        message_id=f"msg_{hints.exchange}",
+        input_tokens=hints.input_tokens,
+        stops=_stops(hints.call.body),
+    )
+
+
+def _stops(body: bytes) -> tuple[str, ...]:
+    """The stop sequences that were asked for; nearly always none."""
+    if b'"stop_sequences"' not in body:
+        return ()
+    try:
+        return tuple(msgspec.json.decode(body, type=_Stops).stop_sequences or ())
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ()

@@ -1,0 +1,95 @@
+"""What every dialect can do for the engine, as values and one interface."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from msgspec import Struct
+
+from clew.engine.call import Call, Kind
+from clew.engine.dialects.refused import Refused
+from clew.http.client_message import Headers
+from clew.model.change import Change
+from clew.model.json import JsonObject
+from clew.model.request import Request
+from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.relay import Relay
+
+__all__ = ["Dialect", "Hints", "Repair", "Written"]
+
+
+class Written(NamedTuple):
+    """A projected request in the backend's words, and what became of the rest."""
+
+    body: bytes
+    changes: tuple[Change, ...] = ()
+
+
+class Hints(Struct, frozen=True, kw_only=True, eq=False):
+    """What an answer in another dialect must know of its exchange."""
+
+    call: Call
+    exchange: str
+    model: str
+    """The name that the client asked for."""
+    input_tokens: int = 0
+    """About how large the conversation is: a stream says so before anybody has counted."""
+    eager: bool = False
+    """The answer begins at once, with an empty text."""
+    own_ids: bool = True
+    """Calls keep the backend's ids: somebody behind makes them safe."""
+    keep: bool = True
+    """What came is kept in the backend's own words."""
+
+
+class Repair(NamedTuple):
+    """The dialect with which a refused request is written again, and why."""
+
+    dialect: Dialect
+    change: Change
+
+
+class Dialect(Protocol):
+    """Made for one backend and one model. A value: a repair is another one."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the backend counts tokens when it is asked to."""
+        ...
+
+    @property
+    def translates(self) -> bool:
+        """Whether its answers are not what the client reads."""
+        ...
+
+    def path(self, call: Call) -> str:
+        """What is appended to the backend's base, with the query."""
+        ...
+
+    def headers(self, call: Call, going: Request) -> tuple[tuple[bytes, bytes], ...]:
+        """What goes along, besides the credential."""
+        ...
+
+    def written(self, request: Request) -> Written:
+        """Raises Unrepresentable, RequestInvalid."""
+        ...
+
+    def relay(self, dress: Dress, hints: Hints) -> Relay:
+        """For a stream."""
+        ...
+
+    def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
+        """A whole answer as a message of the Messages API; the no that it says; None if it is no answer at all."""
+        ...
+
+    def told(self, refused: Refused) -> Refused:
+        """A no in the words that the client reads."""
+        ...
+
+    def passed(self, headers: Headers, wall: float) -> list[tuple[str, str]]:
+        """What of the backend's headers the client is told. `wall` is the time of day."""
+        ...
+
+    def repair(self, refused: Refused) -> Repair | None:
+        """What to try after this no, where writing it otherwise may help."""
+        ...
