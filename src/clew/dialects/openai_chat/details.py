@@ -17,6 +17,8 @@ __all__ = ["DetailTexts", "join_entry", "without_told"]
 
 _MEMBERS: Final = {"reasoning.text": "text", "reasoning.summary": "summary", "thinking": "thinking"}
 """The member that grows, by the type of the entry. Other types are whole."""
+_IN_TURNS: Final = 16
+"""How many entries may grow in turns."""
 
 
 class DetailTexts:
@@ -80,11 +82,13 @@ def join_entry(entries: list[JsonObject], entry: JsonObject) -> None:
 
 def _continued(entries: list[JsonObject], entry: JsonObject) -> JsonObject | None:
     """The last one, or before it, among those of its kind, the one with its very index."""
-    for at, before in enumerate(reversed(entries)):
+    index = entry.get("index")
+    for at, before in enumerate(reversed(entries[-_IN_TURNS:])):
         if before.get("type") != entry.get("type"):
             return None
-        if (at == 0 or before.get("index") is not None) and _continues(before, entry):
-            return before
+        if at == 0 or (index is not None and before.get("index") == index):
+            if _continues(before, entry):
+                return before
     return None
 
 
