@@ -16,6 +16,7 @@ from clew.store import SqliteStore, outcome
 from clew.store.outcome import LIMIT
 from clew.store.writer import Limits
 from tests.manifest import proves
+from tests.store.test_recordings import rows
 from tests.store.turns import conversation, recorded, turn
 
 
@@ -207,6 +208,17 @@ def test_one_bad_command_takes_nobody_with_it(store: SqliteStore, path: Path) ->
         writes[1].result(5)
     assert [each.exchange for each in store.passages("local", "t")] == ["x-r0", "x-r1"]
     assert store.health().state == "ok"
+
+
+def test_a_bad_command_by_itself_takes_back_all_that_it_wrote(store: SqliteStore) -> None:
+    """Its exchange was written before its recording was refused; the store is none the worse for it."""
+    answer = recorded("r")
+    store.record(turn(answer)).result(5)
+    before = rows(store)
+    with pytest.raises(StoreError, match="UNIQUE"):
+        store.record(turn(answer, exchange="again")).result(5)
+    assert (rows(store), store.health().state) == (before, "ok")
+    assert store.record(turn(recorded("next"))).result(5) is True
 
 
 def test_closing_commits_what_waits_and_then_refuses(path: Path) -> None:

@@ -1,7 +1,8 @@
 """The one writer of a process: a thread, a queue, and a future for each command.
 
-Whatever waits is committed together: under load a commit costs one sync for many turns. Each command has a savepoint of its
-own, so that one which fails takes nobody with it. Futures end after the commit, and only then is a checkpoint made.
+Whatever waits is committed together: under load a commit costs one sync for many turns. Each command of several has a
+savepoint of its own, so that one which fails takes nobody with it. Futures end after the commit, and only then is a
+checkpoint made. Between two commits the thread sleeps in C, and is woken once: this is on the way of every answer.
 
 The queue is bounded in number and in bytes, and a full one refuses at once: a database that is locked for seconds must cost
 neither memory nor anybody's time. A disk that is full may have room later, so each batch tries anew. A disk that fails to
@@ -16,12 +17,12 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import apsw
 
 from clew.errors import StoreError
-from clew.store.connection import immediate
 from clew.store.database import Database
 from clew.store.foreign import store_error
 from clew.store.values import Health
@@ -58,7 +59,9 @@ class Writer:
         self._waiting: deque[_Command] = deque()
         self._later: deque[_Command] = deque()
         self._bytes = 0
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._asleep = False
         self._closing = False
         self._state: Literal["ok", "degraded", "read-only"] = "ok"
         self._why = ""
@@ -76,17 +79,17 @@ class Writer:
         nothing else waits, in a transaction of its own, and whoever submits such bounds how many there are.
         """
         future: Future[T] = Future()
-        with self._changed:
+        with self._lock:
             if why := self._refusal(weight, later):
                 future.set_exception(StoreError(f"{self._path} {why}", file=str(self._path)))
                 return future
             (self._later if later else self._waiting).append(_Command(run, future, weight, erases))
             self._bytes += weight
-            self._changed.notify()
+            self._wake()
         return future
 
     def health(self) -> Health:
-        with self._changed:
+        with self._lock:
             return Health(
                 state=self._state,
                 why=self._why,
@@ -97,11 +100,16 @@ class Writer:
 
     def close(self) -> None:
         """Do what waits, then end."""
-        with self._changed:
+        with self._lock:
             self._closing = True
-            self._changed.notify()
+            self._wake()
         self._thread.join()
         self._connection.close()
+
+    def _wake(self) -> None:
+        if self._asleep:
+            self._asleep = False
+            self._bell.put(None)
 
     def _warning(self) -> str:
         """A log that was not emptied for long, though every checkpoint tries: soon nothing more may be written."""
@@ -130,49 +138,71 @@ class Writer:
 
     def _next_batch(self) -> list[_Command]:
         """What waits, up to the bound; nothing once the writer closes and all is done."""
-        with self._changed:
-            while not self._waiting and not self._later and not self._closing:
-                self._changed.wait()
-            source, most = (self._waiting, self._limits.batch) if self._waiting else (self._later, 1)
-            batch = [source.popleft() for _ in range(min(len(source), most))]
-            self._bytes -= sum(command.weight for command in batch)
-            return batch
+        while True:
+            with self._lock:
+                batch = self._taken()
+                if batch or self._closing:
+                    return batch
+                self._asleep = True
+            self._bell.get()
+
+    def _taken(self) -> list[_Command]:
+        source, most = (self._waiting, self._limits.batch) if self._waiting else (self._later, 1)
+        batch = [source.popleft() for _ in range(min(len(source), most))]
+        self._bytes -= sum([command.weight for command in batch])
+        return batch
 
     def _run(self, batch: list[_Command]) -> None:
         running = [command for command in batch if command.future.set_running_or_notify_cancel()]
         try:
             self._check_log()
-            with immediate(self._connection):
-                results = [(command, *self._attempt(command)) for command in running]
+            results = self._transact(running)
         except Exception as error:
             self._fail(error)
             for command in running:
                 command.future.set_exception(store_error(error, self._path))
             return
-        if any(failure is None for _, _, failure in results):
-            self._state, self._why = "ok", ""
-        for command, result, failure in results:
-            if failure:
-                command.future.set_exception(failure)
-            else:
+        for command, (result, failure) in zip(running, results, strict=True):
+            if failure is None:
+                self._state, self._why = "ok", ""
                 command.future.set_result(result)
+            else:
+                command.future.set_exception(failure)
+
+    def _transact(self, running: list[_Command]) -> list[tuple[Any, Exception | None]]:
+        """A transaction that is a writer's from its start, so that it cannot find itself overtaken in the middle."""
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            attempt = self._attempt if len(running) == 1 else self._attempt_apart
+            results = [attempt(command) for command in running]
+            connection.execute("COMMIT" if any(failure is None for _, failure in results) else "ROLLBACK")
+        except BaseException:
+            if connection.in_transaction:  # some failures have rolled back by themselves
+                connection.execute("ROLLBACK")
+            raise
+        return results
 
     def _attempt(self, command: _Command) -> tuple[Any, Exception | None]:
         """The result of one command, or the failure that is its own. One that hits the whole file is raised."""
-        self._connection.execute("SAVEPOINT command")
         try:
             return command.run(self._connection), None
         except (apsw.FullError, apsw.IOError, apsw.CorruptError):
             raise
         except Exception as error:
-            self._connection.execute("ROLLBACK TO command")
             return None, store_error(error, self._path) if isinstance(error, apsw.Error) else error
-        finally:
-            if self._connection.in_transaction:
-                self._connection.execute("RELEASE command")
+
+    def _attempt_apart(self, command: _Command) -> tuple[Any, Exception | None]:
+        """The same where others are done in the same transaction."""
+        self._connection.execute("SAVEPOINT command")
+        result, failure = self._attempt(command)
+        if failure is not None:
+            self._connection.execute("ROLLBACK TO command")
+        self._connection.execute("RELEASE command")
+        return result, failure
 
     def _fail(self, error: Exception) -> None:
-        with self._changed:
+        with self._lock:
             self._state = "read-only" if isinstance(error, apsw.IOError | apsw.CorruptError) else "degraded"
             self._why = str(store_error(error, self._path))
 
