@@ -36,6 +36,7 @@ def known() -> dict[str, Known]:
     ids = {f"req:{name}": _listed(entry, ANY) for name, entry in listed["req"].items()}
     ids |= {f"rule:{name}": _listed(entry, ACCEPTED) for name, entry in listed["rule"].items()}
     ids |= {f"fault:{name}": _listed(entry, ANY) for name, entry in listed["fault"].items()}
+    ids |= {f"case:{name}": _listed(entry, ANY) for name, entry in listed["case"].items()}
     ids |= {f"conflict:{name}": Known((ANY,)) for name in _toml(FACTS / "stances.toml")}
     ids |= {f"rule:{row['id']}": _rule(row) for row in _toml(FACTS / "rules.toml")["rule"]}
     return ids
@@ -122,10 +123,12 @@ def test_every_listed_id_says_what_it_means_and_which_part_it_belongs_to() -> No
 
 
 def test_the_lists_have_no_gap() -> None:
-    """S0-1 … S0-52, S1 to S4 likewise, C1 … C35; R1 … R85 with rows or as listed entries; C-1 … C-17."""
+    """S0-1 … S0-52, S1 to S4 likewise, C1 … C35; cases 1 … 66; R1 … R85 with rows or as listed entries; C-1 … C-17."""
     ids = known()
     for letter, last in {"S0-": 52, "S1-": 53, "S2-": 42, "S3-": 43, "S4-": 33, "C": 35}.items():
         assert {f"req:{letter}{n}" for n in range(1, last + 1)} <= set(ids)
+    cases = {f"case:{n}" for n in [*range(1, 67), "57b", "65b", "65c"]}
+    assert {name for name in ids if name.startswith("case:")} == cases
     numbers = {name.removeprefix("rule:R").partition(".")[0] for name in ids if name.startswith("rule:")}
     assert numbers == {str(n) for n in range(1, 86)}
     assert [name for name in ids if name.startswith("conflict:")] == [f"conflict:C-{n}" for n in range(1, 18)]

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 __all__ = ["RULES", "Signatures", "check", "problems"]
@@ -74,7 +75,7 @@ class Read:
         ends = [event for event in self.events if event.get("type") == "message_delta"]
         return ends[-1].get("delta", {}).get("stop_reason") if ends else None
 
-    @property
+    @cached_property
     def blocks(self) -> list[Block]:
         """In the order of their starts; what names no started block is the business of `one_at_a_time`."""
         found: list[Block] = []
@@ -164,9 +165,13 @@ def starts_empty(read: Read) -> Iterator[str]:
 
 
 def signed_once(read: Read) -> Iterator[str]:
-    """A thought has exactly one signature, which is not empty and comes just before its stop (Claude Code, SDKs)."""
+    """A thought has exactly one signature, which is not empty and comes just before its stop (Claude Code, SDKs).
+
+    One that was cut by a failure has none: it is not whole.
+    """
     for block in read.blocks:
-        if block.type != "thinking" or read.signatures == "any":
+        cut = read.failed and block is read.blocks[-1] and not any("signature" in delta for delta in block.deltas)
+        if block.type != "thinking" or read.signatures == "any" or cut:
             continue
         signed = [delta.get("signature") for delta in block.deltas if delta.get("type") == "signature_delta"]
         if read.signatures == "empty":

@@ -112,6 +112,7 @@ def test_a_stream_as_clients_want_it_has_no_problem() -> None:
     assert problems(written(good()), model="m") == []
     assert problems(b": waiting\n\n" + written([{"type": "ping"}, *good()])) == []
     assert problems(written([*good()[:9], FAILED])) == []
+    assert problems(written([*good()[:4], stop(0), FAILED])) == []
     assert problems(written([FAILED])) == []
     assert problems(written([*good()[:6], *ended("max_tokens")])) == []
 

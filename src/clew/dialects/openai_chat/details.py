@@ -86,9 +86,9 @@ def _continued(entries: list[JsonObject], entry: JsonObject) -> JsonObject | Non
     for at, before in enumerate(reversed(entries[-_IN_TURNS:])):
         if before.get("type") != entry.get("type"):
             return None
-        if at == 0 or (index is not None and before.get("index") == index):
-            if _continues(before, entry):
-                return before
+        named = at == 0 or (index is not None and before.get("index") == index)
+        if named and _continues(before, entry):
+            return before
     return None
 
 
