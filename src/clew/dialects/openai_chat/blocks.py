@@ -12,15 +12,16 @@ from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
 from clew.model.halves import whole_text
 from clew.model.json import JsonObject
 
-__all__ = ["BlockWriter", "Kind"]
+__all__ = ["DELTAS", "BlockWriter", "Kind"]
 
 Kind = Literal["", "text", "thinking", "tool_use"]
 
-_DELTAS: Final[dict[Kind, tuple[str, str]]] = {
+DELTAS: Final[dict[Kind, tuple[str, str]]] = {
     "text": ("text_delta", "text"),
     "thinking": ("thinking_delta", "thinking"),
     "tool_use": ("input_json_delta", "partial_json"),
 }
+"""The delta by which a block grows: its type, and the member that has the text."""
 _STARTS: Final[dict[Kind, JsonObject]] = {
     "text": {"type": "text", "text": ""},
     "thinking": {"type": "thinking", "thinking": "", "signature": ""},
@@ -41,6 +42,11 @@ class BlockWriter:
         self.last: Kind = ""
         """Of the newest block that says something."""
         self._half = ""
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the open block can grow by whole characters: none is waited for."""
+        return bool(self.kind) and not self._half
 
     def text(self, text: str) -> None:
         self.open("text")
@@ -91,5 +97,5 @@ class BlockWriter:
             self._emit(whole_text(text))
 
     def _emit(self, text: str) -> None:
-        kind, member = _DELTAS[self.kind]
+        kind, member = DELTAS[self.kind]
         self.events.append(BlockDelta(self.index, {"type": kind, member: text}))

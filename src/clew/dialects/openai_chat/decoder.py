@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from clew.dialects.openai_chat.details import DetailTexts, without_told
 from clew.dialects.openai_chat.errors import CUT, Failure, failure_in
+from clew.dialects.openai_chat.lanes import Lanes
 from clew.dialects.openai_chat.quirks import Quirks
 from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of
 from clew.dialects.openai_chat.snapshots import Snapshots
@@ -55,6 +56,7 @@ class ChatDecoder:
         self._details = DetailTexts()
         self._thinking_blocks = DetailTexts()
         self._snapshots: dict[str, Snapshots] = {}
+        self.lanes = Lanes(self._telling, self._tags, self._snapshots if quirks.snapshots else None)
         self._finish: JsonObject = {}
         self._refused = False
         self._usage: Usage | None = None

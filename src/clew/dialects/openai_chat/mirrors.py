@@ -31,6 +31,10 @@ class Mirrors:
         """Something else was said: what is new from now on is another thought."""
         self._fresh = bool(self._pieces)
 
+    def leads(self, channel: str) -> bool:
+        """Whether a channel is in front, in the thought that is being told: then all that it says is new."""
+        return not self._fresh and self._places.get(channel) == self._size
+
     def new(self, channel: str, text: str, others: Iterable[str] = ()) -> str:
         """`others` are channels that say the same in the same chunk."""
         bare = "".join(text.split())

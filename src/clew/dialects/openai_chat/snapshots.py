@@ -20,6 +20,11 @@ class Snapshots:
         self._size = 0
         self._decided: bool | None = None
 
+    @property
+    def are_pieces(self) -> bool:
+        """Whether it is settled that each delta is new as a whole."""
+        return self._decided is False
+
     def new(self, text: str) -> str:
         if self._decided is None:
             self._decide(text)

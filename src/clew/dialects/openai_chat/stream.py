@@ -1,4 +1,4 @@
-"""A streamed answer: bytes in, canonical events out.
+"""A streamed answer: bytes in, canonical events out; or the bytes for the client, where events need no reading (`runs`).
 
 The stream ends with `[DONE]`, or just ends. An end without a finish reason is a cut, which the client must hear of, unless
 `[DONE]` or the backend's row says that it is none. What comes behind the end is ignored.
@@ -6,15 +6,25 @@ The stream ends with `[DONE]`, or just ends. An end without a finish reason is a
 
 from __future__ import annotations
 
+import re
+from typing import TypeAlias
+
 from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
 from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure
 from clew.dialects.openai_chat.quirks import Quirks
+from clew.dialects.openai_chat.runs import Runs
 from clew.dialects.openai_chat.shapes import read_object
 from clew.model.events import Event
 from clew.model.json import JsonObject
-from clew.wire.sse import SseEvent, SseLimits, SseReader
+from clew.wire.frames import Frames, SseLimits
+from clew.wire.sse import OTHER, read_fields
 
-__all__ = ["ChatStream"]
+__all__ = ["ChatStream", "Told"]
+
+Told: TypeAlias = Event | bytes
+"""An event, or several as the client gets them."""
+
+_EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
 
 
 class ChatStream:
@@ -22,8 +32,9 @@ class ChatStream:
 
     def __init__(self, asked: Asked, quirks: Quirks | None = None, *, limits: SseLimits | None = None) -> None:
         self._quirks = quirks or Quirks()
-        self._reader = SseReader(limits)
+        self._frames = Frames(limits or SseLimits())
         self._decoder = ChatDecoder(asked, self._quirks)
+        self._runs = Runs(self._decoder.lanes)
 
     def begin(self, *, eager: bool = False) -> list[Event]:
         """The start of the message before the backend has said anything; without it, the first chunk starts it."""
@@ -32,12 +43,27 @@ class ChatStream:
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that these bytes complete. Raises SseTooLarge."""
-        self._take(self._reader.feed(data))
+        self._read(self._frames.feed(data))
         return self._decoder.drain()
+
+    def relay(self, data: bytes) -> list[Told]:
+        """The same, with events that only make a block longer as the bytes that the client gets."""
+        whole, at = self._frames.feed(data), 0
+        told: list[Told] = []
+        while at < len(whole):
+            run, end = self._runs.take(whole, at)
+            if run:
+                told.append(run)
+            else:
+                end = self._read_one(whole, at)
+                told += self._decoder.drain()
+            at = end
+        return told
 
     def flush(self) -> list[Event]:
         """The events that the end of the bytes completes."""
-        self._take(self._reader.flush())
+        self._read(self._frames.flush())
+        self._runs.settle()
         if self._decoder.finished or self._quirks.cut_is_end:
             self._decoder.end()
         else:
@@ -73,15 +99,31 @@ class ChatStream:
         """The block that was open when the stream failed."""
         return self._decoder.cut
 
-    def _take(self, events: list[SseEvent]) -> None:
-        for event in events:
-            if not self._decoder.ended:
-                self._take_data(event.data.strip())
+    def _read(self, whole: bytes) -> None:
+        at = 0
+        while at < len(whole):
+            at = self._read_one(whole, at)
 
-    def _take_data(self, data: bytes) -> None:
+    def _read_one(self, whole: bytes, at: int) -> int:
+        """Reads the event that begins here; where it ends."""
+        match = _EVENT.match(whole, at)
+        assert match is not None, "frames end with an empty line"
+        data, other = match.groups()
+        if other is not None:
+            event = read_fields(other)
+            data = event.data if event else None
+        if data is not None and not self._decoder.ended:
+            self._runs.settle()
+            self._runs.learn(match[0], self._take(data.strip()))
+        return match.end()
+
+    def _take(self, data: bytes) -> JsonObject | None:
+        """The chunk that was in the data, if one was."""
+        chunk = None
         if data == b"[DONE]":
             self._decoder.end()
         elif (chunk := read_object(data)) is not None:
             self._decoder.take(chunk)
         elif data and not self._decoder.finished:
             self._decoder.fail(UNREADABLE)
+        return chunk

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-__all__ = ["PAIRS", "PieceKind", "TagPiece", "Tags"]
+__all__ = ["PAIRS", "PieceKind", "Settled", "TagPiece", "Tags"]
 
 PAIRS: Final = {
     "<think>": "</think>",
@@ -34,6 +34,9 @@ _OPEN: Final = re.compile("|".join(map(re.escape, (*PAIRS, _FENCE))))
 
 
 PieceKind: TypeAlias = Literal["text", "thought", "open", "close"]
+Settled: TypeAlias = Literal["", "text", "thought", "text for now"]
+
+_SETTLED: Final[dict[str, Settled]] = {"never": "text", "inside": "thought", "anywhere": "text for now"}
 
 
 class TagPiece(NamedTuple):
@@ -55,6 +58,15 @@ class Tags:
         self._fenced = False
         self._close = "</think>"
         self._state = "never" if mode == "never" else "inside start" if implicit_open else "start"
+
+    @property
+    def settled(self) -> Settled:
+        """What content is from now on, as long as no tag begins in it: `text` for good, a `thought`, or text for now."""
+        return "" if self._held else _SETTLED.get(self._state, "")
+
+    def passed(self, text: str) -> None:
+        """Content has gone by in which nothing could be a tag or a fence."""
+        self._last = text[-1:] or self._last
 
     def feed(self, text: str) -> list[TagPiece]:
         if self._state == "never":

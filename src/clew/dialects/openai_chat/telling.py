@@ -7,7 +7,7 @@ before the next call, and if none comes it is left in `late`.
 
 from __future__ import annotations
 
-from clew.dialects.openai_chat.blocks import BlockWriter
+from clew.dialects.openai_chat.blocks import BlockWriter, Kind
 from clew.dialects.openai_chat.mirrors import Mirrors
 from clew.dialects.openai_chat.payloads import Payload
 from clew.dialects.openai_chat.tags import PieceKind, TagPiece
@@ -85,6 +85,26 @@ class Telling:
     def finish_calls(self) -> None:
         """No more comes for the calls that were begun."""
         self._tell_calls(to_the_end=True)
+
+    def thinks_on(self, channel: str) -> bool:
+        """Whether a thought in this channel only makes the open block longer."""
+        waits = self._calls.current is not None or self._blank or self._frame or self.late
+        return self._grows("thinking") and not waits and self._mirrors.leads(channel)
+
+    def says_on(self) -> bool:
+        """The same of text."""
+        return self._grows("text") and self.blocks.last == "text"
+
+    def calls_on(self, place: int, wire_id: str) -> Call | None:
+        """The call that more arguments only make longer."""
+        return self._calls.streaming(place, wire_id) if self._grows("tool_use") else None
+
+    def thought_on(self, channel: str, text: str) -> None:
+        """A thought that only made the block longer has gone to the client already."""
+        self._mirrors.new(channel, text)
+
+    def _grows(self, kind: Kind) -> bool:
+        return self.blocks.kind == kind and self.blocks.is_steady
 
     def _think_aloud(self, text: str) -> None:
         """A thought between tags, which a field may have told already."""

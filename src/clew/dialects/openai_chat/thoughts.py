@@ -16,9 +16,9 @@ from clew.dialects.openai_chat.details import DetailTexts
 from clew.dialects.openai_chat.shapes import objects_of, text_of
 from clew.model.json import JsonObject
 
-__all__ = ["Thought", "part_text", "thought_in"]
+__all__ = ["FIELDS", "Thought", "part_text", "thought_in"]
 
-_FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
+FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 """Plain names, in the order in which they are believed."""
 
 _REDACTED: Final = re.compile(r"(?:\s*\[REDACTED\]\s*)+")
@@ -39,7 +39,7 @@ def thought_in(delta: JsonObject, details: DetailTexts, blocks: DetailTexts) -> 
     lists = {name: objects_of(delta.get(name)) for name in ("reasoning_details", "thinking_blocks")}
     texts = {
         "reasoning_details": details.of(lists["reasoning_details"]),
-        **{name: _plain(delta, name) for name in _FIELDS},
+        **{name: _plain(delta, name) for name in FIELDS},
         "thinking_blocks": blocks.of(lists["thinking_blocks"]),
     }
     channels = [name for name, text in texts.items() if text]
@@ -47,7 +47,7 @@ def thought_in(delta: JsonObject, details: DetailTexts, blocks: DetailTexts) -> 
         text=texts[channels[0]] if channels else "",
         channels=channels,
         entries={name: entries for name, entries in lists.items() if entries},
-        empty=next((name for name in _FIELDS if delta.get(name) == ""), ""),
+        empty=next((name for name in FIELDS if delta.get(name) == ""), ""),
     )
 
 

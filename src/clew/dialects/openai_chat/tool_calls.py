@@ -43,6 +43,17 @@ class Call:
     def text(self) -> str:
         return "".join(self._pieces)
 
+    @property
+    def size(self) -> int:
+        """Of the arguments so far, in characters."""
+        return self._size
+
+    def passed(self, arguments: str) -> None:
+        """More arguments, which are told already."""
+        self._pieces.append(arguments)
+        self._size += len(arguments)
+        self._sent = len(self._pieces)
+
     def is_whole(self) -> bool:
         """Whether the arguments are a finished object. Judged once per state, and only where they may be."""
         if self._judged[0] != len(self._pieces):
@@ -98,6 +109,13 @@ class Calls:
     @property
     def has_next(self) -> bool:
         return self._told + 1 < len(self._all)
+
+    def streaming(self, place: int, wire_id: str) -> Call | None:
+        """The call that a delta goes on with, if it is the last one and is told as it comes."""
+        call = self.current
+        if call is None or self.has_next or not call.is_open or call.place != place:
+            return None
+        return call if wire_id in ("", call.wire_id) else None
 
     def told(self) -> None:
         """The current call is done; what still comes for it is lost."""

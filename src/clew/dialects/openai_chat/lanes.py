@@ -1,0 +1,98 @@
+"""Which words need no reading just now, because they only make the open block longer.
+
+What a delta means depends on what came before it: whether tags count, whether another field said the same, whether a call
+waits. Here the decoder is asked for that once, and its answer, a `Lane`, holds until the next event is read. What went by on
+a lane is told to the decoder afterwards, so that it knows all that it would know if it had read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, NamedTuple
+
+from clew.dialects.openai_chat.blocks import DELTAS, Kind
+from clew.dialects.openai_chat.literals import ANY, IN_TAGS, PLAIN, THOUGHT
+from clew.dialects.openai_chat.moulds import Member
+from clew.dialects.openai_chat.snapshots import Snapshots
+from clew.dialects.openai_chat.tags import Tags
+from clew.dialects.openai_chat.telling import Telling
+
+__all__ = ["Lane", "Lanes"]
+
+_UNBOUND: Final = 1 << 62
+_FRAMES: Final = {
+    kind: (
+        b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%%d,"delta":{"type":"%b","%b":'
+        % (name.encode(), member.encode()),
+        b"}}\n\n",
+    )
+    for kind, (name, member) in DELTAS.items()
+}
+
+
+class Lane(NamedTuple):
+    """Where words of one member go. `head` and `tail` stand around each on its way to the client."""
+
+    literals: re.Pattern[bytes]
+    head: bytes
+    tail: bytes
+    note: Callable[[str], None] | None = None
+    """Wants to hear afterwards what went by."""
+    most: int = _UNBOUND
+    """The bytes of a literal: one that says as much as all arguments so far may be their repetition."""
+
+
+class Lanes:
+    """`snapshots`: where deltas may repeat what came before, what is known about that by channel."""
+
+    def __init__(self, telling: Telling, tags: Tags, snapshots: Mapping[str, Snapshots] | None) -> None:
+        self._telling = telling
+        self._tags = tags
+        self._snapshots = snapshots
+
+    def at(self, member: Member) -> Lane | None:
+        """The lane that words of this member take now; None if they have to be read."""
+        if member.name == "tool_calls":
+            return self._call(member)
+        if not self._are_pieces(member.name):
+            return None
+        return self._content() if member.name == "content" else self._thought(member.name, THOUGHT)
+
+    def _are_pieces(self, channel: str) -> bool:
+        if self._snapshots is None:
+            return True
+        return channel in self._snapshots and self._snapshots[channel].are_pieces
+
+    def _content(self) -> Lane | None:
+        match self._tags.settled:
+            case "text":
+                return self._lane("text", ANY) if self._telling.says_on() else None
+            case "text for now":
+                return self._lane("text", PLAIN, self._tags.passed) if self._telling.says_on() else None
+            case "thought":
+                return self._thought("tags", IN_TAGS)
+            case _:
+                return None
+
+    def _thought(self, channel: str, literals: re.Pattern[bytes]) -> Lane | None:
+        if not self._telling.thinks_on(channel):
+            return None
+        return self._lane("thinking", literals, partial(self._telling.thought_on, channel))
+
+    def _call(self, member: Member) -> Lane | None:
+        call = self._telling.calls_on(member.place, member.call_id)
+        if call is None or self._tags.settled not in ("text", "text for now"):
+            return None
+        return self._lane("tool_use", ANY, call.passed, call.size)
+
+    def _lane(
+        self,
+        kind: Kind,
+        literals: re.Pattern[bytes],
+        note: Callable[[str], None] | None = None,
+        most: int = _UNBOUND,
+    ) -> Lane:
+        head, tail = _FRAMES[kind]
+        return Lane(literals, head % self._telling.blocks.index, tail, note, most)

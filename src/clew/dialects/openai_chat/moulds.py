@@ -1,0 +1,141 @@
+"""The bytes around the one string by which most deltas differ.
+
+Nine chunks of ten say the same thing again but for a word. A `Mould` is such a chunk without its word: the bytes before it
+and those behind it, and which member the word is. It is made from an event that was read, and only if nothing else in that
+event says anything; then an event with the same bytes around another word means what the first one meant, and need not be
+read. That the word stands where it seems to is not guessed from the bytes but tried, with another word in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from clew.dialects.openai_chat.literals import BETWEEN
+from clew.dialects.openai_chat.shapes import object_of, read_object
+from clew.dialects.openai_chat.thoughts import FIELDS
+from clew.dialects.openai_chat.usage import usage_in
+from clew.model.json import JsonObject, JsonValue
+from clew.wire.sse import read_fields
+
+__all__ = ["Member", "Mould", "mould_of"]
+
+_PROBE: Final = "\ufffd a word that no backend says"
+_PROBE_LITERAL: Final = f'"{_PROBE}"'.encode()
+_MOST_LINES: Final = 128
+"""So that little is done in vain where a run is short."""
+_NOTHING: Final[tuple[JsonValue, ...]] = (None, "", [], {})
+_SILENT: Final = frozenset(("index", "delta", "content_filter_results"))
+"""Members of a choice that add nothing to a delta."""
+_CALL: Final = frozenset(("index", "id", "type", "function"))
+_PLAIN: Final = ("content", *FIELDS)
+_STRINGS: Final = {
+    name: re.compile(b'"%b"[ ]*+:[ ]*+("[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+")' % name.encode())
+    for name in (*_PLAIN, "arguments")
+}
+
+
+class Member(NamedTuple):
+    """Where a chunk has its word: a member of the delta, or the arguments of the call in a place."""
+
+    name: str
+    place: int = 0
+    call_id: str = ""
+
+    @property
+    def key(self) -> str:
+        return "arguments" if self.name == "tool_calls" else self.name
+
+
+class Mould(NamedTuple):
+    """An event without its word. It is one line, and an empty one, which is the end of `tail`."""
+
+    member: Member
+    head: bytes
+    tail: bytes
+
+    def words_at(self, whole: bytes, at: int) -> list[bytes]:
+        """What stands in the place of the word in the events that begin here, as long as they come out of this mould."""
+        lines = whole[at:].split(b"\n", _MOST_LINES)
+        head, tail = len(self.head), 2 - len(self.tail)
+        words = [line[head:tail] for line in lines[:-1:2]]
+        if whole.startswith(self.head + (self.tail + self.head).join(words) + self.tail, at):
+            return words
+        return words[: self._count(lines)]
+
+    def _count(self, lines: list[bytes]) -> int:
+        """How many of these lines come out of this mould, before the first that does not."""
+        tail = self.tail[:-2]
+        for count, line in enumerate(lines[:-1:2]):
+            if lines[count * 2 + 1] or not (line.startswith(self.head) and line.endswith(tail)):
+                return count
+        return len(lines) // 2
+
+    def size_of(self, words: bytes) -> int:
+        """The bytes of the events with these words."""
+        count = words.count(BETWEEN) + 1
+        return len(words) - (count - 1) + count * (len(self.head) + len(self.tail))
+
+
+def mould_of(raw: bytes, chunk: JsonObject) -> Mould | None:
+    """The mould of an event and of the chunk that was read from it; None if the chunk says more than one word."""
+    member = _member_in(chunk)
+    if member is None:
+        return None
+    for match in _STRINGS[member.key].finditer(raw) if raw.find(b"\n") == len(raw) - 2 else ():
+        head, tail = raw[: match.start(1)], raw[match.end(1) :]
+        if _is_same(chunk, member, head + _PROBE_LITERAL + tail):
+            return Mould(member, head, tail)
+    return None
+
+
+def _is_same(chunk: JsonObject, member: Member, probe: bytes) -> bool:
+    """Whether the event with a probe in it reads as this chunk with the probe as its word."""
+    event = read_fields(probe)
+    tried = read_object(event.data.strip()) if event else None
+    if tried is None or _member_in(tried) != member:
+        return False
+    holder = _holder(tried, member)
+    if holder[member.key] != _PROBE:
+        return False
+    holder[member.key] = _holder(chunk, member)[member.key]
+    return tried == chunk
+
+
+def _member_in(chunk: JsonObject) -> Member | None:
+    """The only member that says something; None if there is no such."""
+    choices = chunk.get("choices")
+    if not isinstance(choices, list) or len(choices) != 1 or usage_in(chunk):
+        return None
+    choice = object_of(choices[0])
+    if any(value not in _NOTHING for name, value in choice.items() if name not in _SILENT) or choice.get("index"):
+        return None
+    delta = object_of(choice.get("delta"))
+    said = [name for name, value in delta.items() if name != "role" and value not in _NOTHING]
+    if said == ["tool_calls"]:
+        return _call_in(delta["tool_calls"])
+    return Member(said[0]) if len(said) == 1 and said[0] in _PLAIN and isinstance(delta[said[0]], str) else None
+
+
+def _call_in(calls: JsonValue) -> Member | None:
+    """A call that says nothing but more of its arguments."""
+    entry = object_of(calls[0]) if isinstance(calls, list) and len(calls) == 1 else {}
+    function = object_of(entry.get("function"))
+    said = [name for name, value in function.items() if value not in _NOTHING]
+    more = [name for name, value in entry.items() if name not in _CALL and value not in _NOTHING]
+    place, call_id = entry.get("index"), entry.get("id")
+    if said != ["arguments"] or more or type(place) is not int or not isinstance(function["arguments"], str):
+        return None
+    return Member("tool_calls", place, call_id if isinstance(call_id, str) else "")
+
+
+def _holder(chunk: JsonObject, member: Member) -> JsonObject:
+    """The object in which the word is."""
+    choices = chunk["choices"]
+    assert isinstance(choices, list)
+    delta = object_of(object_of(choices[0]).get("delta"))
+    if member.name != "tool_calls":
+        return delta
+    calls = delta["tool_calls"]
+    assert isinstance(calls, list)
+    return object_of(object_of(calls[0]).get("function"))

@@ -1,0 +1,76 @@
+"""Runs: events that differ by a word only, translated without being read.
+
+After an event was read, its mould (`moulds`) and the lane of its words (`lanes`) are known. As long as events come out of
+that mould, their words are taken out together, matched once, and put into the client's frame: they stay the JSON literals
+that they were. The first that does not fit ends the run and is read; before that the decoder hears of all that went by.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from clew.dialects.openai_chat.lanes import Lane, Lanes
+from clew.dialects.openai_chat.literals import BETWEEN, run_of, text_of_run
+from clew.dialects.openai_chat.moulds import Mould, mould_of
+from clew.model.json import JsonObject
+
+__all__ = ["Runs"]
+
+_MOST_MOULDS: Final = 8
+_MOST_TRIES: Final = 32
+"""Moulds that nothing came out of, one after the other, until no more are made: then each event is its own kind."""
+
+
+class Runs:
+    """`take` what needs no reading; after each event that was read, `learn` from it."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._lanes = lanes
+        self._moulds: list[Mould] = []
+        self._mould: Mould | None = None
+        self._lane: Lane | None = None
+        self._heard: list[bytes] = []
+        self._tries = 0
+
+    def take(self, whole: bytes, at: int) -> tuple[bytes, int]:
+        """The run that begins here as the client gets it, and where it ends; b"" if what comes has to be read."""
+        mould, lane = self._mould, self._lane
+        if mould is None or lane is None or not whole.startswith(mould.head, at):
+            return b"", at
+        words = run_of(lane.literals, BETWEEN.join(mould.words_at(whole, at)))
+        if not words or (len(words) > lane.most and max(map(len, words.split(BETWEEN))) > lane.most):
+            return b"", at
+        self._tries = 0
+        if lane.note is not None:
+            self._heard.append(words)
+        return lane.head + words.replace(BETWEEN, lane.tail + lane.head) + lane.tail, at + mould.size_of(words)
+
+    def settle(self) -> None:
+        """Lets the decoder know what went by. Before anything is read, and before anybody asks what was said."""
+        if self._heard:
+            assert self._lane is not None
+            assert self._lane.note is not None
+            self._lane.note(text_of_run(self._heard))
+            self._heard.clear()
+
+    def learn(self, raw: bytes, chunk: JsonObject | None) -> None:
+        """An event was read, and this was in it, if it was a chunk."""
+        mould = self._known(raw) or self._new(raw, chunk) or self._mould
+        if mould is not None:
+            self._mould = mould
+            self._lane = self._lanes.at(mould.member)
+
+    def _known(self, raw: bytes) -> Mould | None:
+        for mould in self._moulds:
+            if raw.startswith(mould.head) and raw.endswith(mould.tail):
+                return mould
+        return None
+
+    def _new(self, raw: bytes, chunk: JsonObject | None) -> Mould | None:
+        if chunk is None or self._tries > _MOST_TRIES or (mould := mould_of(raw, chunk)) is None:
+            return None
+        self._tries += 1
+        if len(self._moulds) == _MOST_MOULDS:
+            self._moulds.clear()
+        self._moulds.append(mould)
+        return mould
