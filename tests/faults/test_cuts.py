@@ -9,6 +9,10 @@ from typing import Any, cast
 
 import pytest
 
+from clew.backends.row import Backend
+from clew.engine.call import Call
+from clew.engine.dialects import Hints
+from clew.engine.dialects.messages import Messages
 from clew.engine.hearing import StreamHearing
 from clew.engine.passing import Passing
 from clew.engine.turns import Heard
@@ -100,7 +104,9 @@ class Told:
 
     async def play(self) -> Told:
         passing = Passing(cast(Responder, self.client), list, 60.0)
-        hearing = StreamHearing(Dress(self._worn), passing, self._settle, first_content=60.0)
+        hints = Hints(call=Call(body=b""), exchange="x", model=self._worn.model)
+        own = Messages(Backend(name="b", url="http://127.0.0.1", realm="b"), "m")
+        hearing = StreamHearing(Dress(self._worn), own, hints, passing, self._settle, first_content=60.0)
         try:
             await hearing.hear(self._reply, lambda: None)
         except BackendError as error:

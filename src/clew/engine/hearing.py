@@ -180,7 +180,7 @@ class StreamHearing:
 
     def _sink(self, reply: Reply) -> Callable[[bytes], None]:
         """What is called with every read: on to the client. Bound once, because it is called for every event."""
-        relay, feed, push = self._relay, self._relay.feed, self._passing.flow(reply)
+        relay, feed, push = self._relay, self._relay.feed, self._passing.flow(reply, hides=self._dialect.translates)
 
         def sink(data: bytes) -> None:
             new = feed(data)

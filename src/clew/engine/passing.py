@@ -3,6 +3,9 @@
 No task and no queue stand between the two sides. A client that is behind stops the backend's read until it has caught up, so
 memory stays bounded however fast the one and slow the other. Nothing goes out before somebody says `open`; but a client that
 has waited too long gets its 200 and a ping, and from then on hears of failures inside the stream.
+
+In another dialect a backend may send much of which nothing can be shown: comments, or thoughts that it hides. Then there is
+a ping every second, for as long as something comes.
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ from clew.wire.sse import PING
 
 __all__ = ["Passing"]
 
+_HIDDEN_SECONDS = 1.0
+"""Between two pings while a backend sends what nobody can see."""
+
 
 class Passing:
     """The client's side of one streamed answer."""
@@ -29,6 +35,7 @@ class Passing:
         self._seconds = ping_seconds
         self._last = 0.0
         self._source: Reply | None = None
+        self._hides = False
         self._timer: asyncio.TimerHandle | None = None
         self._catching_up: asyncio.Task[None] | None = None
 
@@ -50,10 +57,27 @@ class Passing:
         if data:
             self.client.push(data)
 
-    def flow(self, source: Reply) -> Callable[[bytes], bool]:
-        """A push for whoever is called with every read of `source`. Where it says False, `wait` has to be called."""
-        self._source = source
-        return self.client.flow()
+    def flow(self, source: Reply, *, hides: bool = False) -> Callable[[bytes], bool]:
+        """A push for whoever is called with every read of `source`. Where it says False, `wait` has to be called.
+
+        `hides`: not all that comes can be shown.
+        """
+        self._source, self._hides = source, hides
+        return self._noting(self.client.flow()) if hides else self.client.flow()
+
+    def _noting(self, push: Callable[[bytes], bool]) -> Callable[[bytes], bool]:
+        """The same, and when it was last used."""
+        loop = asyncio.get_running_loop()
+        self._last = loop.time()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = loop.call_later(_HIDDEN_SECONDS, self._tick)
+
+        def noting(data: bytes) -> bool:
+            self._last = loop.time()
+            return push(data)
+
+        return noting
 
     def wait(self, source: Reply) -> None:
         """The client is behind: the source has to wait until it has caught up."""
@@ -83,9 +107,11 @@ class Passing:
 
     def _tick(self) -> None:
         loop = asyncio.get_running_loop()
-        quiet = loop.time() - max(self._last, self._source.heard_at if self._source else 0.0)
-        if quiet + 0.001 >= self._seconds:
+        heard = self._source.heard_at if self._source else 0.0
+        quiet = loop.time() - (self._last if self._hides else max(self._last, heard))
+        patience = min(_HIDDEN_SECONDS, self._seconds) if self._hides else self._seconds
+        if quiet + 0.001 >= (patience if heard > self._last else self._seconds):
             self.open()
             self.client.push(PING)
             self._last, quiet = loop.time(), 0.0
-        self._timer = loop.call_later(self._seconds - quiet, self._tick)
+        self._timer = loop.call_later(max(patience - quiet, 0.0) or patience, self._tick)
