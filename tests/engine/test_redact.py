@@ -69,9 +69,9 @@ def test_hostile_text_costs_linear_time(piece: str) -> None:
 
 
 def _timed(redact: Redactor, text: str) -> float:
-    start = time.perf_counter()
+    start = time.thread_time()
     redact(text)
-    return time.perf_counter() - start
+    return time.thread_time() - start
 
 
 PIECES = [
