@@ -20,7 +20,7 @@ import msgspec
 from clew.engine.aside import LARGE, aside
 from clew.engine.asking import Asking, asking_of
 from clew.engine.call import Call
-from clew.engine.dialects import Refused
+from clew.engine.dialects import Hints, Refused
 from clew.engine.failures import DRAINING, NO_RETRY, named, no_credential, refuse, tell_in_stream, without_key
 from clew.engine.hearing import LIMITS, StreamHearing, Told, hear_whole
 from clew.engine.keeping import Keeping
@@ -30,6 +30,7 @@ from clew.engine.passing import Passing
 from clew.engine.reply_head import ESTIMATED, JSON_TYPE, kept_paths, own_headers
 from clew.engine.route import Way
 from clew.engine.story import Story
+from clew.engine.token_learning import learn
 from clew.engine.turns import Heard
 from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
 from clew.http.responder import Responder
@@ -39,6 +40,7 @@ from clew.pipeline.heal import Heal, Remedy, heal
 from clew.pipeline.project import Projection
 from clew.pipeline.retry_hints import retry_after_of, should_retry_of
 from clew.pipeline.stream.answer import answer_of_message
+from clew.pipeline.token_estimate import estimate
 from clew.settings.values import timeouts_for
 from clew.store import values as kept
 from clew.thinking.refusals import refusal_in
@@ -170,13 +172,13 @@ class LiveExchange:
         if way.backend.auth == "passthrough" and not self._call.credential:
             self._passed = [NO_RETRY]
             return self._outcome(401, no=Refused(401, no_credential(way.backend.name)))
-        if self._call.kind == "count_tokens" and not way.dialect.counts:
-            return await self._estimate()
         if len(self._call.body) <= LARGE:
             self._project(way, story)
         else:
             await self._aside(lambda: self._project(way, story))
         self._log_decisions(story)
+        if self._call.kind == "count_tokens" and not way.dialect.counts:
+            return await self._estimate(story)
         tried: tuple[Remedy, ...] = ()
         while True:
             refused = await self._send(way, story, passing)
@@ -238,12 +240,15 @@ class LiveExchange:
             if self._call.kind == "messages" and story.asking.streams:
                 self._hearing = self._stream_hearing(story, passing)
                 return await self._hearing.hear(reply, self._stream_begins)
-            heard = await hear_whole(reply, story.dress(), story.dialect, story.hints(), self._call.kind)
+            heard = await hear_whole(reply, story.dress(), story.dialect, self._hints(story), self._call.kind)
             return heard if isinstance(heard, Refused) else await self._tell_whole(*heard)
 
-    async def _estimate(self) -> Outcome:
+    async def _estimate(self, story: Story) -> Outcome:
         """A backend that does not count: about how many there are, and a word that it is no more than that."""
-        tokens: JsonObject = {"input_tokens": len(self._call.body) // 4}
+        way = story.way
+        estimated = await self._aside(lambda: estimate(story.going))
+        counts = self._parts.token_counts
+        tokens: JsonObject = {"input_tokens": counts.corrected(way.backend.name, way.target.model, estimated)}
         told = msgspec.json.encode(tokens)
         self._passed = [ESTIMATED]
         await self._tell_whole(told, told, Heard(answer=answer_of_message(tokens)))
@@ -256,12 +261,16 @@ class LiveExchange:
         return StreamHearing(
             story.dress(),
             story.dialect,
-            story.hints(),
+            self._hints(story),
             passing,
             self._settle,
             first_content=seconds,
             blocks=self._parts.store is not None or story.by_sessions,
         )
+
+    def _hints(self, story: Story) -> Hints:
+        way = story.way
+        return story.hints(self._parts.token_counts.about(way.backend.name, way.target.model, len(story.sent)))
 
     def _stream_begins(self) -> None:
         self._told().content_begins(self._parts.clock())
@@ -293,6 +302,8 @@ class LiveExchange:
         if self._hearing is not None:
             story.answered = self._hearing.raw
         self._log_body("answered", story.answered)
+        if story.dialect.translates:
+            learn(self._parts.token_counts, story, heard.answer)
         await self._keeping.settle(story, heard)
 
     async def _interrupted(self) -> None:

@@ -13,6 +13,7 @@ from clew.engine.log import RequestLog
 from clew.engine.seen import Seen
 from clew.engine.sessions import Sessions
 from clew.engine.snapshot import Snapshot
+from clew.engine.token_counts import TokenCounts
 from clew.model.recording import Recording
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
@@ -43,6 +44,7 @@ class Parts:
     commit_seconds: float = LIMIT
     """How long an answer's end may wait for the store (law 8)."""
     seen: Seen = field(default_factory=Seen)
+    token_counts: TokenCounts = field(default_factory=TokenCounts)
     sessions: Sessions = field(default_factory=Sessions)
 
     def learn(self, cooled: CoolDowns, now: float) -> None:

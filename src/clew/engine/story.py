@@ -60,13 +60,14 @@ class Story:
     def tries_way(self, way: Way, now: float) -> None:
         self.way, self.dialect, self.tried_at, self.heals = way, way.dialect, now, 0
 
-    def hints(self) -> Hints:
+    def hints(self, input_tokens: int = 0) -> Hints:
         """What an answer in another dialect must know."""
         settings = self.asking.snapshot.settings
         return Hints(
             call=self.asking.call,
             exchange=self.id,
             model=self.asking.request.body.model,
+            input_tokens=input_tokens,
             eager=settings.thinking.stream_start == "eager",
             own_ids=not self.by_sessions,
             keep=settings.store.bodies != "off" and settings.store.url != "off",

@@ -22,8 +22,13 @@ _FIRST: Final = 4
 _EVERY: Final = 16
 
 
+_USUAL: Final = 0.25
+"""Tokens in a byte of a request, before anybody told."""
+
+
 class _Learnt(Struct):
     factor: float | None = None
+    per_byte: float = _USUAL
     answers: int = 0
 
 
@@ -54,6 +59,15 @@ class TokenCounts:
         """An answer told how many tokens its request had (all of them, cached ones too)."""
         known = self._of(backend, model)
         known.factor = calibrate(estimated, reported, known.factor)
+
+    def about(self, backend: str, model: str, size: int) -> int:
+        """How many tokens a request of so many bytes has, by the last one of which that is known."""
+        known = self._known.get((backend, model))
+        return round(size * (_USUAL if known is None else known.per_byte))
+
+    def learn_size(self, backend: str, model: str, size: int, reported: int) -> None:
+        if size > 0 and reported > 0:
+            self._of(backend, model).per_byte = reported / size
 
     def _of(self, backend: str, model: str) -> _Learnt:
         known = self._known.setdefault((backend, model), _Learnt())
