@@ -14,8 +14,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from clew.admin.problem import Problem
-from clew.backends.row import account_of, target_of
+from clew.backends.row import Backend, account_of, target_of
 from clew.dialects.anthropic.requests import parse
+from clew.engine.dialects import dialect_of
 from clew.engine.snapshot import Snapshot
 from clew.model.change import Change
 from clew.model.json import JsonObject, JsonValue
@@ -83,17 +84,18 @@ def projected(passages: Sequence[Passage], name: str, snapshot: Snapshot, store:
     newest = line[-1].recording if line else None
     if newest is None:
         raise Problem(409, "nothing of this thread is recorded", "it has no answers, or they were forgotten")
-    target = _target(name, newest, snapshot)
+    backend, target = _target(name, newest, snapshot)
     messages = [message for passage in line for message in _messages(passage, snapshot.sealer)]
     body: JsonObject = {"model": newest.origin.model, "max_tokens": MAX_TOKENS, "messages": [*messages, _next(messages[-1])]}
     projection = project(parse(msgspec.json.encode(body)), target, _facts(newest, snapshot, store, principal))
-    going = msgspec.json.decode(projection.body, type=_Going)
+    written = dialect_of(backend, target.model).written(projection.request)
+    going = msgspec.json.decode(written.body, type=_Going)
     return Projected(
         backend=name,
         model=target.model,
         asked=messages,
-        messages=tuple(going.messages[:-1]),
-        changes=tuple(change for change in projection.changes if change.path.startswith("messages")),
+        messages=tuple(going.messages[: -_asked_last(going.messages)]),
+        changes=tuple(change for change in (*projection.changes, *written.changes) if change.path.startswith("messages")),
     )
 
 
@@ -101,14 +103,24 @@ class _Going(Struct):
     messages: list[Raw]
 
 
-def _target(name: str, newest: Recording, snapshot: Snapshot) -> Target:
+class _Role(Struct):
+    role: str = ""
+
+
+def _asked_last(messages: Sequence[Raw]) -> int:
+    """How many messages at the end are what the client would say next: in some dialects each result is one."""
+    roles = [msgspec.json.decode(message, type=_Role).role for message in reversed(messages)]
+    return next((count for count, role in enumerate(roles) if role == "assistant"), len(roles))
+
+
+def _target(name: str, newest: Recording, snapshot: Snapshot) -> tuple[Backend, Target]:
     settings = snapshot.settings
     backend = settings.backends.get(name)
     if backend is None:
         raise Problem(404, f"there is no backend {name[:100]!r}", f"there are: {', '.join(sorted(settings.backends))}")
     account = account_of(backend, backend.keys[0] if backend.keys else None)
     foreign = settings.thinking.foreign
-    return target_of(backend, newest.origin.model, overrides=settings.models, foreign=foreign, account=account)
+    return backend, target_of(backend, newest.origin.model, overrides=settings.models, foreign=foreign, account=account)
 
 
 def _facts(newest: Recording, snapshot: Snapshot, store: Store, principal: str) -> Facts:
