@@ -488,3 +488,31 @@ def test_a_request_on_a_connection_that_is_gone_fails_without_a_byte(play: Play[
             assert not caught.value.began
 
     play(scene())
+
+
+def test_who_cannot_wait_is_called_and_may_leave_the_rest_to_who_can(play: Play[Any]) -> None:
+    """What was looked at and put back is there again, in order, and so is what came after it."""
+    seen: list[tuple[int | None, bool]] = []
+
+    async def scene() -> None:
+        async with site(saying(CHUNKED + b"2\r\nhe\r\n", b"3\r\nllo\r\n0\r\n\r\n")) as place:
+            connection = await connected(place)
+            connection.begin(post(), Timeouts(), ResponseLimits())
+            there = asyncio.Event()
+
+            def news() -> None:
+                seen.append((connection.heard.status if connection.heard else None, connection.is_over))
+                connection.put_back(connection.take())
+                there.set()
+
+            connection.news = news
+            await asyncio.wait_for(there.wait(), SOON)
+            connection.news = None
+            got: list[bytes] = []
+            await drain(connection, got)
+            assert b"".join(got) == b"hello"
+            assert connection.reusable
+            connection.abort()
+
+    play(scene())
+    assert seen[0][0] == 200

@@ -369,3 +369,48 @@ def test_the_users_own_trouble_passes_and_closes(play: Play[Any]) -> None:
             await place.until(ended=1)
 
     play(scene())
+
+
+def test_what_was_begun_at_once_is_gone_on_with(play: Play[Any]) -> None:
+    """Only on a connection that is there: without one nothing happens, and the block sends it."""
+
+    async def scene() -> None:
+        async with site(saying(OK)) as place, pool() as way:
+            first = way.ask(place.endpoint, post())
+            assert first.begin() is None
+            async with first as reply:
+                assert await reply.read() == b"hello"
+            second = way.ask(place.endpoint, post())
+            assert second.begin() is not None
+            assert way.resting(place.endpoint) == 0
+            async with second as reply:
+                assert await reply.read() == b"hello"
+            assert (place.calls, way.resting(place.endpoint)) == (1, 1)
+
+    play(scene())
+
+
+def test_what_was_begun_at_once_can_be_ended_without_a_word(play: Play[Any]) -> None:
+    async def scene() -> None:
+        async with site(saying(OK)) as place, pool(connections=1) as way:
+            assert await fetch(way, place.endpoint) == (200, b"hello")
+            asking = way.ask(place.endpoint, post())
+            assert asking.begin() is not None
+            asking.end()
+            await place.until(ended=1)
+            assert await fetch(way, place.endpoint) == (200, b"hello")
+
+    play(scene())
+
+
+def test_a_closed_pool_begins_nothing(play: Play[Any]) -> None:
+    async def scene() -> None:
+        async with site(saying(OK)) as place, pool() as way:
+            assert await fetch(way, place.endpoint) == (200, b"hello")
+            asking = way.ask(place.endpoint, post())
+            way.close()
+            assert asking.begin() is None
+            with pytest.raises(BackendUnreachable):
+                await fetch(way, place.endpoint)
+
+    play(scene())

@@ -35,8 +35,11 @@ _log = logging.getLogger("clew.gateway")
 class Answers(Protocol):
     """What the plane needs of the engine."""
 
-    async def answer(self, call: Call, client: Responder) -> None:
-        """Everything from here to the recorded end. Raises ClewError only while the response has not begun."""
+    def answer(self, call: Call, client: Responder) -> Awaitable[None] | None:
+        """Everything from here to the recorded end: what is left of it to await, or nothing if somebody holds `client`.
+
+        Either raises ClewError only while the response has not begun.
+        """
         ...
 
 
@@ -72,17 +75,6 @@ class _Pass(Struct, frozen=True, eq=False):
     """What the engine may know of the headers: all but the credentials."""
 
 
-class _Visit(Struct, frozen=True, eq=False):
-    """A request that may go on: where to, and whose it is."""
-
-    request: HttpRequest
-    granted: _Pass
-
-    @property
-    def match(self) -> Match:
-        return self.granted.match
-
-
 class DataPlane:
     """Answers requests. `listening` says where, as soon as that is known; `serve` brings the engine."""
 
@@ -96,7 +88,7 @@ class DataPlane:
         self._running = 0
         self._place = ("127.0.0.1", 0)
         self._border: tuple[GatewaySettings, Border] | None = None
-        self._actions: dict[Action, Callable[[_Visit, Responder], Awaitable[None]]] = {
+        self._actions: dict[Action, Callable[[HttpRequest, _Pass, Responder], Awaitable[None] | None]] = {
             "greet": self._greet,
             "health": self._health,
             "readiness": self._readiness,
@@ -119,14 +111,14 @@ class DataPlane:
         self.governs = governs or self.governs
         self._loaded.set()
 
-    async def handle(self, request: HttpRequest, respond: Responder) -> None:
-        """Answer one request."""
-        visit = self._let_in(request)
-        if isinstance(visit, Refusal):
-            _log.info("refused with %d", visit.status)
-            refuse(visit, respond)
-        else:
-            await self._actions[visit.match.route.action](visit, respond)
+    def handle(self, request: HttpRequest, respond: Responder) -> Awaitable[None] | None:
+        """Answer one request, at once or later."""
+        granted = self._let_in(request)
+        if isinstance(granted, Refusal):
+            _log.info("refused with %d", granted.status)
+            refuse(granted, respond)
+            return None
+        return self._actions[granted.match.route.action](request, granted, respond)
 
     def refuse(self, refusal: Refusal, respond: Responder) -> None:
         """What the HTTP layer does not even hand on."""
@@ -134,7 +126,7 @@ class DataPlane:
 
     # The checks.
 
-    def _let_in(self, request: HttpRequest) -> _Visit | Refusal:
+    def _let_in(self, request: HttpRequest) -> _Pass | Refusal:
         """The checks look at the head alone, so they are made once for a head, and again when settings or keys change."""
         settings, keys = self.governs.settings, self._keys.version
         granted = request.head.notes.get(self)
@@ -144,7 +136,7 @@ class DataPlane:
                 return found
             granted = _Pass(settings, keys, *found, _without_credentials(request.head.joined))
             request.head.notes[self] = granted
-        return _Visit(request, granted)
+        return granted
 
     def _check(self, request: HttpRequest) -> tuple[Match, Access] | Refusal:
         border = self._present_border()
@@ -175,45 +167,58 @@ class DataPlane:
 
     # The answers.
 
-    async def _greet(self, visit: _Visit, respond: Responder) -> None:
+    def _greet(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
         send_json(respond, {"message": "clew"})
 
-    async def _health(self, visit: _Visit, respond: Responder) -> None:
+    def _health(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
         send_json(respond, {"status": "ok"})
 
-    async def _readiness(self, visit: _Visit, respond: Responder) -> None:
+    def _readiness(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
         status = "draining" if self.draining else "ready" if self._loaded.is_set() else "starting"
         told: dict[str, JsonValue] = {"status": status}
         if is_loopback(self._place[0]) and (problem := self.governs.problem):
             told["problem"] = problem
         send_json(respond, told, 200 if status == "ready" else 503)
 
-    async def _models(self, visit: _Visit, respond: Responder) -> None:
-        send_json(respond, models.listing(self.governs.settings, visit.request.query))
+    def _models(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
+        send_json(respond, models.listing(self.governs.settings, request.query))
 
-    async def _model(self, visit: _Visit, respond: Responder) -> None:
-        row = models.one(self.governs.settings, visit.match.name)
+    def _model(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
+        row = models.one(self.governs.settings, granted.match.name)
         if row is None:
             refuse(Refusal(404, "There is no model of that name; GET /v1/models lists those that there are."), respond)
         else:
             send_json(respond, row)
 
-    async def _exchange(self, kind: Kind, visit: _Visit, respond: Responder) -> None:
-        if self._running >= self.governs.settings.gateway.max_streams:
+    def _exchange(self, kind: Kind, request: HttpRequest, granted: _Pass, respond: Responder) -> Awaitable[None] | None:
+        if self._running >= granted.settings.gateway.max_streams:
             refuse(BUSY, respond)
-            return
+            return None
         self._running += 1
+        respond.after = self._left
+        call = _call(kind, request, granted)
+        if self._engine is None:
+            return self._told(self._wait(call, respond), respond)
         try:
-            await self._ask(_call(kind, visit), respond)
-        finally:
-            self._running -= 1
+            work = self._engine.answer(call, respond)
+        except ClewError as error:
+            fail(error, respond)
+            return None
+        return None if work is None else self._told(work, respond)
 
-    async def _ask(self, call: Call, respond: Responder) -> None:
+    def _left(self) -> None:
+        self._running -= 1
+
+    async def _wait(self, call: Call, respond: Responder) -> None:
+        await self._loaded.wait()
+        assert self._engine is not None
+        work = self._engine.answer(call, respond)
+        if work is not None:
+            await work
+
+    async def _told(self, work: Awaitable[None], respond: Responder) -> None:
         try:
-            if self._engine is None:
-                await self._loaded.wait()
-            assert self._engine is not None
-            await self._engine.answer(call, respond)
+            await work
         except ClewError as error:
             if respond.started:
                 raise
@@ -224,13 +229,13 @@ class DataPlane:
             raise
 
 
-def _call(kind: Kind, visit: _Visit) -> Call:
-    request, access = visit.request, visit.granted.access
+def _call(kind: Kind, request: HttpRequest, granted: _Pass) -> Call:
+    access = granted.access
     return Call(
         kind=kind,
         body=request.body,
-        query=request.query,
-        headers=visit.granted.headers,
+        query=request.head.query,
+        headers=granted.headers,
         principal=access.principal,
         credential=access.credential,
     )

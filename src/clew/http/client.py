@@ -5,6 +5,9 @@ the next piece; when nobody takes what came, reading stops, so memory stays boun
 read, without a task or a queue between: whoever uses it calls `pause` and `resume`. A response may come while the request is
 still being sent; it is heard at once, and the connection is then not used again.
 
+Whoever has no task to wait in sets `news`, which is called whenever one that waits would go on, looks at how far it is, and
+may leave the rest to one that waits: all that was not taken, and why it ended, is still here.
+
 Nothing here retries, and nothing is swallowed: what ends an exchange too early is kept and raised by whatever waits next,
 after all that came whole was handed out. `abort` closes at once, in every phase.
 """
@@ -38,12 +41,14 @@ class ClientConnection(asyncio.Protocol):
 
     __slots__ = (
         *("_closed", "_error", "_limits", "_parts", "_paused", "_reader", "_sending", "_sink", "_timeouts", "_transport"),
-        *("_unsent", "_used", "_waiter", "_waiting", "_watch", "sink_error"),
+        *("_unsent", "_used", "_waiter", "_waiting", "_watch", "news", "sink_error"),
     )
 
     def __init__(self) -> None:
         self.sink_error: Exception | None = None
         """What the sink of a relay raised, if that is what ended it."""
+        self.news: Callable[[], None] | None = None
+        """Called when there is a head, a piece of the body that nobody took, an end, or an error."""
         self._transport: asyncio.Transport | None = None
         self._reader: ResponseReader | None = None
         self._used: ResponseReader | None = None
@@ -107,28 +112,53 @@ class ClientConnection(asyncio.Protocol):
             if reader.done:
                 return b""
             await self._news()
+        return self.take()
+
+    def take(self) -> bytes:
+        """What came of the body and was not taken yet."""
         parts, self._parts, self._waiting = self._parts, [], 0
-        self._read(on=True)
+        if self._paused:
+            self._read(on=True)
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def put_back(self, data: bytes) -> None:
+        """What was taken and is for somebody else to take."""
+        self._parts.insert(0, data)
+        self._waiting += len(data)
+
+    @property
+    def heard(self) -> ResponseHead | None:
+        """The head of the response, if it is whole."""
+        return None if self._reader is None else self._reader.head
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more will come: the response is whole, or it failed."""
+        return self._error is not None or (self._reader is not None and self._reader.done)
+
+    @property
+    def has_failed(self) -> bool:
+        return self._error is not None
 
     def whole(self) -> bytes | None:
         """The rest of the body, if all of it is here; None if it has to be waited for."""
         reader = self._reader
         if reader is None or not reader.done or self._error is not None:
             return None
-        parts, self._parts, self._waiting = self._parts, [], 0
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return self.take()
 
     async def relay(self, sink: Sink) -> None:
         """Hand the rest of the body to `sink`, read by read; returns at its end. What the sink raises ends it too."""
         reader = self._exchange()
-        self._sink = sink
-        parts, self._parts, self._waiting = self._parts, [], 0
-        self._read(on=True)
-        if parts:
-            self._pour(b"".join(parts))
+        self.pour(sink)
         while not reader.done or self._error is not None:
             await self._news()
+
+    def pour(self, sink: Sink) -> None:
+        """From now on `sink` is called with each read."""
+        self._sink = sink
+        if data := self.take():
+            self._pour(data)
 
     @property
     def heard_at(self) -> float:
@@ -309,7 +339,9 @@ class ClientConnection(asyncio.Protocol):
         self._wake()
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
+        if self.news is not None:
+            self.news()
+        elif self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def _readable(self) -> bool:

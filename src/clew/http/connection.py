@@ -1,9 +1,10 @@
-"""One client's connection: its requests are answered in order, one at a time, by one task.
+"""One client's connection: its requests are answered in order, one at a time.
 
-The reader turns bytes into requests; while there are any, `_serve` runs the handler on each. A client that goes away
-cancels the handler at the point where it waits, unless its answer is whole: what it does then is its own. Going away is not
-the same as a half-close: after the client's FIN a few probes go out (see `Responder.probe`); a closed socket answers with a
-reset, a half-closed one just reads on and is served.
+The reader turns bytes into requests, and the handler is called with each. What it returns is awaited in a task; a handler
+that returns nothing has answered, or somebody holds the responder and answers later, from callbacks. A client that goes away
+cancels either, unless the answer is whole: what they do then is their own. Going away is not the same as a half-close: after
+the client's FIN a few probes go out (see `Responder.probe`); a closed socket answers with a reset, a half-closed one just
+reads on and is served.
 
 Time is kept from outside: `tick` is called about once a second and closes what has waited too long, so no request pays for
 a timer of its own.
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Connection", "Handle", "Refuse"]
 
-Handle: TypeAlias = Callable[[HttpRequest, Responder], Awaitable[None]]
-"""Answers one request. It may be cancelled at any await, when the client is gone or the server ends."""
+Handle: TypeAlias = Callable[[HttpRequest, Responder], Awaitable[None] | None]
+"""Answers one request. What it gives to await may be cancelled at any await, when the client is gone or the server ends. If
+it gives nothing, the answer is whole, or somebody holds the responder (`Responder.hold`)."""
 
 Refuse: TypeAlias = Callable[[Refusal, Responder], None]
 """Says a refusal in the words of the dialect that is served."""
@@ -42,6 +44,11 @@ _UNREAD = HttpRequest(method="", target="", headers=(), body=b"", keep_alive=Fal
 
 class Connection(asyncio.Protocol):
     """The protocol object that the event loop calls."""
+
+    __slots__ = (
+        *("_closing", "_discarding", "_limits", "_lost", "_paused", "_probes", "_reader", "_responder", "_server"),
+        *("_since", "_stalled_at", "_task", "_transport", "_waiter"),
+    )
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -76,7 +83,7 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Keep the connection if there is something left to say on it."""
         self._probes = _PROBES
-        if self._task is None or self._discarding:
+        if self._responder is None or self._discarding:
             return False
         self._probe()
         asyncio.get_running_loop().call_later(_PROBE_SECONDS, self._probe)
@@ -86,11 +93,11 @@ class Connection(asyncio.Protocol):
         self._lost = True
         self._server.left(self)
         self.resume_writing()
-        if self._task is not None and not self._wound_up:
-            self._task.cancel()
+        if not self._wound_up:
+            self._cancel()
 
     def pause_writing(self) -> None:
-        self._waiter = self._waiter or asyncio.get_running_loop().create_future()
+        self._waiter = self._waiter or self._server.loop.create_future()
 
     def resume_writing(self) -> None:
         waiter, self._waiter = self._waiter, None
@@ -109,6 +116,18 @@ class Connection(asyncio.Protocol):
         self._write(parts)
         return self._waiter is None
 
+    def flow(self) -> Callable[[bytes], bool]:
+        """`push` of one piece, for whoever calls it with every read."""
+        write = self._transport.write
+
+        def pushed(data: bytes) -> bool:
+            if self._lost:
+                return False
+            write(data)
+            return self._waiter is None
+
+        return pushed
+
     def _write(self, parts: list[bytes]) -> None:
         """One piece takes a shorter way through the loop than several."""
         if len(parts) == 1:
@@ -121,6 +140,16 @@ class Connection(asyncio.Protocol):
             await asyncio.shield(self._waiter)
         if self._lost or self._transport.is_closing():
             raise ConnectionResetError("the client is gone")
+
+    def hand_over(self, work: Awaitable[None]) -> None:
+        """Whoever held the responder goes on in a task."""
+        assert self._responder is not None
+        self._task = self._server.loop.create_task(self._serve(work, self._responder))
+
+    def released(self) -> None:
+        """Whoever held the responder is done: the next request may have its turn."""
+        self._rest()
+        self._go_on()
 
     def close(self) -> None:
         """Close after what was written; to a client that was turned away, only our half."""
@@ -144,7 +173,7 @@ class Connection(asyncio.Protocol):
     @property
     def busy(self) -> bool:
         """Is a request being answered, or coming in?"""
-        return self._task is not None or self._reader.in_head or self._reader.in_body
+        return self._responder is not None or self._reader.in_head or self._reader.in_body
 
     @property
     def idle(self) -> bool:
@@ -158,26 +187,24 @@ class Connection(asyncio.Protocol):
 
     def retire(self) -> None:
         """Finish what is being answered, take nothing behind it. One that is idle may ask once more, for the last time."""
-        if self._task is None:
+        if self._responder is None:
             return
         self._reader.finished = True
         self._reader.ready.clear()
-        if self._responder is not None:
-            self._responder.keep_alive = False
+        self._responder.keep_alive = False
 
     def interrupt(self) -> asyncio.Task[None] | None:
         """Cancel what is being answered, and let it say so. Returns its task; None if there is none, and all is closed."""
-        if self._task is None:
+        if self._responder is None:
             self.close()
-        elif self._responder is not None and not self._wound_up:
+        elif not self._wound_up:
             self._responder.draining = True
-            self._task.cancel()
+            self._cancel()
         return self._task
 
     def kill(self) -> None:
         """End it now, whatever it does."""
-        if self._task is not None:
-            self._task.cancel()
+        self._cancel()
         self._transport.abort()
 
     def tick(self, now: float) -> None:
@@ -190,9 +217,9 @@ class Connection(asyncio.Protocol):
 
     def _advance(self) -> None:
         reader = self._reader
-        if reader.ready and self._task is None and not self._closing:
-            self._task = self._server.loop.create_task(self._serve())
-        if reader.expects_continue and self._task is None:
+        while reader.ready and self._responder is None and not self._closing:
+            self._begin(reader.ready.pop(0))
+        if reader.expects_continue and self._responder is None:
             reader.expects_continue = False
             self.write([b"HTTP/1.1 100 Continue\r\n\r\n"])
         if reader.ready or self._paused:
@@ -204,37 +231,77 @@ class Connection(asyncio.Protocol):
             self._paused = full
             (self._transport.pause_reading if full else self._transport.resume_reading)()
 
-    async def _serve(self) -> None:
-        try:
-            while self._reader.ready and not self._closing:
-                await self._answer(self._reader.ready.pop(0))
-                if self._paused:
-                    self._throttle()
-        finally:
-            self._task = self._responder = None
-            self._since = self._server.now()
-            self._server.rested()
-        if self._probes is not None:
-            self.close()
-        elif not self._closing:
-            self._advance()
-
-    async def _answer(self, item: HttpRequest | Refusal) -> None:
+    def _begin(self, item: HttpRequest | Refusal) -> None:
         if isinstance(item, Refusal):
             self._turn_away(item)
             return
-        responder = Responder(self, item, keep_alive=item.keep_alive and not self._server.closing)
-        self._responder = responder
+        server = self._server
+        self._responder = responder = Responder(self, item, keep_alive=item.head.keep_alive and not server.closing)
         try:
-            await self._server.handle(item, responder)
+            work = server.handle(item, responder)
+        except Exception:
+            self._failed(responder)
+            work = None
+        if work is not None:
+            self.hand_over(work)
+        elif responder.holder is None:
+            self._check_ended(responder)
+            self._rest()
+            self._close_if_alone()
+
+    async def _serve(self, work: Awaitable[None], responder: Responder) -> None:
+        try:
+            await self._answer(work, responder)
+        finally:
+            self._task = None
+            if responder.holder is None:
+                self._rest()
+        if responder.holder is None:
+            self._go_on()
+
+    async def _answer(self, work: Awaitable[None], responder: Responder) -> None:
+        try:
+            await work
         except ConnectionError:
             responder.abort()
         except Exception:
-            _log.exception("%s %s failed", item.method, item.path)
-            self._server_failed(responder)
+            self._failed(responder)
+        if responder.holder is None:
+            self._check_ended(responder)
+
+    def _rest(self) -> None:
+        """Nothing is being answered."""
+        responder, self._task, self._responder = self._responder, None, None
+        self._since = self._server.now()
+        self._server.rested()
+        if responder is not None and responder.after is not None:
+            responder.after()
+
+    def _go_on(self) -> None:
+        self._close_if_alone()
+        if not self._closing:
+            self._advance()
+
+    def _close_if_alone(self) -> None:
+        """A client that has sent its FIN asks nothing more than what is here already."""
+        if self._probes is not None and not self._reader.ready:
+            self.close()
+
+    def _failed(self, responder: Responder) -> None:
+        _log.exception("%s failed", responder.asked)
+        self._server_failed(responder)
+
+    def _check_ended(self, responder: Responder) -> None:
         if not responder.ended:
-            _log.error("%s %s was left without an end", item.method, item.path)
+            _log.error("%s was left without an end", responder.asked)
             self._server_failed(responder)
+
+    def _cancel(self) -> None:
+        """Whoever answers ends it, in a task if that takes a while."""
+        if self._task is not None:
+            self._task.cancel()
+        elif self._responder is not None and self._responder.holder is not None:
+            self._responder.holder.cancel()
 
     @property
     def _wound_up(self) -> bool:
@@ -266,7 +333,7 @@ class Connection(asyncio.Protocol):
         waited, limits, reader = now - self._since, self._limits, self._reader
         if self._discarding:
             return waited > limits.linger_seconds
-        if self._task is not None:
+        if self._responder is not None:
             return False
         if reader.in_head:
             return waited > limits.head_seconds

@@ -5,19 +5,22 @@ response has none, and knows whether the connection may live on. `write` waits w
 stays bounded. `push` does not wait: it is for whoever is called from inside a read and can stop its source, which it must
 when `push` says that the client is behind, until `drained`. `hang_up` and `abort` break off on purpose: the first like a
 process that died between two writes (FIN), the second like one whose machine did (RST).
+
+Whoever answers from callbacks, without a task, says so with `hold`, is told by `cancel` that it must end, and lets go with
+`release`, or goes on in a task after all with `hand_over`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Protocol, TypeAlias
 
 from clew.http.message import HttpRequest
 
-__all__ = ["HeaderList", "Responder", "Wire"]
+__all__ = ["HeaderList", "Holder", "Responder", "Wire"]
 
 HeaderList: TypeAlias = Iterable[tuple[str, str]]
 
@@ -31,15 +34,26 @@ class Wire(Protocol):
 
     def write(self, parts: list[bytes]) -> None: ...
     def push(self, parts: list[bytes]) -> bool: ...
+    def flow(self) -> Callable[[bytes], bool]: ...
     async def drained(self) -> None: ...
     def close(self) -> None: ...
     def reset(self) -> None: ...
+    def hand_over(self, work: Awaitable[None]) -> None: ...
+    def released(self) -> None: ...
+
+
+class Holder(Protocol):
+    """Whoever answers from callbacks."""
+
+    def cancel(self) -> None:
+        """The client is gone, or the server ends (`Responder.draining`): end it now, or hand over to what does."""
+        ...
 
 
 class Responder:
     """Answers one request, once."""
 
-    __slots__ = ("_head_only", "_old", "_silent", "_wire", "chunked", "draining", "ended", "keep_alive", "started")
+    __slots__ = (*("_head", "_silent", "_wire", "after", "chunked", "draining", "ended", "holder", "keep_alive", "started"),)
 
     def __init__(self, wire: Wire, request: HttpRequest, *, keep_alive: bool) -> None:
         self.keep_alive = keep_alive
@@ -49,16 +63,40 @@ class Responder:
         self.chunked = False
         self.draining = False
         """The server ends and cannot wait any longer: the handler is cancelled, and may still say so and `end`."""
+        self.holder: Holder | None = None
+        self.after: Callable[[], None] | None = None
+        """Called when this request has been dealt with, whatever came of it."""
         self._wire = wire
-        self._old = request.version == "1.0"
-        self._head_only = request.method == "HEAD"
-        self._silent = self._head_only
+        self._head = request.head
+        self._silent = False
+
+    @property
+    def asked(self) -> str:
+        """What is answered, for a log."""
+        return f"{self._head.method} {self._head.path}"
+
+    @property
+    def _old(self) -> bool:
+        return self._head.version == "1.0"
+
+    def hold(self, holder: Holder) -> None:
+        """Answer later, from callbacks."""
+        self.holder = holder
+
+    def release(self) -> None:
+        """It is answered; whoever held it is done."""
+        self._wire.released()
+
+    def hand_over(self, work: Awaitable[None]) -> None:
+        """Whoever held it goes on in a task."""
+        self.holder = None
+        self._wire.hand_over(work)
 
     def send(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
         """A whole response in one write."""
         self._begin(status)
         length = () if status in _NO_BODY else (("content-length", str(len(body))),)
-        head = self._head(status, [*headers, *length])
+        head = self._opening(status, [*headers, *length])
         self._wire.write([head] if self._silent else [head + body] if len(body) < _LONG else [head, body])
         self._finish()
 
@@ -68,7 +106,7 @@ class Responder:
         self.chunked = not self._old and status not in _NO_BODY
         self.keep_alive = self.keep_alive and (self.chunked or self._silent)
         coding = (("transfer-encoding", "chunked"),) if self.chunked else ()
-        self._wire.write([self._head(status, [*headers, *coding])])
+        self._wire.write([self._opening(status, [*headers, *coding])])
 
     async def write(self, data: bytes) -> None:
         """A part of the body; waits while the client is behind. Raises ConnectionError if it is gone."""
@@ -88,13 +126,13 @@ class Responder:
 
     def flow(self) -> Callable[[bytes], bool]:
         """`push`, for whoever calls it with every read: what is always the same is looked at once."""
-        if self._silent or not self.chunked:
+        if not self.chunked or self._silent:
             return self.push
-        push = self._wire.push
+        flow = self._wire.flow()
 
         def pushed(data: bytes) -> bool:
             assert not self.ended, "nothing comes after the end"
-            return push([b"%x\r\n%b\r\n" % (len(data), data)] if len(data) < _LONG else _chunk(data))
+            return flow(b"%x\r\n%b\r\n" % (len(data), data))
 
         return pushed
 
@@ -133,7 +171,7 @@ class Responder:
     def _begin(self, status: int) -> None:
         assert not self.started, "a request has one answer"
         self.started = True
-        self._silent = self._head_only or status in _NO_BODY
+        self._silent = status in _NO_BODY or self._head.method == "HEAD"
 
     def _finish(self) -> None:
         self.ended = True
@@ -144,7 +182,7 @@ class Responder:
         self.started = self.ended = True
         self.keep_alive = False
 
-    def _head(self, status: int, headers: list[tuple[str, str]]) -> bytes:
+    def _opening(self, status: int, headers: list[tuple[str, str]]) -> bytes:
         if not self.keep_alive:
             headers.append(("connection", "close"))
         elif self._old:

@@ -93,7 +93,7 @@ class Pool:
         self._busy: set[ClientConnection] = set()
         self._context: ssl.SSLContext | None = None
         self._sweeper: asyncio.TimerHandle | None = None
-        self._closed = False
+        self.is_closed = False
 
     def ask(
         self,
@@ -113,7 +113,7 @@ class Pool:
 
     def close(self) -> None:
         """Close every connection, those in use too; who uses one is told so."""
-        self._closed = True
+        self.is_closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
         for shelf in self._shelves.values():
@@ -124,8 +124,8 @@ class Pool:
     def now(self) -> float:
         return self._loop.time()
 
-    def check_open(self, endpoint: Endpoint) -> None:
-        if self._closed:
+    def _check_open(self, endpoint: Endpoint) -> None:
+        if self.is_closed:
             raise BackendUnreachable(f"{endpoint}: we are shutting down")
 
     def shelf(self, endpoint: Endpoint) -> Shelf:
@@ -136,22 +136,37 @@ class Pool:
 
     async def answered(self, asking: Asking, shelf: Shelf) -> tuple[ClientConnection, ResponseHead]:
         """A connection that has the head of the answer: a kept one, or a fresh one."""
-        kept = shelf.take(self._loop.time())
+        kept = asking.begun or self.begin(asking, shelf)
         if kept is not None:
-            sent = self._loop.time()
             try:
-                return kept, await self._heard(kept, asking)
+                return kept, await self._heard(kept)
             except PeerClosed as error:
-                if error.began or self._loop.time() - sent > _STALE_SECONDS:
+                if error.began or self._loop.time() - asking.sent > _STALE_SECONDS:
                     raise
+        self._check_open(asking.endpoint)
         fresh = await self._dialled(asking)
-        return fresh, await self._heard(fresh, asking)
+        self._send(fresh, asking)
+        return fresh, await self._heard(fresh)
 
-    async def _heard(self, connection: ClientConnection, asking: Asking) -> ResponseHead:
-        self._busy.add(connection)
+    def begin(self, asking: Asking, shelf: Shelf) -> ClientConnection | None:
+        """Send the request on a kept connection, if there is one."""
+        asking.sent = self._loop.time()
+        kept = shelf.take(asking.sent)
+        if kept is not None:
+            self._send(kept, asking)
+        return kept
+
+    def _send(self, connection: ClientConnection, asking: Asking) -> None:
         try:
-            self.check_open(asking.endpoint)  # a dial may outlast the pool
-            connection.begin(asking.request, asking.timeouts, asking.limits, began=asking.began)
+            self._check_open(asking.endpoint)  # a dial may outlast the pool
+        except BackendUnreachable:
+            connection.abort()
+            raise
+        self._busy.add(connection)
+        connection.begin(asking.request, asking.timeouts, asking.limits, began=asking.began)
+
+    async def _heard(self, connection: ClientConnection) -> ResponseHead:
+        try:
             return await connection.head()
         except BaseException:
             self._busy.discard(connection)
@@ -191,10 +206,10 @@ class Asking:
     """One call of `ask`: `async with` sends the request, gives the reply, and ends the exchange.
 
     Written out instead of a generator, because every request passes here: nothing is set up that is not needed, no timer
-    for a slot that is free.
+    for a slot that is free. Whoever cannot wait tries `begin`; what was begun so, `async with` goes on with, or `end` ends.
     """
 
-    __slots__ = ("_connection", "_pool", "_shelf", "began", "endpoint", "limits", "request", "timeouts")
+    __slots__ = ("_pool", "_shelf", "began", "begun", "endpoint", "limits", "request", "sent", "timeouts")
 
     def __init__(
         self, pool: Pool, endpoint: Endpoint, request: ClientRequest, timeouts: Timeouts, limits: ResponseLimits
@@ -203,31 +218,45 @@ class Asking:
         self.request = request
         self.timeouts = timeouts
         self.limits = limits
-        self.began = pool.now()
+        self.began = self.sent = pool.now()
+        self.begun: ClientConnection | None = None
+        """The connection that it went out on."""
         self._pool = pool
         self._shelf = pool.shelf(endpoint)
-        self._connection: ClientConnection | None = None
+
+    def begin(self) -> ClientConnection | None:
+        """Send it at once, if there is a connection to send it on; if not, nothing has happened."""
+        shelf = self._shelf
+        if self._pool.is_closed or not shelf.resting or not shelf.slots.take_at_once():
+            return None
+        self.begun = self._pool.begin(self, shelf)
+        if self.begun is None:
+            shelf.slots.give_back()
+        return self.begun
+
+    def end(self) -> None:
+        """Keep the connection if the answer was read to its end, else close it."""
+        assert self.begun is not None
+        try:
+            self._pool.leave(self._shelf, self.begun)
+        finally:
+            self._shelf.slots.give_back()
 
     async def __aenter__(self) -> Reply:
-        self._pool.check_open(self.endpoint)
         try:
-            if not self._shelf.slots.take_at_once():
+            if self.begun is None and not self._shelf.slots.take_at_once():
                 await self._slot()
             try:
-                self._connection, head = await self._pool.answered(self, self._shelf)
+                self.begun, head = await self._pool.answered(self, self._shelf)
             except BaseException:
                 self._shelf.slots.give_back()
                 raise
         except FOREIGN as error:
             raise translated(error, self.endpoint) from error
-        return Reply(self.endpoint, self._connection, head)
+        return Reply(self.endpoint, self.begun, head)
 
     async def __aexit__(self, *error: object) -> None:
-        assert self._connection is not None
-        try:
-            self._pool.leave(self._shelf, self._connection)
-        finally:
-            self._shelf.slots.give_back()
+        self.end()
 
     async def _slot(self) -> None:
         async with within("slot", self.timeouts, self.began):
