@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -269,8 +270,9 @@ class LiveExchange:
         )
 
     def _hints(self, story: Story) -> Hints:
-        way = story.way
-        return story.hints(self._parts.token_counts.about(way.backend.name, way.target.model, len(story.sent)))
+        way, log = story.way, self._parts.log
+        tell = partial(log.lived, self._id) if log is not None and log.shows_bodies else None
+        return story.hints(self._parts.token_counts.about(way.backend.name, way.target.model, len(story.sent)), tell)
 
     def _stream_begins(self) -> None:
         self._told().content_begins(self._parts.clock())

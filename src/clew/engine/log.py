@@ -5,7 +5,9 @@
 | INFO | `backend switch` | old and new backend, and the epochs that end and begin |
 | INFO | `request` | what became of one request, with the counts of thinking blocks |
 | DEBUG | `recorded` | one block of an answer: its hash, its epoch, its length (its beginning only if asked for) |
+| DEBUG | `thinking block`, … | a block of an answer in another dialect has started, or was stopped after so many deltas |
 | DEBUG | `body` | a request or an answer, by its length, or whole |
+| TRACE | `delta` | of an answer in another dialect: one delta, by the index of its block |
 | TRACE | `block` | one thinking block of a request: kept or removed, and why |
 
 The *session* in these lines is the backend epoch of this process: how often the active backend has changed. It is for
@@ -30,6 +32,7 @@ from clew.model.blocks import is_thinking, made, string_of
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
+from clew.pipeline.stream.traced import State
 from clew.store.values import Exchange, Usage
 from clew.thinking.registry.values import Filtered
 
@@ -160,6 +163,14 @@ class RequestLog:
         self._remember(exchange, counts)
         for each in filtered.decisions if self._logger.isEnabledFor(TRACE) else ():
             self._block(exchange, each.path, "kept" if each.kept else "removed", each.why)
+
+    def lived(self, exchange: str, state: State, index: int, kind: str, deltas: int) -> None:
+        """Something befell a block of an answer in another dialect."""
+        level = TRACE if state == "delta" else logging.DEBUG
+        event = "delta" if state == "delta" else f"{kind} block"
+        fields: JsonObject = {"exchange": exchange, "state": state, "index": index, "type": kind, "delta_count": deltas}
+        if state != "delta" or self.traces:
+            self._say(level, event, fields)
 
     def body(self, exchange: str, which: str, raw: bytes) -> None:
         """A body as it came or went: its length, or all of it where `full_body` asks for that."""

@@ -15,6 +15,7 @@ from clew.model.request import Request
 from clew.pipeline import attempts
 from clew.pipeline.project import Projection
 from clew.pipeline.stream.dress import Dress, Wear
+from clew.pipeline.stream.traced import Tell
 from clew.store.values import Bodies, Exchange, Outcome, Try, Turn
 
 __all__ = ["Story"]
@@ -60,7 +61,7 @@ class Story:
     def tries_way(self, way: Way, now: float) -> None:
         self.way, self.dialect, self.tried_at, self.heals = way, way.dialect, now, 0
 
-    def hints(self, input_tokens: int = 0) -> Hints:
+    def hints(self, input_tokens: int = 0, tell: Tell | None = None) -> Hints:
         """What an answer in another dialect must know."""
         settings = self.asking.snapshot.settings
         return Hints(
@@ -68,6 +69,7 @@ class Story:
             exchange=self.id,
             model=self.asking.request.body.model,
             input_tokens=input_tokens,
+            tell=tell,
             eager=settings.thinking.stream_start == "eager",
             own_ids=not self.by_sessions,
             keep=settings.store.bodies != "off" and settings.store.url != "off",

@@ -27,6 +27,7 @@ from clew.model.json import JsonObject
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.traced import Traced
 from clew.pipeline.stream.translated import TranslatedRelay
 
 __all__ = ["OpenAIChat"]
@@ -73,7 +74,8 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
 
     def relay(self, dress: Dress, hints: Hints) -> Relay:
         translation = Translation(_asked(hints), self.speech, own_ids=hints.own_ids)
-        return TranslatedRelay(dress, translation, eager=hints.eager, keep=hints.keep)
+        followed = translation if hints.tell is None else Traced(translation, hints.tell)
+        return TranslatedRelay(dress, followed, eager=hints.eager, keep=hints.keep)
 
     def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
         found = translated(raw, _asked(hints), self.speech, own_ids=hints.own_ids)

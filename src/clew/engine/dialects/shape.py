@@ -14,6 +14,7 @@ from clew.model.json import JsonObject
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.traced import Tell
 
 __all__ = ["Dialect", "Hints", "Repair", "Written"]
 
@@ -38,6 +39,8 @@ class Hints(Struct, frozen=True, kw_only=True, eq=False):
     """The answer begins at once, with an empty text."""
     own_ids: bool = True
     """Calls keep the backend's ids: somebody behind makes them safe."""
+    tell: Tell | None = None
+    """Follows the life of the blocks."""
     keep: bool = True
     """What came is kept in the backend's own words."""
 

@@ -1,0 +1,58 @@
+"""The life of a block in the log: for streams in another dialect, and only where somebody debugs them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.translate import Translation
+from clew.pipeline.stream.traced import Traced
+from tests.engine.logs import Written
+from tests.manifest import proves
+
+STREAM = (
+    b'data: {"choices":[{"index":0,"delta":{"reasoning":"a"}}]}\n\n'
+    b'data: {"choices":[{"index":0,"delta":{"reasoning":"b"}}]}\n\n'
+    b'data: {"choices":[{"index":0,"delta":{"content":"c"},"finish_reason":"stop"}]}\n\n'
+    b"data: [DONE]\n\n"
+)
+
+
+def _told(written: Written) -> list[dict[str, object]]:
+    translation = Traced(Translation(Asked("m")), partial(written.log.lived, "x1"))
+    translation.feed(STREAM)
+    translation.flush()
+    return written.lines()
+
+
+def _line(level: str, event: str, state: str, index: int, kind: str, deltas: int) -> dict[str, object]:
+    fields = {"exchange": "x1", "state": state, "index": index, "type": kind, "delta_count": deltas}
+    return {"level": level, "event": event, **fields}
+
+
+@proves("req:S3-35", "req:S3-36")
+def test_a_block_says_when_it_starts_and_stops_and_after_how_many_deltas() -> None:
+    """S3-35, S3-36; the seal's own delta is one of them."""
+    assert _told(Written(level="debug", debug=True)) == [
+        _line("debug", "thinking block", "started", 0, "thinking", 0),
+        _line("debug", "thinking block", "stopped", 0, "thinking", 3),
+        _line("debug", "text block", "started", 1, "text", 0),
+        _line("debug", "text block", "stopped", 1, "text", 1),
+    ]
+
+
+@proves("req:S3-35")
+def test_each_delta_has_a_line_with_its_index_where_traces_are_asked_for() -> None:
+    lines = _told(Written(level="trace", debug=True))
+    assert [line["index"] for line in lines if line["event"] == "delta"] == [0, 0, 0, 1]
+
+
+@proves("req:S3-35")
+def test_without_debug_there_is_none() -> None:
+    assert _told(Written(level="trace")) == []
+
+
+def test_a_followed_translation_says_what_it_would_have_said_anyway() -> None:
+    plain = Translation(Asked("m"))
+    followed = Traced(Translation(Asked("m")), lambda *_: None)
+    assert followed.feed(STREAM) + followed.flush() == plain.feed(STREAM) + plain.flush()
