@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from clew.cli.sim import KINDS
+from clew.cli.sim import CHAT_KINDS, KINDS
 from clew.errors import SettingsInvalid
 from clew.model.facts import rules
+from clew.simulator.chat.vendors import chat_vendors
 from clew.simulator.vendors import vendor_of, vendors
 from clew.testing import Simulator
 from tests.simulator.judging import ask as judged
@@ -76,6 +77,7 @@ def test_every_waived_rule_is_in_the_book_and_every_kind_on_the_command_line() -
         for pattern in vendor.without:
             assert any(fnmatchcase(rule, pattern) for rule in rules()), pattern
     assert sorted(KINDS) == sorted(vendors())
+    assert sorted(CHAT_KINDS) == sorted(chat_vendors())
     assert vendors()["anthropic"].waived == vendors()["compat"].waived == frozenset()
 
 

@@ -25,6 +25,14 @@ __all__ = ["sim"]
 
 DEFAULT_PORT = 2541
 KINDS = ("anthropic", "compat", "deepseek", "kimi", "minimax", "qwen", "zai")
+CHAT_KINDS = (
+    "deepseek-chat",
+    "deepseek-r1",
+    "kimi-chat",
+    "openai-chat",
+    "openrouter",
+    "tags",
+)
 _EXAMPLES = """\b
 Examples:
   clew sim                                    the strict Anthropic API on port 2541
@@ -33,6 +41,8 @@ Examples:
   clew sim --scenario ./mine.scenario         a script of your own
   clew sim --kind compat --port 2542          another vendor with the same dialect, as strict
   clew sim --kind kimi --port 2543            one whose signatures prove nothing, and tool ids are not unique
+  clew sim --kind deepseek-chat               a vendor that speaks Chat Completions, at /v1/chat/completions
+  clew sim --list                             all kinds, a line each; with --json as an object
   clew sim --without-grade C --without-grade D    only rules that are documented or measured
 
 \b
@@ -44,7 +54,9 @@ GET /_sim/journal tells what came and what was found.
 
 @click.command(epilog=_EXAMPLES)
 @click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0: a free one.")
-@click.option("--kind", default="anthropic", show_default=True, metavar="VENDOR", help=f"{', '.join(KINDS)}.")
+@click.option(
+    "--kind", default="anthropic", show_default=True, metavar="VENDOR", help=f"{', '.join((*KINDS, *CHAT_KINDS))}."
+)
 @click.option("--scenario", default="default", show_default=True, metavar="NAME|FILE", help="What the model says.")
 @click.option("--stance", type=click.Path(path_type=Path), metavar="FILE", help="TOML: where the sources disagree.")
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Your rows about Claude models count.")
@@ -53,11 +65,18 @@ GET /_sim/journal tells what came and what was found.
 @click.option("--realm", default="", metavar="NAME", help="Who shares it knows its signatures. Default: by kind and seed.")
 @click.option("--journal", type=click.Path(path_type=Path), metavar="FILE", help="Append each request as a JSON line.")
 @click.option("--without-grade", type=click.Choice(["C", "D"]), multiple=True, help="Rules of this grade refuse nothing.")
+@click.option("--list", "listed", is_flag=True, help="Say which kinds there are, and end.")
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON in place of the text.")
 def sim(**options: Any) -> None:
-    """Run the simulator: an Anthropic API that accepts and refuses what the real one does, offline and without a key."""
+    """Run the simulator: a vendor's API that accepts and refuses what the real one does, offline and without a key.
+
+    It is the Anthropic API, or with --kind another vendor that speaks its dialect or Chat Completions.
+    """
     from clew.http.loops import run
 
+    if options["listed"]:
+        click.echo(_list(as_json=options["as_json"]))
+        return
     try:
         run(_serve(_settings(options), options["port"], as_json=options["as_json"]))
     except OSError as error:
@@ -65,12 +84,12 @@ def sim(**options: Any) -> None:
 
 
 def _settings(options: dict[str, Any]) -> Settings:
+    from clew.simulator.kinds import check_kind
     from clew.simulator.shell import Settings
     from clew.simulator.stage import load
     from clew.simulator.stances import read_file, stance
-    from clew.simulator.vendors import vendor_of
 
-    _look_up(vendor_of, options, "kind")
+    _look_up(check_kind, options, "kind")
     _look_up(load, options, "scenario")
     file = options["stance"]
     try:
@@ -129,19 +148,50 @@ def _json(simulation: Simulation) -> str:
     return msgspec.json.encode(told).decode()
 
 
+def _list(*, as_json: bool) -> str:
+    import msgspec
+
+    from clew.simulator.kinds import kinds
+
+    if as_json:
+        return msgspec.json.encode(kinds()).decode()
+    return "\n".join(f"{name:<14} {about}" for name, about in kinds().items())
+
+
 def _welcome(simulation: Simulation) -> str:
+    from clew.simulator.kinds import speaks_chat
+
+    chat = speaks_chat(simulation.shell.settings.kind)
+    head = f"clew simulator ({simulation.shell.settings.kind}, scenario {simulation.shell.settings.scenario})"
+    body = _try_chat(simulation) if chat else _try_messages(simulation)
+    return f"""{head} at {simulation.url}
+
+{body}
+
+What came and what was found: {simulation.url}/_sim/journal. Ctrl-C ends it."""
+
+
+def _try_chat(simulation: Simulation) -> str:
+    from clew.simulator.chat.vendors import chat_vendors
+
+    url, model = simulation.url, chat_vendors()[simulation.shell.settings.kind].listed[0]
+    body = f'{{"model":"{model}","messages":[{{"role":"user","content":"Hello"}}]}}'
+    headers = "-H 'authorization: Bearer sim-me-1' -H 'content-type: application/json'"
+    return f"""Ask it something:
+  curl -s {url}/v1/chat/completions {headers} -d '{body}'
+Point an SDK at it:
+  export OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=sim-me-1"""
+
+
+def _try_messages(simulation: Simulation) -> str:
     url, settings = simulation.url, simulation.shell.settings
     model = "claude-sonnet-4-5" if settings.kind == "anthropic" else "any-model"
     body = f'{{"model":"{model}","max_tokens":300,"messages":[{{"role":"user","content":"Hello"}}]}}'
     headers = "-H 'x-api-key: sim-me-1' -H 'anthropic-version: 2023-06-01' -H 'content-type: application/json'"
-    return f"""clew simulator ({settings.kind}, scenario {settings.scenario}) at {url}
-
-Ask it something:
+    return f"""Ask it something:
   curl -s {url}/v1/messages {headers} -d '{body}'
 Point an SDK or Claude Code at it:
-  export ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=sim-me-1
-
-What came and what was found: {url}/_sim/journal. Ctrl-C ends it."""
+  export ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=sim-me-1"""
 
 
 class _BadConfig(click.ClickException):

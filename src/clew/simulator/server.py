@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from clew.http.server import Server, listen
+from clew.simulator.chat.shell import ChatShell
+from clew.simulator.front import Front
 from clew.simulator.interfaces import Judge
+from clew.simulator.kinds import check_kind, speaks_chat
 from clew.simulator.shell import Settings, Shell
 
 __all__ = ["Simulation", "start"]
@@ -12,7 +15,7 @@ __all__ = ["Simulation", "start"]
 class Simulation:
     """A shell and its listener."""
 
-    def __init__(self, shell: Shell, server: Server) -> None:
+    def __init__(self, shell: Front, server: Server) -> None:
         self.shell = shell
         self.server = server
 
@@ -27,6 +30,11 @@ class Simulation:
 
 
 async def start(settings: Settings, judge: Judge, *, port: int = 0) -> Simulation:
-    """Start on 127.0.0.1; port 0 takes a free one. Raises OSError if the port is taken."""
-    shell = Shell(settings, judge)
+    """Start on 127.0.0.1; port 0 takes a free one.
+
+    Raises OSError if the port is taken, SettingsInvalid for a kind that there is not. `judge` is for
+    the Anthropic dialect; the chat vendors have their own.
+    """
+    check_kind(settings.kind)
+    shell = ChatShell(settings) if speaks_chat(settings.kind) else Shell(settings, judge)
     return Simulation(shell, await listen(shell.handle, port=port, refuse=shell.refuse))
