@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.errors import StreamIllegal
 from clew.model.blocks import THINKING_TYPES
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
 from clew.pipeline.stream.answer import answer_of
 from clew.pipeline.stream.dress import Dress, Wear, dressed_message
+from clew.pipeline.stream.relay import Relay
 from clew.thinking.keys import block_key
 from clew.thinking.seal import INLINE_LIMIT, Seal
 from clew.wire.events import encode_event
@@ -233,3 +235,32 @@ def test_an_event_of_the_block_is_passed_as_it_came_where_nothing_changes() -> N
     events = [streams.start_thinking(0), streams.thinking(0, "Hm."), streams.stop(0), streams.start_text(1), streams.stop(1)]
     went = Passed([wire_bytes([streams.opening(), *events])], SEALED).all
     assert all(encode_event(event) in went for event in events)
+
+
+def test_a_seal_covers_deltas_of_every_spelling_in_their_order() -> None:
+    """Runs are read together at the stop, a delta that is spelled otherwise at once: neither overtakes the other."""
+    words = ["a", "b", "c", "\ud83d", "\ude00", "d"]
+    deltas = [json.dumps({"type": "thinking_delta", "thinking": word}, separators=(",", ":")) for word in words]
+    usual = '{"type":"content_block_delta","index":0,"delta":%s}'
+    odd = '{"index": 0, "type":"content_block_delta", "delta":%s}'
+    spelled = [odd % each if number in (2, 5) else usual % each for number, each in enumerate(deltas)]
+    run = "".join(f"event: content_block_delta\ndata: {each}\n\n" for each in spelled).encode()
+    start, stop = wire_bytes([streams.opening(), streams.start_thinking(0)]), wire_bytes([streams.stop(0)])
+
+    for chunks in ([start + run + stop], [start, run, stop], [bytes([byte]) for byte in start + run + stop]):
+        [block] = completed(accumulated(Passed(chunks, SEALED).all))
+        assert block["thinking"] == "abc😀d"
+        assert opened(block) == Seal("local", MAKER, EXCHANGE, 0)
+
+
+def test_thinking_that_cannot_be_read_gets_no_seal() -> None:
+    """Broken JSON in a run is found when the run is read: at the stop, which then does not go out."""
+    start = wire_bytes([streams.opening(), streams.start_thinking(0)])
+    broken = (
+        b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta"\n\n'
+    )
+    relay = Relay(Dress(SEALED))
+    relay.feed(start + broken)
+
+    with pytest.raises(StreamIllegal, match="cannot be read"):
+        relay.feed(wire_bytes([streams.stop(0)]))

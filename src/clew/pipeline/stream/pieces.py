@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from clew.wire.sse import OTHER, USUAL, SseEvent, read_fields
 
-__all__ = ["ALL_DELTAS", "NO_DELTAS", "VISIBLE_DELTAS", "Cut", "Piece", "data_in", "pieces_of"]
+__all__ = ["ALL_DELTAS", "NO_DELTAS", "UNSIGNED_DELTAS", "Cut", "Piece", "data_in", "pieces_of"]
 
 _OPENING = b"event: content_block_delta\ndata: "
 _HEAD = _OPENING + rb'\{"type":"content_block_delta",'
@@ -34,8 +34,8 @@ def _cut(dull: bytes) -> Cut:
 
 ALL_DELTAS = _cut(_HEAD + _REST)
 """Every delta passes: for a stream that is only relayed."""
-VISIBLE_DELTAS = _cut(_HEAD + rb'"index":\d++,"delta":\{"type":"(?:text|input_json)_delta"' + _REST)
-"""Text and tool input pass; thinking has to be read, because a seal covers its text."""
+UNSIGNED_DELTAS = _cut(_HEAD + rb'"index":\d++,"delta":\{"type":"(?:text|thinking|input_json)_delta"' + _REST)
+"""Text, thinking and tool input pass; a signature has to be read, because a seal takes its place."""
 NO_DELTAS = _cut(rb"(?!)")
 """Every event is looked at: for a stream whose blocks are counted anew."""
 

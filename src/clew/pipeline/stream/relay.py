@@ -29,7 +29,7 @@ from clew.model.json import JsonObject
 from clew.model.lifecycle import LENIENT, Lifecycle
 from clew.pipeline.stream.answer import Part
 from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, VISIBLE_DELTAS, Cut, Piece, pieces_of
+from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, UNSIGNED_DELTAS, Cut, Piece, pieces_of
 from clew.pipeline.stream.rename import renamed_start
 from clew.pipeline.stream.sealing import Sealing
 from clew.wire.events import decode_event
@@ -91,8 +91,7 @@ class Relay:
         whole = self._frames.feed(data)
         if self._open and self._fits(whole):  # a read like most: deltas of the open block, and nothing else
             self._raw.append(whole)
-            self._parts.append(whole)
-            return whole
+            return self._ran(whole)
         return self._passed(whole)
 
     def flush(self) -> bytes:
@@ -122,8 +121,13 @@ class Relay:
     def _run(self, piece: Piece) -> bytes:
         if not self._lifecycle.is_open:
             raise StreamIllegal("a delta came while no block was open", state=self._lifecycle.state.name)
-        self._parts.append(piece.raw)
-        return piece.raw
+        return self._ran(piece.raw)
+
+    def _ran(self, run: bytes) -> bytes:
+        self._parts.append(run)
+        if self._sealing is not None:
+            self._sealing.ran(run)
+        return run
 
     def _event(self, piece: Piece) -> bytes:
         if piece.event is None:
@@ -154,4 +158,4 @@ class Relay:
 def _cut(dress: Dress) -> Cut:
     if dress.wear.is_plain:
         return ALL_DELTAS
-    return NO_DELTAS if dress.wear.hide else VISIBLE_DELTAS
+    return NO_DELTAS if dress.wear.hide else UNSIGNED_DELTAS

@@ -1,18 +1,21 @@
 """The stream step that dresses an answer from outside the realm `anthropic`, event by event.
 
 A thinking block's own signature is kept from the client: one `signature_delta` with the seal comes just before its stop,
-because only then the text that the seal covers is known. Text that a maker puts into a block's start is said as a delta,
-since clients take thinking from deltas alone. Hidden blocks vanish, and the others are counted anew.
+because only then the text that the seal covers is known. Its deltas pass in runs, which are read together, and late. Text
+that a maker puts into a block's start is said as a delta, since clients take thinking from deltas alone. Hidden blocks
+vanish, and the others are counted anew.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from clew.model.events import BlockDelta, BlockStart, BlockStop
 from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.joined import joined
 from clew.wire.events import encode_event
 
 __all__ = ["Sealing"]
@@ -24,7 +27,8 @@ class Sealing:
     def __init__(self, dress: Dress) -> None:
         self._dress = dress
         self._hidden: set[int] = set()
-        self._texts: list[str] | None = None
+        self._texts: list[str] | None = None  # of the open thinking block
+        self._runs: list[bytes] = []  # of its deltas, behind those texts
         self._signature = ""
 
     def feed(self, event: BlockStart | BlockDelta | BlockStop, raw: bytes) -> bytes:
@@ -39,6 +43,11 @@ class Sealing:
                 return self._delta(event, raw)
             case BlockStop():
                 return self._stopped(event, raw)
+
+    def ran(self, run: bytes) -> None:
+        """A run of deltas of the open block has passed."""
+        if self._texts is not None:
+            self._runs.append(run)
 
     def broken_off(self, index: int) -> bytes:
         """The stop, for the client, of a block that will never have one."""
@@ -72,17 +81,30 @@ class Sealing:
             self._signature = _text(event.delta.get("signature"))  # the last one counts
             return b""
         if self._texts is not None and event.kind == "thinking_delta":
-            self._texts.append(_text(event.delta.get("thinking")))
+            self._spoken().append(_text(event.delta.get("thinking")))
         return self._moved(event, raw)
+
+    def _spoken(self) -> list[str]:
+        """The texts of the open block, those of its runs included. Raises StreamIllegal if a run cannot be read."""
+        assert self._texts is not None
+        self._texts += _thoughts(b"".join(self._runs))
+        self._runs.clear()
+        return self._texts
 
     def _stopped(self, event: BlockStop, raw: bytes) -> bytes:
         stop = self._moved(event, raw)
         if self._texts is None:
             return stop
-        token = self._dress.seal(event.index, "thinking", whole_text("".join(self._texts)), self._signature)
+        token = self._dress.seal(event.index, "thinking", whole_text("".join(self._spoken())), self._signature)
         self._texts, self._signature = None, ""
         delta: JsonObject = {"type": "signature_delta", "signature": token}
         return encode_event(BlockDelta(self._shift(event.index), delta)) + stop
+
+
+def _thoughts(run: bytes) -> Iterator[str]:
+    for event in joined(run):
+        if isinstance(event, BlockDelta):
+            yield _text(event.delta.get("thinking"))
 
 
 def _thinking(index: int, text: str) -> BlockDelta:
