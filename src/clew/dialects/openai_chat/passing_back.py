@@ -94,7 +94,14 @@ def _handed_over(piece: Piece, wire: Wire) -> tuple[Back, str]:
         return Back(), NOTHING
     if not wire.reasoning_text:
         return Back(), NO_TEXT
-    return Back({wire.reasoning: piece.string("thinking")}), ""
+    return _said(wire.reasoning, piece.string("thinking"), wire), ""
+
+
+def _said(field: str, text: str, wire: Wire, call: JsonObject | None = None) -> Back:
+    """A plain text: in its field, or between tags in the content."""
+    if wire.between:
+        return Back(inline=f"{wire.between[0]}{text}{wire.between[-1]}" if text else None, call=call or {})
+    return Back({field: text} if field else {}, call=call or {})
 
 
 def _returned(payload: JsonObject, piece: Piece, wire: Wire) -> tuple[Back, str]:
@@ -110,7 +117,7 @@ def _returned(payload: JsonObject, piece: Piece, wire: Wire) -> tuple[Back, str]
         return _in_place(payload, piece.string("thinking"), wire, call)
     if field in _LISTS:
         return _handed_over(piece, wire)
-    return Back({field: piece.string("thinking")} if field else {}, call=call), ""
+    return _said(field, piece.string("thinking"), wire, call), ""
 
 
 def _in_place(payload: JsonObject, text: str, wire: Wire, call: JsonObject) -> tuple[Back, str]:

@@ -44,6 +44,8 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Lists that only their maker can read go back as they came; otherwise the text alone."""
     tags_back: bool = False
     """A thought that stood between tags in the content goes back there; otherwise not at all."""
+    between: tuple[str, ...] = ()
+    """The two tags between which reasoning goes back in the content, where that is wanted instead of a field."""
     signed_formats: frozenset[str] = frozenset()
     """Entries of `reasoning_details` with text in one of these formats ("": none is named) go back only with a signature."""
     unsigned_call: JsonObject = {}
