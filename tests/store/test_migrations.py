@@ -12,7 +12,7 @@ import pytest
 from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
 from clew.store import SqliteStore
 from clew.store.migrations import APPLICATION, MIGRATIONS
-from clew.store.values import Statistics
+from clew.store.values import Passage, Statistics
 from tests.manifest import proves
 from tests.store.make_old import OLD, content
 from tests.store.turns import NOON, recorded, turn
@@ -44,6 +44,10 @@ def test_an_old_file_opens_with_all_that_it_held(version: int, path: Path) -> No
                 total=4, confirmed=1, unconfirmed=3, current_session=1, old_session=3, unknown=1
             )
             assert store.settings() == {"active": "glm"}
+            assert [(each.id, each.turns) for each in store.threads("local")] == [("t", 3), ("u", 1)]
+            assert store.passages("local", "t") + store.passages("local", "u") == [
+                Passage(exchange=f"x-{each.id}", at=NOON, asked=turn(each).asked, recording=each) for each in held
+            ]
             assert store.thread_of("local", "s", "a") == "u"
             assert store.verify() == ()
     with SqliteStore(path) as store:

@@ -23,13 +23,12 @@ __all__ = ["pin", "record", "set_setting", "touch"]
 SEEN_STEP = 60.0
 USED_STEP = 3600.0
 
-_EXCHANGE = f"INSERT INTO exchanges VALUES (NULL{', ?' * 22}) ON CONFLICT (principal, id) DO NOTHING"  # noqa: S608  (marks alone)
+_EXCHANGE = f"INSERT INTO exchanges VALUES (NULL{', ?' * 24}) ON CONFLICT (principal, id) DO NOTHING"  # noqa: S608  (marks alone)
 _THREAD = """
 INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (principal, id) DO UPDATE SET
     used = max(used, excluded.used), title = CASE title WHEN '' THEN excluded.title ELSE title END
 """
-_TURN = "INSERT INTO turns (principal, thread, exchange, recording, at, asked) VALUES (?, ?, ?, ?, ?, ?)"
 _USAGE = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RECORDING = f"""
 INSERT INTO recordings ({COLUMNS}, created, used, sum) VALUES ({"?, " * len(COLUMNS.split(","))}?, ?, ?)
@@ -59,34 +58,30 @@ UPDATE recordings SET used = :at WHERE principal = :principal AND used < :at - :
 
 
 def record(connection: Database, turn: Turn) -> bool:
-    exchange, recording = turn.exchange, turn.recording
-    connection.execute(_EXCHANGE, _exchange_row(exchange))
+    exchange, recording, row = turn.exchange, turn.recording, _row(turn)
+    connection.execute(_EXCHANGE, row)
     if not connection.changes():
         if not close_open(connection, exchange.principal, exchange.id):
             return False
-        connection.execute(_EXCHANGE, _exchange_row(exchange))
+        connection.execute(_EXCHANGE, row)
     if exchange.kind == "messages":
-        _add_turn(connection, turn)
+        talk = (exchange.principal, exchange.thread, exchange.session, exchange.agent)
+        connection.execute(_THREAD, (*talk, turn.title, exchange.ended, exchange.ended))
     _add_usage(connection, exchange)
     if recording:
         _add_recording(connection, recording, exchange.ended)
     return True
 
 
-def _add_turn(connection: Database, turn: Turn) -> None:
+def _row(turn: Turn) -> tuple[Value, ...]:
     exchange, recording = turn.exchange, turn.recording
-    at, named = exchange.ended, (exchange.principal, exchange.thread)
-    connection.execute(_THREAD, (*named, exchange.session, exchange.agent, turn.title, at, at))
-    connection.execute(_TURN, (*named, exchange.id, recording.id if recording else None, at, pack(turn.asked)))
-
-
-def _exchange_row(exchange: Exchange) -> tuple[Value, ...]:
     return (
         *(exchange.principal, exchange.id, exchange.thread, exchange.started, exchange.ended),
         *(exchange.asked_model, exchange.backend, exchange.model, exchange.session, exchange.agent),
         *(exchange.outcome, exchange.status, exchange.first_byte, exchange.attempts),
         *(msgspec.json.encode(exchange.changes), exchange.kind, int(exchange.streamed), exchange.stop_reason),
         *(exchange.request_id, exchange.heals, exchange.kept, msgspec.json.encode(exchange.tries)),
+        *(recording.id if recording else None, pack(turn.asked)),
     )
 
 

@@ -1,9 +1,9 @@
 """Forgetting: a thread on request, and whatever is too old or too much.
 
 Losing a recording is no error anywhere in clew: the client's own copy then goes as it came. So there is no order to keep and
-nothing to repair; only that nothing half of it stays: the marks go with their recording, the exchange with its turn. Age
-counts from the last use. Usage stays longer, since what was spent remains spent, and it holds no words. Bodies go first:
-nothing needs them, and they take the most room.
+nothing to repair; only that nothing half of it stays: marks and exchange go with their recording. Age counts from the last
+use. Usage stays longer, since what was spent remains spent, and it holds no words. Bodies go first: nothing needs them, and
+they take the most room.
 """
 
 from __future__ import annotations
@@ -27,21 +27,16 @@ FREED = 2000
 _ROWS = f"SELECT {COLUMNS}, seq FROM recordings"  # noqa: S608  (the columns are a constant)
 _TOO_OLD = f"{_ROWS} WHERE used < ? ORDER BY used LIMIT ?"
 _OLDEST = f"{_ROWS} ORDER BY used, seq LIMIT 1"
-_OF_THREAD = f"{_ROWS} WHERE principal = ? AND thread = ?"
+_OF_THREAD = f"{_ROWS} WHERE principal = ?1 AND id IN (SELECT recording FROM turns WHERE principal = ?1 AND thread = ?2)"  # noqa: S608
 
 _UNMARK = "DELETE FROM marks WHERE principal = ? AND kind = ? AND hash = ? AND recording = ?"
-_EXCHANGE_OF = """
-DELETE FROM exchanges WHERE principal = :principal AND id IN (
-    SELECT exchange FROM turns WHERE principal = :principal AND thread = :thread AND recording = :id
-)
-"""
-_TURN_OF = "DELETE FROM turns WHERE principal = :principal AND thread = :thread AND recording = :id"
+_EXCHANGE_OF = "DELETE FROM exchanges WHERE principal = ? AND thread = ? AND recording = ?"
 _EMPTY_THREADS = """
 DELETE FROM threads
 WHERE NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id)
 """
-_WITHOUT_RECORDING = """
-SELECT seq, principal, exchange FROM turns WHERE recording IS NULL AND at < ? ORDER BY at, seq LIMIT ?
+_UNANSWERED = """
+DELETE FROM exchanges WHERE seq IN (SELECT seq FROM turns WHERE recording IS NULL AND at < ? ORDER BY at, seq LIMIT ?)
 """
 _OLD_BODIES = "DELETE FROM bodies WHERE seq IN (SELECT seq FROM bodies WHERE at < ? ORDER BY seq LIMIT ?)"
 _OLDEST_BODIES = "DELETE FROM bodies WHERE seq = (SELECT min(seq) FROM bodies)"
@@ -53,9 +48,8 @@ DELETE FROM exchanges WHERE seq IN (SELECT seq FROM exchanges WHERE kind <> 'mes
 def forget(connection: Database, principal: str, thread: str) -> bool:
     """Delete a thread and all that it holds."""
     named = (principal, thread)
-    connection.execute("DELETE FROM turns WHERE principal = ? AND thread = ?", named)
-    connection.execute("DELETE FROM exchanges WHERE principal = ? AND thread = ?", named)
     _delete(connection, connection.execute(_OF_THREAD, named).fetchall())
+    connection.execute("DELETE FROM exchanges WHERE principal = ? AND thread = ?", named)
     connection.execute("DELETE FROM threads WHERE principal = ? AND id = ?", named)
     return bool(connection.changes())
 
@@ -63,11 +57,10 @@ def forget(connection: Database, principal: str, thread: str) -> bool:
 def close_open(connection: Database, principal: str, exchange: str) -> bool:
     """Take away what was kept of an exchange that was under way; its turn is about to be kept anew. False if it is over."""
     named = (principal, exchange)
-    found = connection.execute("SELECT thread FROM exchanges WHERE principal = ? AND id = ? AND outcome = 'open'", named).get
+    found = connection.execute("SELECT 1 FROM exchanges WHERE principal = ? AND id = ? AND outcome = 'open'", named).get
     if found is None:
         return False
     _delete(connection, connection.execute(f"{_ROWS} WHERE principal = ? AND id = ?", named).fetchall())
-    connection.execute("DELETE FROM turns WHERE principal = ? AND thread = ? AND exchange = ?", (principal, found, exchange))
     connection.execute("DELETE FROM usage WHERE principal = ? AND exchange = ?", named)
     connection.execute("DELETE FROM exchanges WHERE principal = ? AND id = ?", named)
     return True
@@ -103,7 +96,7 @@ def _too_much(connection: Database, limit: int | None) -> int:
 def _left_behind(connection: Database, limit: float) -> int:
     """What must be searched for, so it comes last and is not done with every bite."""
     connection.execute("DELETE FROM strangers WHERE seen < ?", (limit,))
-    turns = _delete_turns(connection, limit, BATCH)
+    turns = _changes(connection, _UNANSWERED, limit, BATCH)
     connection.execute(_EMPTY_THREADS)
     return turns
 
@@ -114,7 +107,7 @@ def _oldest(connection: Database) -> int:
         return bodies
     rows = connection.execute(_OLDEST).fetchall()
     _delete(connection, rows)
-    return len(rows) or _delete_turns(connection, inf, 1) or _changes(connection, _COUNTS, inf, 1)
+    return len(rows) or _changes(connection, _UNANSWERED, inf, 1) or _changes(connection, _COUNTS, inf, 1)
 
 
 def _changes(connection: Database, statement: str, *bindings: float) -> int:
@@ -133,14 +126,12 @@ def _bytes(connection: Database) -> int:
 
 
 def _delete(connection: Database, rows: Iterable[Row]) -> None:
-    """Recordings with their marks, turns and exchanges."""
+    """Recordings with their marks and exchanges."""
     for *columns, seq in rows:
         principal, id, thread = columns[:3]  # as COLUMNS begins
         _unmark(connection, tuple(columns), seq)
         connection.execute("DELETE FROM recordings WHERE seq = ?", (seq,))
-        turn = {"principal": principal, "thread": thread, "id": id}
-        connection.execute(_EXCHANGE_OF, turn)
-        connection.execute(_TURN_OF, turn)
+        connection.execute(_EXCHANGE_OF, (principal, thread, id))
 
 
 def _unmark(connection: Database, columns: Row, seq: Value) -> None:
@@ -152,12 +143,3 @@ def _unmark(connection: Database, columns: Row, seq: Value) -> None:
     else:
         marks = [(recording.principal, kind, hash, seq) for kind, hash in marks_of(recording)]
         connection.executemany(_UNMARK, marks)
-
-
-def _delete_turns(connection: Database, before: float, limit: int) -> int:
-    """Turns that never had an answer, with their exchanges."""
-    rows = connection.execute(_WITHOUT_RECORDING, (before, limit)).fetchall()
-    for seq, principal, exchange in rows:
-        connection.execute("DELETE FROM turns WHERE seq = ?", (seq,))
-        connection.execute("DELETE FROM exchanges WHERE principal = ? AND id = ?", (principal, exchange))
-    return len(rows)

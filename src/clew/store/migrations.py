@@ -191,7 +191,33 @@ CREATE TRIGGER bodies_go_with_their_exchange AFTER DELETE ON exchanges BEGIN
 END;
 """
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (m001_recordings_and_what_befell, m002_what_a_gateway_shows)
+
+def m003_one_row_for_what_happened(connection: Database) -> None:
+    """A turn is no row of its own any more: what was asked, and which recording answered it, stand in its exchange.
+
+    The two were written together, found together and deleted together. Every table and every index is one page more in each
+    commit, and the commit is what the end of an answer waits for: of seventeen pages for a turn, three were these and the
+    index of recordings by thread, which the exchanges know too. For whoever reads, *turns* is still there, as a view."""
+    connection.execute(_M003)
+
+
+_M003 = """
+ALTER TABLE exchanges ADD COLUMN recording TEXT;
+ALTER TABLE exchanges ADD COLUMN asked BLOB NOT NULL DEFAULT x'90';
+UPDATE exchanges SET recording = turns.recording, asked = turns.asked
+FROM turns WHERE turns.principal = exchanges.principal AND turns.exchange = exchanges.id;
+DROP TABLE turns;
+DROP INDEX recordings_by_thread;
+CREATE INDEX exchanges_without_answer ON exchanges (ended) WHERE kind = 'messages' AND recording IS NULL;
+CREATE VIEW turns AS
+    SELECT seq, principal, thread, id AS exchange, recording, ended AS at, asked FROM exchanges WHERE kind = 'messages';
+"""
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (
+    m001_recordings_and_what_befell,
+    m002_what_a_gateway_shows,
+    m003_one_row_for_what_happened,
+)
 
 
 def migrate(connection: Database, path: Path) -> None:
