@@ -210,3 +210,14 @@ def test_a_lost_thought_turns_thinking_off_where_that_is_the_policy() -> None:
 
 def test_an_answer_of_nothing_but_thinking_is_reasoning_with_empty_content() -> None:
     assert messages(assistant(thinking("hm"))) == [{"role": "assistant", "content": "", "reasoning_content": "hm"}]
+
+
+def test_an_entry_that_stands_in_the_history_twice_is_sent_once() -> None:
+    """dialects 2.3: "duplicate item id". The same words without a proof may have been thought twice."""
+    secret = {"type": "reasoning.encrypted", "data": "d", "id": "rs_1"}
+    said = [assistant(back("why", reasoning_details=[TEXT, secret]), tool_use(id)) for id in ("a", "b")]
+
+    sent = messages(*said, entries_once=True)
+
+    assert [each["reasoning_details"] for each in sent] == [[TEXT, secret], [TEXT]]
+    assert messages(said[0], entries_once=True) == sent[:1]

@@ -13,10 +13,13 @@ from clew.model.facts.efforts import Level
 from clew.model.json import JsonObject
 from clew.model.target import Missing
 
-__all__ = ["Forced", "Images", "Wire"]
+__all__ = ["Documents", "Forced", "Images", "Wire"]
 
 Images: TypeAlias = Literal["take", "refuse", "omit"]
 """Images are sent; refused; or left out, with a text in their place (so that an old one does not end a conversation)."""
+
+Documents: TypeAlias = Literal["file", "refuse", "omit"]
+"""Documents that are no text (PDFs) are sent as files; refused; or left out, with a text in their place."""
 
 Forced: TypeAlias = Literal["as asked", "auto", "thinking off"]
 """A forced tool with thinking on: sent as it is; as a free choice; or without thinking."""
@@ -42,6 +45,8 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Fields that say "no reasoning here", where that is not the field with an empty text."""
     entries: bool = True
     """Lists that only their maker can read go back as they came; otherwise the text alone."""
+    entries_once: bool = False
+    """Of those, one that is in the history already is not sent again: it would be refused by its id."""
     tags_back: bool = False
     """A thought that stood between tags in the content goes back there; otherwise not at all."""
     between: tuple[str, ...] = ()
@@ -62,12 +67,15 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     image_urls: bool = True
     tool_images: bool = False
     """Whether a tool message may hold images; otherwise they follow in a user message."""
+    documents: Documents = "refuse"
 
     call_ids: Literal["kept", "nine"] = "kept"
     """`nine`: tool call ids are made to fit [a-zA-Z0-9]{9}."""
     parallel: bool = True
     forced: Forced = "as asked"
     strict_tools: bool = False
+    validator: str = ""
+    """A row of `validators.toml`: what its check of tool schemas refuses; "": they go as they are."""
     stops: int = 4
     """How many stop sequences it takes."""
     schema: Literal["json_schema", "json_object", "none"] = "json_schema"
