@@ -1,23 +1,27 @@
-"""`clew backends`: what can be called, and whether it answers."""
+"""`clew backends`: what can be called, what answers nearby, and whether each takes its reasoning back."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
 from msgspec import structs
 
+from clew.backends.manner import DIALECTS
 from clew.backends.presets import presets
-from clew.backends.row import Backend, Quirks
+from clew.backends.row import Backend
+from clew.cli.backend_pages import backends_page, hidden_of, nearby_page, presets_page, trials_page
 from clew.cli.config import config_option
-from clew.cli.endings import UpstreamFailed, told
-from clew.cli.pages import Line, Page, Table, printable, show
-from clew.cli.trial import AUTHS, Trial, trials
+from clew.cli.endings import NotAllowed, UpstreamFailed, told
+from clew.cli.pages import Line, show
 from clew.settings.load import Loaded, load
+
+if TYPE_CHECKING:
+    from clew.cli.nearby import Server
 
 __all__ = ["backends"]
 
@@ -25,33 +29,38 @@ _json_option = click.option("--json", "json_", is_flag=True, help="Print JSON.")
 
 _EXAMPLES: Final = """\b
 Examples:
-  clew backends                 what there is, and what each deviates in
+  clew backends                 what there is, what each deviates in, and what answers on this machine
   clew backends presets         endpoints that a config can name
-  clew backends test            one tiny request to each
+  clew backends add ollama --model qwen3:32b
+  clew backends test            one round trip with each: thinking, a tool, and its result
   clew backends test glm --json
 
 \b
-Exit status: 0 ok, 2 wrong usage, 3 a backend does not answer, 5 the config cannot be used.
+Exit status: 0 ok, 1 failed, 2 wrong usage, 3 a backend does not answer, 4 it refuses the key, 5 the config cannot be used.
 """
 
 
-@click.group(short_help="List the backends, and test them.", invoke_without_command=True, epilog=_EXAMPLES)
+@click.group(short_help="List the backends, add one, and test them.", invoke_without_command=True, epilog=_EXAMPLES)
+@click.option("--no-discover", is_flag=True, help="Do not look for servers on this machine.")
 @config_option
 @_json_option
 @click.pass_context
-def backends(ctx: click.Context, file: Path | None, json_: bool) -> None:
+def backends(ctx: click.Context, no_discover: bool, file: Path | None, json_: bool) -> None:
     """List the backends of your config, or those whose keys are in the environment.
 
-    `clew use` says which one is active, and switches.
+    Also what answers on the ports of this machine where servers for local models usually listen, and how to add it.
+    `clew use` says which backend is active, and switches.
     """
     ctx.obj = file
     if ctx.invoked_subcommand is not None:
         return
     loaded = _loaded(file, keys=False)
+    servers = () if no_discover else _nearby(loaded)
     if json_:
-        click.echo(msgspec.json.encode([_plain(row) for row in loaded.settings.backends.values()]).decode())
+        rows = [_plain(row) for row in loaded.settings.backends.values()]
+        click.echo(msgspec.json.encode({"backends": rows, "nearby": servers}, enc_hook=list).decode())
     else:
-        show(_page(loaded))
+        show([*backends_page(loaded), *nearby_page(servers)])
 
 
 @backends.command()
@@ -60,18 +69,21 @@ def backends(ctx: click.Context, file: Path | None, json_: bool) -> None:
 @_json_option
 @click.pass_obj
 def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: bool) -> None:
-    """Send one tiny request to each backend, or to those that are named, and say what came.
+    """Go one round with each backend, or with those that are named, and say what was learnt.
 
-    It costs a few tokens. Also tried: counting tokens, and the list of models. A backend that takes the client's own
-    credential is tried with ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, if one is set.
+    It thinks, calls a tool and gets the result, through the gateway's own engine: so it shows in which fields its reasoning
+    comes, whether it takes that back, how it names tool calls, and what it counts. It costs some hundred tokens. A backend
+    that takes the client's own credential is tried with ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, if one is set.
 
     \b
     Examples:
       clew backends test
       clew backends test glm kimi
 
-    Exit status: 0 all that were asked answer, 2 an unknown name, 3 one does not, 5 the config cannot be used.
+    Exit status: 0 all that were asked answer, 2 an unknown name, 3 one does not, 4 keys are refused and nothing else is
+    wrong, 5 the config cannot be used.
     """
+    from clew.cli.trial import trials
     from clew.http.loops import run
 
     loaded = _loaded(file or outer, keys=True)
@@ -79,9 +91,41 @@ def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: b
     if json_:
         click.echo(msgspec.json.encode(found).decode())
     else:
-        show(_tried(found))
-    if any(trial.ok is False for trial in found):
-        raise click.exceptions.Exit(UpstreamFailed.exit_code)
+        show(trials_page(found))
+    failed = [trial.status for trial in found if trial.ok is False]
+    if failed:
+        ending = NotAllowed if all(status in (401, 403) for status in failed) else UpstreamFailed
+        raise click.exceptions.Exit(ending.exit_code)
+
+
+@backends.command()
+@click.argument("preset", required=False, default="")
+@click.option("--name", default="", help="What to call it; as the preset's vendor is usually called if left out.")
+@click.option("--model", default="", help="The model for every name that a client asks for.")
+@click.option("--key", default="", metavar="WHERE", help="'${VARIABLE}', file:/path or keyring:service/name.")
+@click.option("--url", default="", help="The base, where there is no preset or it is not the preset's.")
+@click.option("--dialect", type=click.Choice(DIALECTS), help="The wire protocol, where it is not the preset's.")
+@config_option
+@click.pass_obj
+def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields: str | None) -> None:
+    """Add a backend to the settings file: a known one (`clew backends presets`), or one that has a URL.
+
+    \b
+    Examples:
+      clew backends add ollama --model qwen3:32b
+      clew backends add deepseek --dialect openai-chat
+      clew backends add --name mine --url http://10.0.0.7:8000/v1 --dialect openai-chat --key 'file:~/mine.key'
+    """
+    from clew.cli.adding import add_backend
+
+    known = presets().get(preset)
+    name = name or (known.backend if known else preset)
+    if not name:
+        raise click.UsageError("It needs a PRESET, or a --name and a --url.")
+    said = {key: str(fields[key] or "") for key in ("dialect", "url", "model", "key")}
+    with told():
+        path = add_backend(name, {"preset": preset, **said}, file or outer)
+    show([Line(f"added to {path}: {name}", "good"), Line(f"`clew backends test {name}` tries it.", "quiet")])
 
 
 @backends.command("presets")
@@ -90,14 +134,20 @@ def presets_(json_: bool) -> None:
     """List the endpoints that `preset = "…"` can name, with the variables where their keys are looked for."""
     if json_:
         click.echo(msgspec.json.encode(list(presets().values())).decode())
-        return
-    rows = [(row.name, row.title, row.url, ", ".join(each.name for each in row.variables)) for row in presets().values()]
-    show([Table(("preset", "vendor", "url", "variables"), tuple(rows))])
+    else:
+        show(presets_page(list(presets().values())))
 
 
 def _loaded(file: Path | None, *, keys: bool) -> Loaded:
     with told():
         return load(file, os.environ, keys=keys)
+
+
+def _nearby(loaded: Loaded) -> Sequence[Server]:
+    from clew.cli.nearby import local_rows, nearby
+    from clew.http.loops import run
+
+    return run(nearby(loaded.settings.backends, local_rows()))
 
 
 def _named(loaded: Loaded, names: Sequence[str]) -> Mapping[str, Backend]:
@@ -111,56 +161,4 @@ def _named(loaded: Loaded, names: Sequence[str]) -> Mapping[str, Backend]:
 def _plain(row: Backend) -> dict[str, Any]:
     """Everything but the keys."""
     fields = {name: value for name, value in structs.asdict(row).items() if name != "keys"}
-    return {**fields, "quirks": structs.asdict(row.quirks), "timeouts": row.timeouts.given()}
-
-
-def _page(loaded: Loaded) -> Page:
-    rows = [
-        (row.name, row.realm, row.url, AUTHS[row.auth], _models(row), _deviations(row.quirks))
-        for row in loaded.settings.backends.values()
-    ]
-    table = Table(
-        ("backend", "realm", "url", "auth", "models", "deviates"), tuple(tuple(map(printable, row)) for row in rows)
-    )
-    where = f"from {loaded.file}" if loaded.file else "found without a config; `clew config init` writes one"
-    warnings = [Line(printable(f"warning: {warning}")) for warning in loaded.warnings]
-    return [table, Line(printable(f"{len(rows)} backend{'s' if len(rows) > 1 else ''}, {where}"), "quiet"), *warnings]
-
-
-def _models(row: Backend) -> str:
-    named = [f"{asked}={own}" for asked, own in row.models.items()]
-    return ", ".join([*named, *([f"else {row.model}"] if row.model else [])]) or "as asked"
-
-
-def _deviations(quirks: Quirks) -> str:
-    """The quirks that are not as with a backend that nobody knows."""
-    usual = structs.asdict(Quirks())
-    return ", ".join(f"{name}={_word(value)}" for name, value in structs.asdict(quirks).items() if value != usual[name])
-
-
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _tried(found: Sequence[Trial]) -> Page:
-    rows = [
-        (
-            trial.backend,
-            trial.model,
-            _verdict(trial),
-            f"{trial.seconds:.2f} s" if trial.status else "",
-            _offers(trial),
-            trial.says,
-        )
-        for trial in found
-    ]
-    columns = ("backend", "model", "", "took", "also has", "says")
-    return [Table(columns, tuple(tuple(map(printable, row)) for row in rows))]
-
-
-def _verdict(trial: Trial) -> str:
-    return {True: "ok", False: "failed", None: "not asked"}[trial.ok]
-
-
-def _offers(trial: Trial) -> str:
-    return ", ".join(name for name in ("count_tokens", "models") if getattr(trial, name))
+    return {**fields, "timeouts": row.timeouts.given(), "hidden": hidden_of(row)}

@@ -1,7 +1,7 @@
-"""One tiny request to a backend, to see that it answers, and what it offers beside answers.
+"""One round trip to a backend, with thinking and a tool: does it answer, and does it take its reasoning back?
 
-A trial costs a few tokens. It goes the same way as the gateway's requests: same pool, same address checks, same headers of
-auth; nothing of it is recorded.
+A trial costs a few hundred tokens. It goes through a gateway of its own (`rehearsal`), so that what is learnt holds for
+every gateway; nothing of it is recorded.
 """
 
 from __future__ import annotations
@@ -10,31 +10,42 @@ import asyncio
 import time
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from clew.backends.row import Auth, Backend, Credential, auth_headers
-from clew.errors import BackendError
-from clew.http.client_message import ClientRequest, Timeouts
+from clew.backends.row import Backend, Credential
+from clew.cli.beside import counts_tokens, credential_in, listed_models
+from clew.cli.lessons import Learned, learned, model_in
+from clew.cli.rehearsal import Heard, Rehearsal, rehearsal
+from clew.errors import ClewError
+from clew.http.client_message import Timeouts
+from clew.model.json import JsonObject, JsonValue
 from clew.settings.values import Settings
-from clew.upstream.endpoint import endpoint_of
 from clew.upstream.pool import Pool, PoolSettings
 
-__all__ = ["Trial", "credential_in", "trials"]
+__all__ = ["Trial", "trials"]
 
 _CHEAP: Final = "claude-haiku-4-5"
-"""Asked for where the backend has no small model of its own."""
-_MOST_BYTES: Final = 1024 * 1024
-_SECONDS: Final = 60.0
-_VARIABLES: Final = {"ANTHROPIC_API_KEY": "x-api-key", "ANTHROPIC_AUTH_TOKEN": "authorization"}
+"""Asked for where a backend in Anthropic's dialect has no small model of its own."""
+_SECONDS: Final = 120.0
+
+_TOOL: Final[JsonObject] = {
+    "name": "look_up",
+    "description": "Looks a word up in a dictionary.",
+    "input_schema": {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
+}
+_QUESTION: Final = (
+    "Look up the word 'clew' with the tool. When you have the result, look up 'thread' with the tool as well, then say ok."
+)
+_RESULT: Final = "a ball of thread"
+_GO_ON: Final = "Say ok."
 
 
 class Trial(Struct, frozen=True, kw_only=True):
     """What came of it. `ok` is None where nothing could be asked."""
 
     backend: str
+    dialect: str = "anthropic"
     model: str = ""
     ok: bool | None = None
     status: int = 0
@@ -42,27 +53,17 @@ class Trial(Struct, frozen=True, kw_only=True):
     says: str = ""
     count_tokens: bool | None = None
     models: bool | None = None
-
-
-class _Heard(Struct, frozen=True):
-    status: int
-    body: bytes
-
-
-def credential_in(environ: Mapping[str, str]) -> Credential:
-    """What a client on this machine would show: the first of its usual variables that is set."""
-    for variable, header in _VARIABLES.items():
-        if value := environ.get(variable, "").strip():
-            return ((header, f"Bearer {value}" if header == "authorization" else value),)
-    return ()
+    learned: Learned | None = None
 
 
 async def trials(settings: Settings, backends: Mapping[str, Backend], environ: Mapping[str, str]) -> list[Trial]:
     """All at once; in the order of the backends."""
-    pool = Pool(_pool_settings(settings, environ))
     credential = credential_in(environ)
+    pool = Pool(_pool_settings(settings, environ))
     try:
-        return list(await asyncio.gather(*(_trial(pool, backend, credential) for backend in backends.values())))
+        async with rehearsal(settings, backends, environ, credential) as stage:
+            runs = [_Trying(each, stage, pool, credential).run() for each in backends.values()]
+            return list(await asyncio.gather(*runs))
     finally:
         pool.close()
 
@@ -75,90 +76,103 @@ def _pool_settings(settings: Settings, environ: Mapping[str, str]) -> PoolSettin
     )
 
 
-async def _trial(pool: Pool, backend: Backend, credential: Credential) -> Trial:
-    model = backend.models.get("haiku") or backend.model or _CHEAP
-    if backend.auth == "passthrough" and not credential:
-        says = "it takes the client's own credential, and none is in ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN"
-        return Trial(backend=backend.name, model=model, says=says)
-    began = time.monotonic()
-    try:
-        heard = await _ask(pool, backend, credential, "POST", "/v1/messages", _body(model, max_tokens=16))
-    except BackendError as error:
-        return Trial(backend=backend.name, model=model, ok=False, seconds=time.monotonic() - began, says=str(error))
-    seconds = time.monotonic() - began
-    ok, says = _judged(heard)
-    trial = Trial(backend=backend.name, model=model, ok=ok, status=heard.status, seconds=seconds, says=says)
-    return await _with_offers(pool, backend, credential, trial) if ok else trial
+class _Trying:
+    """One trial."""
+
+    def __init__(self, backend: Backend, stage: Rehearsal, pool: Pool, credential: Credential) -> None:
+        self._backend = backend
+        self._stage = stage
+        self._pool = pool
+        self._credential = credential
+        self._began = time.monotonic()
+
+    async def run(self) -> Trial:
+        backend = self._backend
+        if backend.auth == "passthrough" and not self._credential:
+            says = "it takes the client's own credential, and none is in ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN"
+            return Trial(backend=backend.name, dialect=backend.dialect, model=_small(backend), says=says)
+        names = await listed_models(self._pool, backend, self._credential)
+        model = _small(backend) or (_CHEAP if backend.dialect == "anthropic" else next(iter(names or ()), ""))
+        if not model:
+            return self._trial("", False, 0, "it lists no models, and the config names none: set `model`")
+        return structs.replace(await self._round(model), models=names is not None)
+
+    async def _round(self, model: str) -> Trial:
+        name = self._backend.name
+        try:
+            first = await self._stage.ask(name, model, _question())
+            if not _is_answer(first):
+                return self._trial(model, False, first.status, _refused(first, self._backend))
+            second = await self._stage.ask(name, model, _continued(first))
+        except ClewError as error:
+            return self._trial(model, False, 0, str(error))
+        return await self._judged(model, first, second)
+
+    async def _judged(self, model: str, first: Heard, second: Heard) -> Trial:
+        lessons = learned(first, second)
+        if not _is_answer(second):
+            trial = self._trial(model, False, second.status, _refused(second, self._backend))
+            return structs.replace(trial, learned=lessons)
+        name = model_in(first.came)
+        trial = self._trial(model, True, 200, f"answers as {name}" if name else "answers")
+        counts = self._backend.dialect == "anthropic" and await counts_tokens(
+            self._pool, self._backend, self._credential, model
+        )
+        return structs.replace(trial, learned=lessons, count_tokens=counts)
+
+    def _trial(self, model: str, ok: bool, status: int, says: str) -> Trial:
+        backend = self._backend
+        return Trial(
+            backend=backend.name,
+            dialect=backend.dialect,
+            model=model,
+            ok=ok,
+            status=status,
+            seconds=time.monotonic() - self._began,
+            says=says,
+        )
 
 
-async def _with_offers(pool: Pool, backend: Backend, credential: Credential, trial: Trial) -> Trial:
-    """What else it has: both are optional, so a failure here is only said."""
-    counted = await _has(pool, backend, credential, "POST", "/v1/messages/count_tokens", _body(trial.model))
-    listed = await _has(pool, backend, credential, "GET", "/v1/models", b"")
-    return msgspec.structs.replace(trial, count_tokens=counted, models=listed)
+def _small(backend: Backend) -> str:
+    return backend.models.get("haiku") or backend.model
 
 
-async def _has(pool: Pool, backend: Backend, credential: Credential, method: str, path: str, body: bytes) -> bool:
-    try:
-        return (await _ask(pool, backend, credential, method, path, body)).status == 200
-    except BackendError:
-        return False
+def _question() -> JsonObject:
+    return {
+        "max_tokens": 4096,
+        "thinking": {"type": "adaptive"},
+        "tools": [_TOOL],
+        "messages": [{"role": "user", "content": _QUESTION}],
+    }
 
 
-async def _ask(pool: Pool, backend: Backend, credential: Credential, method: str, path: str, body: bytes) -> _Heard:
-    endpoint = endpoint_of(backend.url)
-    request = ClientRequest(
-        method=method.encode(),
-        target=f"{urlsplit(backend.url).path.rstrip('/')}{path}".encode(),
-        headers=(
-            (b"host", endpoint.authority.encode()),
-            (b"content-type", b"application/json"),
-            (b"accept-encoding", b"identity"),
-            (b"anthropic-version", b"2023-06-01"),
-            *auth_headers(backend, backend.keys[0] if backend.keys else None, credential),
-        ),
-        body=body,
-    )
-    async with pool.ask(endpoint, request) as reply:
-        return _Heard(reply.status, await reply.read(_MOST_BYTES))
+def _continued(first: Heard) -> JsonObject:
+    """The conversation with the answer in it, as a client sends it back, and what comes next."""
+    blocks: list[JsonValue] = [*first.answer.blocks]
+    results: list[JsonValue] = [
+        {"type": "tool_result", "tool_use_id": block["id"], "content": _RESULT}
+        for block in first.answer.blocks
+        if block.get("type") == "tool_use"
+    ]
+    question = _question()
+    said: list[JsonValue] = [
+        {"role": "user", "content": _QUESTION},
+        {"role": "assistant", "content": blocks},
+        {"role": "user", "content": results or _GO_ON},
+    ]
+    return {**question, "messages": said}
 
 
-def _body(model: str, **more: int) -> bytes:
-    return msgspec.json.encode({"model": model, **more, "messages": [{"role": "user", "content": "Say ok."}]})
+def _is_answer(heard: Heard) -> bool:
+    return heard.status == 200 and bool(heard.answer.blocks) and not heard.error
 
 
-class _Error(Struct, frozen=True):
-    message: str = ""
-
-
-class _Answer(Struct, frozen=True):
-    """What we look at; everything else may be there or not."""
-
-    type: str = ""
-    error: _Error = _Error()
-    model: str = ""
-
-
-def _judged(heard: _Heard) -> tuple[bool, str]:
-    try:
-        answer = msgspec.json.decode(heard.body, type=_Answer)
-    except (ValueError, RecursionError):
-        return False, f"status {heard.status}, and what came is not an answer in Anthropic's dialect: is the url right?"
-    if heard.status == 200 and answer.type == "message":
-        return True, f"answers as {answer.model}" if answer.model else "answers"
-    return False, f"status {heard.status}: {answer.error.message or 'no reason given'}{_hint(heard.status)}"
-
-
-def _hint(status: int) -> str:
-    hints = {401: "; check its key", 403: "; check its key", 404: "; check its url and its model"}
-    return hints.get(status, "")
-
-
-AUTHS: Final[dict[Auth, str]] = {
-    "passthrough": "the client's own",
-    "key": "x-api-key",
-    "bearer": "Bearer",
-    "api-key": "api-key",
-    "none": "none",
-}
-"""How each kind of auth is said to people."""
+def _refused(heard: Heard, backend: Backend) -> str:
+    if heard.status == 200:
+        return heard.error or "what came is not an answer: is the url right?"
+    if not heard.reached:
+        return f"{heard.error}; check its url, {backend.url}"
+    if heard.status in (401, 403):
+        return f"status {heard.status}: it refuses the key"
+    hint = "; check its url and its model" if heard.status == 404 else ""
+    return f"status {heard.status}: {heard.error or 'no reason given'}{hint}"

@@ -1,0 +1,135 @@
+"""What `clew backends` shows to people: the backends, what answers nearby, what a trial taught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from msgspec import structs
+
+from clew.backends.presets import Preset, preset_of_host, presets
+from clew.backends.row import Auth, Backend, Quirks
+from clew.cli.pages import Line, Page, Table, printable
+from clew.settings.load import Loaded
+
+if TYPE_CHECKING:
+    from clew.cli.lessons import Learned
+    from clew.cli.nearby import Server
+    from clew.cli.trial import Trial
+
+__all__ = ["backends_page", "hidden_of", "nearby_page", "presets_page", "trials_page"]
+
+_AUTHS: Final[dict[Auth, str]] = {
+    "passthrough": "the client's own",
+    "key": "x-api-key",
+    "bearer": "Bearer",
+    "api-key": "api-key",
+    "none": "none",
+}
+_MOST_MODELS: Final = 3
+
+
+def hidden_of(row: Backend) -> str:
+    """What of a backend's reasoning cannot be had, and why; "" if nothing is known to be hidden."""
+    vendor = presets().get(row.preset) or preset_of_host(row.url)
+    known = vendor.speaking(row.dialect) if vendor else None
+    return known.hidden if known else ""
+
+
+def backends_page(loaded: Loaded) -> Page:
+    backends = loaded.settings.backends.values()
+    rows = [
+        (row.name, row.dialect, row.realm, row.url, _AUTHS[row.auth], _models(row), _deviations(row.quirks))
+        for row in backends
+    ]
+    columns = ("backend", "dialect", "realm", "url", "auth", "models", "deviates")
+    where = f"from {loaded.file}" if loaded.file else "found without a config; `clew config init` writes one"
+    warnings = [Line(printable(f"warning: {warning}")) for warning in loaded.warnings]
+    notes = [Line(printable(f"{row.name}: {note}")) for row in backends for note in _notes(row)]
+    count = Line(printable(f"{len(rows)} backend{'s' if len(rows) > 1 else ''}, {where}"), "quiet")
+    return [_table(columns, rows), count, *notes, *warnings]
+
+
+def _notes(row: Backend) -> Iterator[str]:
+    if hidden := hidden_of(row):
+        yield hidden
+    if row.dialect != "anthropic" and not (row.model or row.models):
+        yield "clients ask for Claude's names, which it does not know: set `model`, or `models`"
+
+
+def _models(row: Backend) -> str:
+    named = [f"{asked}={own}" for asked, own in row.models.items()]
+    return ", ".join([*named, *([f"else {row.model}"] if row.model else [])]) or "as asked"
+
+
+def _deviations(quirks: Quirks) -> str:
+    """The quirks that are not as with a backend that nobody knows."""
+    usual = structs.asdict(Quirks())
+    return ", ".join(f"{name}={_word(value)}" for name, value in structs.asdict(quirks).items() if value != usual[name])
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def nearby_page(servers: Sequence[Server]) -> Page:
+    """Each with the line that adds it; those that the config has already are only named."""
+    if not servers:
+        return []
+    rows = [(each.title, each.url, _some(each), _adding(each)) for each in servers]
+    return [Line(""), Line("On this machine:", "head"), _table(("server", "url", "models", "to add it"), rows)]
+
+
+def _some(server: Server) -> str:
+    if server.wants_key:
+        return "wants a key"
+    more = len(server.models) - _MOST_MODELS
+    return ", ".join([*server.models[:_MOST_MODELS], *([f"{more} more"] if more > 0 else [])]) or "none loaded"
+
+
+def _adding(server: Server) -> str:
+    if server.backend:
+        return f"it is the backend {server.backend}"
+    words = ["clew backends add", server.preset]
+    words += ["--key '${LITELLM_API_KEY}'".replace("LITELLM", server.preset.upper())] if server.wants_key else []
+    return " ".join([*words, *([f"--model {server.models[0]}"] if server.models else [])])
+
+
+def presets_page(rows: Sequence[Preset]) -> Page:
+    cells = [
+        (row.name, row.title, each.dialect, each.url or "your own", ", ".join(name.name for name in row.variables))
+        for row in rows
+        for each in (row, *row.others.values())
+    ]
+    return [_table(("preset", "vendor", "dialect", "url", "variables"), cells)]
+
+
+def trials_page(found: Sequence[Trial]) -> Page:
+    rows = [
+        (
+            trial.backend,
+            trial.model,
+            {True: "ok", False: "failed", None: "not asked"}[trial.ok],
+            f"{trial.seconds:.2f} s" if trial.status else "",
+            *_lessons(trial.learned),
+            ", ".join(name for name in ("count_tokens", "models") if getattr(trial, name)),
+            trial.says,
+        )
+        for trial in found
+    ]
+    columns = ("backend", "model", "", "took", "reasoning in", "passed back", "tool ids", "tokens", "also has", "says")
+    return [_table(columns, rows)]
+
+
+def _lessons(learned: Learned | None) -> tuple[str, str, str, str]:
+    if learned is None:
+        return "", "", "", ""
+    back = f"{learned.passed_back} in {', '.join(learned.back_in)}" if learned.back_in else learned.passed_back
+    usage = learned.usage
+    reasoning = "reasoning not told" if usage.reasoning is None else f"{usage.reasoning} reasoning"
+    tokens = f"{usage.input} in, {usage.output} out, {reasoning}"
+    return ", ".join(learned.reasoning) or "nowhere", back, learned.tool_ids, tokens
+
+
+def _table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+    return Table(columns, tuple(tuple(map(printable, row)) for row in rows))

@@ -1,0 +1,182 @@
+"""What two answers of a backend teach about it: where its reasoning is, whether it takes that back, what it counts.
+
+Read from the bytes that went over the wire, not from what became of them: a field that we overlooked would be seen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from clew.cli.rehearsal import Heard
+from clew.dialects.openai_chat.tags import PAIRS
+from clew.model.json import JsonObject, JsonValue
+from clew.pipeline.stream.answer import Answer
+from clew.wire.sse import SseReader
+
+__all__ = ["Learned", "Spent", "learned", "model_in", "reasoning_in", "reasoning_sent"]
+
+PassedBack: TypeAlias = Literal["accepted", "repaired", "refused", "not passed back", "nothing to pass back"]
+Ids: TypeAlias = Literal["unique so far", "repeated", "not seen"]
+
+_FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks", "extra_content")
+_BLOCKS: Final = ("thinking", "redacted_thinking")
+
+
+class Spent(Struct, frozen=True, kw_only=True):
+    """Tokens of the whole round trip, as Anthropic counts."""
+
+    input: int = 0
+    output: int = 0
+    reasoning: int | None = None
+    """None: it does not say."""
+    cached: int = 0
+
+
+class Learned(Struct, frozen=True, kw_only=True):
+    """What is known of a backend after one round trip with thinking and a tool."""
+
+    reasoning: tuple[str, ...] = ()
+    """The fields in which reasoning came, by the names of the wire."""
+    called: bool = False
+    """It called the tool that it was offered."""
+    passed_back: PassedBack = "nothing to pass back"
+    """What became of its reasoning in the next request."""
+    back_in: tuple[str, ...] = ()
+    """The fields in which its reasoning went back."""
+    tool_ids: Ids = "not seen"
+    usage: Spent = Spent()
+
+
+def learned(first: Heard, second: Heard) -> Learned:
+    """From a question with a tool, and the request that goes on from its answer."""
+    reasoning = tuple(dict.fromkeys(reasoning_in(first.came)))
+    back = tuple(dict.fromkeys(reasoning_sent(second.sent)))
+    return Learned(
+        reasoning=reasoning,
+        called=_called(first.answer),
+        passed_back=_passed_back(second, bool(back)) if reasoning else "nothing to pass back",
+        back_in=back,
+        tool_ids=_ids([*_tool_ids(first), *_tool_ids(second)]),
+        usage=_spent(first.answer, second.answer),
+    )
+
+
+def reasoning_in(reply: bytes) -> Iterator[str]:
+    """The fields of an answer in which reasoning came, in either dialect."""
+    content = ""
+    for event in _objects(reply):
+        yield from _in_blocks([event.get("content_block"), *_list(event.get("content"))])
+        for choice in _list(event.get("choices")):
+            said = _object(_object(choice).get("delta")) or _object(_object(choice).get("message"))
+            yield from _in_message(said, (name for name in _FIELDS if said.get(name)))
+            content += _text(said.get("content"))
+    if content.lstrip().startswith(tuple(PAIRS)):
+        yield "tags"
+
+
+def model_in(reply: bytes) -> str:
+    """As the backend names the model that answered."""
+    events = _objects(reply)
+    return next((name for each in events if (name := _text((_object(each.get("message")) or each).get("model")))), "")
+
+
+def reasoning_sent(request: bytes) -> Iterator[str]:
+    """The fields of a request's assistant messages in which reasoning goes back."""
+    for message in _list(_decoded(request).get("messages")):
+        if _object(message).get("role") == "assistant":
+            said = _object(message)
+            yield from _in_message(said, (name for name in _FIELDS if name in said))  # "" is sent on purpose
+            yield from _in_blocks(_list(said.get("content")))
+            yield from ["tags"] if _text(said.get("content")).lstrip().startswith(tuple(PAIRS)) else []
+
+
+def _in_message(message: JsonObject, fields: Iterable[str]) -> Iterator[str]:
+    yield from fields
+    if any(isinstance(_object(part).get("thinking"), list) for part in _list(message.get("content"))):
+        yield "content chunks"
+    if any("extra_content" in _object(call) for call in _list(message.get("tool_calls"))):
+        yield "tool_calls.extra_content"
+
+
+def _in_blocks(blocks: Iterable[JsonValue]) -> Iterator[str]:
+    for block in map(_object, blocks):
+        if block.get("type") in _BLOCKS and not isinstance(block.get("thinking"), list):
+            yield f"{_text(block.get('type'))} blocks"
+
+
+def _passed_back(second: Heard, back: bool) -> PassedBack:
+    if not (back or second.repairs):
+        return "not passed back"
+    if second.status != 200:
+        return "refused"
+    return "repaired" if second.repairs else "accepted"
+
+
+def _called(answer: Answer) -> bool:
+    return any(block.get("type") == "tool_use" for block in answer.blocks)
+
+
+def _tool_ids(heard: Heard) -> Iterator[str]:
+    """The backend's own, as they came."""
+    found: dict[str, None] = {}
+    for event in _objects(heard.came):
+        blocks = [_object(event.get("content_block")), *map(_object, _list(event.get("content")))]
+        found |= {_text(block.get("id")): None for block in blocks if block.get("type") == "tool_use"}
+        for choice in map(_object, _list(event.get("choices"))):
+            calls = _list((_object(choice.get("delta")) or _object(choice.get("message"))).get("tool_calls"))
+            found |= {_text(_object(call).get("id")): None for call in calls}
+    yield from filter(None, found)
+
+
+def _ids(ids: Sequence[str]) -> Ids:
+    if not ids:
+        return "not seen"
+    return "unique so far" if len(ids) == len(set(ids)) else "repeated"
+
+
+def _spent(*answers: Answer) -> Spent:
+    counts = [answer.usage for answer in answers]
+    details = [_object(count.get("output_tokens_details")).get("thinking_tokens") for count in counts]
+    reasoning = [count for count in details if isinstance(count, int)]
+    return Spent(
+        input=sum(_number(count.get("input_tokens")) for count in counts),
+        output=sum(_number(count.get("output_tokens")) for count in counts),
+        cached=sum(_number(count.get("cache_read_input_tokens")) for count in counts),
+        reasoning=sum(reasoning) if reasoning else None,
+    )
+
+
+def _objects(reply: bytes) -> Iterator[JsonObject]:
+    """The objects of a stream, or the one that is the whole body."""
+    if whole := _decoded(reply):
+        yield whole
+        return
+    reader = SseReader()
+    yield from (_decoded(event.data) for event in [*reader.feed(reply), *reader.flush()])
+
+
+def _decoded(raw: bytes) -> JsonObject:
+    try:
+        return msgspec.json.decode(raw, type=dict[str, JsonValue])
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: JsonValue) -> int:
+    return value if isinstance(value, int) else 0

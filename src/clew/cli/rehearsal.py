@@ -1,0 +1,161 @@
+"""A rehearsal: a gateway of its own, asked as a client would, that keeps everything which goes over the wire.
+
+So what is learnt about a backend holds for every gateway: same projection, same translation, same repairs. It listens on a
+free port of this machine with a key that nobody sees, and its home is a directory that goes with it: nothing is recorded
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import secrets
+import tempfile
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct, structs
+
+from clew.backends.aliases import alias_of
+from clew.backends.row import Backend, Credential
+from clew.gateway.plan import Plan
+from clew.gateway.process import Gateway, opened
+from clew.gateway.works import Works
+from clew.http.client_message import ClientRequest, Timeouts
+from clew.model.json import JsonObject
+from clew.pipeline.stream.answer import Answer, answer_of
+from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, Home
+from clew.settings.load import Loaded
+from clew.settings.values import Retry, Settings, StoreSettings
+from clew.store.values import Bodies, Exchange
+from clew.upstream.endpoint import endpoint_of
+
+__all__ = ["Heard", "Rehearsal", "rehearsal"]
+
+_PRINCIPAL: Final = "local"
+_SECONDS: Final = 120.0
+_STEP: Final = 0.02
+_STEPS: Final = 100
+
+
+class Heard(Struct, frozen=True, kw_only=True):
+    """What a client got, and what went over the wire for it."""
+
+    status: int
+    """The backend's own, where it had one."""
+    answer: Answer = Answer()
+    """Without blocks, if it was no answer."""
+    error: str = ""
+    sent: bytes = b""
+    """As the backend got it; the last one, if the first was refused and repaired."""
+    came: bytes = b""
+    """As the backend said it."""
+    repairs: int = 0
+    reached: bool = True
+
+
+class Rehearsal:
+    """Asks backends through the gateway, each by its own name and the model's."""
+
+    def __init__(self, gateway: Gateway, works: Works, credential: Credential) -> None:
+        self._gateway = gateway
+        self._works = works
+        self._credential = credential
+
+    async def ask(self, backend: str, model: str, body: JsonObject) -> Heard:
+        """`model` is the backend's own name for it."""
+        named = {"model": alias_of(backend, model), **body, "stream": True}
+        endpoint = endpoint_of(self._gateway.url)
+        request = ClientRequest(
+            method=b"POST",
+            target=b"/v1/messages",
+            headers=(*_headers(self._gateway, self._credential), (b"host", endpoint.authority.encode())),
+            body=msgspec.json.encode(named),
+        )
+        async with self._works.pool.ask(endpoint, request, timeouts=Timeouts(total=_SECONDS)) as reply:
+            raw = await reply.read()
+            id_ = next((value for name, value in reply.headers if name.lower() == b"x-clew-exchange"), b"").decode()
+            return _heard(reply.status, raw, *await self._kept(id_))
+
+    async def _kept(self, id_: str) -> tuple[Exchange | None, Bodies]:
+        """What the gateway kept of it; the bodies come a moment after the answer."""
+        store = self._works.store
+        assert store is not None, "a rehearsal has one"
+        for _ in range(_STEPS):
+            exchange, bodies = store.exchange(_PRINCIPAL, id_), store.bodies(_PRINCIPAL, id_)
+            if exchange is not None and bodies is not None:
+                return exchange, bodies
+            await asyncio.sleep(_STEP)
+        return None, Bodies()
+
+
+@asynccontextmanager
+async def rehearsal(
+    settings: Settings, backends: Mapping[str, Backend], environ: Mapping[str, str], credential: Credential
+) -> AsyncGenerator[Rehearsal]:
+    """With these backends alone, and without second tries."""
+    with tempfile.TemporaryDirectory(prefix="clew-test-", ignore_cleanup_errors=True) as directory:
+        own = {**environ, HOME_VARIABLE: directory, CONFIG_VARIABLE: ""}
+        plan = Plan(name=f"test-{os.getpid()}", port=0, run_key=f"clew_test_{secrets.token_urlsafe(32)}")
+        loaded = Loaded(settings=_alone(settings, backends))
+        gateway = await opened(plan, loaded, Home(Path(directory)).make(), environ=own)
+        try:
+            async with gateway.load(io.StringIO()) as works:
+                yield Rehearsal(gateway, works, credential)
+                await gateway.server.close(grace=0)
+        finally:
+            await gateway.server.close(grace=0)
+
+
+def _alone(settings: Settings, backends: Mapping[str, Backend]) -> Settings:
+    return structs.replace(
+        settings,
+        active=next(iter(backends)),
+        backends=backends,
+        rules=(),
+        failover=(),
+        retry=Retry(retries=0),
+        store=StoreSettings(bodies="all"),
+    )
+
+
+def _headers(gateway: Gateway, credential: Credential) -> tuple[tuple[bytes, bytes], ...]:
+    return (
+        (b"content-type", b"application/json"),
+        (b"accept-encoding", b"identity"),
+        (b"anthropic-version", b"2023-06-01"),
+        (b"x-clew-key", gateway.plan.run_key.encode()),
+        *((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in credential),
+    )
+
+
+def _heard(status: int, raw: bytes, exchange: Exchange | None, bodies: Bodies) -> Heard:
+    tries = exchange.tries if exchange else ()
+    own = tries[-1].status if tries else 0
+    came, repairs = bodies.answered, exchange.heals if exchange else 0
+    if status != 200:
+        return Heard(
+            status=own or status, error=_message(raw), sent=bodies.sent, came=came, repairs=repairs, reached=bool(own)
+        )
+    answer = answer_of(raw)
+    error = str(answer.illegal or "")
+    return Heard(status=status, answer=answer, error=error, sent=bodies.sent, came=came, repairs=repairs)
+
+
+class _Error(Struct, frozen=True):
+    message: str = ""
+
+
+class _Failure(Struct, frozen=True):
+    error: _Error = _Error()
+
+
+def _message(body: bytes) -> str:
+    try:
+        return msgspec.json.decode(body, type=_Failure).error.message
+    except (ValueError, RecursionError):
+        return ""
