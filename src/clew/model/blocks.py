@@ -63,8 +63,7 @@ _string = msgspec.json.Decoder(str)
 def made(value: bytes | JsonObject) -> Made:
     """A block to put in, from its bytes (a recording's, verbatim) or from a plain object."""
     raw = value if isinstance(value, bytes) else msgspec.json.encode(value)
-    seen = _block.decode(raw)
-    return Made(*(getattr(seen, name) for name in Block.__struct_fields__), raw=raw)
+    return Made(*msgspec.structs.astuple(_block.decode(raw)), raw=raw)
 
 
 def text_block(text: str, **more: JsonValue) -> Made:

@@ -100,12 +100,11 @@ def place_of(principal: str, first: Asked, before: Said | None, since: Asked, sa
 
     Every part is length-prefixed, so that no two different histories run together into one hash.
     """
-    hash = sha256()
     groups = (first.ids, first.texts, before.ids if before else (), before.texts if before else ())
+    parts: list[bytes] = []
     for group in ((principal,), *groups, since.ids, since.texts, said.ids, said.texts):
-        hash.update(b"%d;" % len(group))
+        parts.append(b"%d;" % len(group))
         for part in group:
             raw = part.encode("utf-8", "surrogatepass")
-            hash.update(b"%d:" % len(raw))
-            hash.update(raw)
-    return hash.digest()
+            parts += (b"%d:" % len(raw), raw)
+    return sha256(b"".join(parts)).digest()

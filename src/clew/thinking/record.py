@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from clew.model.blocks import Block, made
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Recordings
 from clew.model.request import Request, blocks_of
 from clew.thinking.history import answers_of, place_after
-from clew.thinking.keys import digest_of, key_of, proof_of, said_of
+from clew.thinking.keys import block_key, digest_of, proof_of, said_of
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.strands import strand_for
 
@@ -37,8 +38,8 @@ def recording_of(
     the keys of blocks that the vendor reported as dropped for what came before them: those are not in the strand.
     """
     shown = held if held is not None else [made(raw) for raw in blocks]
-    row = [block for block in _thinking_in(going) if key_of(block) not in unread]
-    keys = tuple(key for block in row if (key := key_of(block)))
+    ahead = [each for message in going.messages for each in _proved(blocks_of(message)) if each.key not in unread]
+    own, keys = _proved(shown), tuple([each.key for each in ahead])
     answers, said = answers_of(asked.messages), said_of(shown)
     followed = last_recording(answers, shelf, context)
     return Recording(
@@ -46,11 +47,11 @@ def recording_of(
         principal=context.principal,
         origin=origin,
         blocks=tuple(blocks),
-        keys=tuple(key for block in shown if (key := key_of(block))),
+        keys=tuple([each.key for each in own]),
         said=said,
         place=place_after(context.principal, asked.messages, said, answers),
         strand=strand_for(keys, shelf.by_key(keys[-1]) if keys else None, shelf),
-        digest=digest_of([proof for block in (*row, *shown) if (proof := proof_of(block))]),
+        digest=digest_of([each.proof for each in (*ahead, *own)]),
         followed=followed.id if followed else None,
         session=context.session,
         agent=context.agent,
@@ -59,5 +60,11 @@ def recording_of(
     )
 
 
-def _thinking_in(request: Request) -> list[Block]:
-    return [block for message in request.messages for block in blocks_of(message) if proof_of(block)]
+class _Proved(NamedTuple):
+    key: bytes
+    proof: str
+
+
+def _proved(blocks: Sequence[Block]) -> list[_Proved]:
+    """What the thinking among these blocks is known by. Worked out once: a long history has hundreds."""
+    return [_Proved(block_key(block.type, proof), proof) for block in blocks if (proof := proof_of(block))]
