@@ -111,7 +111,32 @@ def test_the_newest_effort_holds_and_a_system_message_may_bring_it() -> None:
     form = request(user("hi"), older, newer, output_config={"effort": "high"})
 
     assert body(form, knob="reasoning_effort")["reasoning_effort"] == "low"
-    assert told(form, knob="reasoning_effort") == [("messages.2.output_config.effort", "moved")]
+    assert told(form, knob="reasoning_effort") == [
+        ("messages.2.output_config.effort", "moved"),
+        ("messages.1.output_config.effort", "left out"),
+        ("output_config.effort", "left out"),
+    ]
+
+
+def test_what_else_a_message_configures_is_told() -> None:
+    late = {"role": "system", "content": "x", "output_config": {"effort": "low", "task_budget": {"tokens": 5}}}
+    form = request(user("hi"), late, output_config={"effort": "low"})
+
+    assert told(form, knob="reasoning_effort") == [("messages.1.output_config.task_budget", "left out")]
+
+
+@pytest.mark.parametrize("kind", ["disabled", "between_tools", "enabled"])
+def test_a_budget_that_another_form_outranks_is_told(kind: str) -> None:
+    form = effort("high", max_tokens=64_000, thinking={"type": kind, "budget_tokens": 2000})
+
+    assert ("thinking.budget_tokens", "left out") in told(form, knob="openrouter")
+
+
+def test_a_form_that_nobody_knows_is_told_and_the_backends_default_holds() -> None:
+    form = asked(thinking={"type": "sideways"})
+
+    assert knobs_of(form, "deepseek") == {}
+    assert told(form, knob="deepseek") == [("thinking.type", "left out")]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from clew.dialects.anthropic.requests import parse
 from clew.errors import RequestInvalid, Unrepresentable
 from tests.build import Json, assistant, request, system, text, tool_result, tool_use, user
-from tests.dialects.openai_chat.encoding import body, messages, told
+from tests.dialects.openai_chat.encoding import body, changes, messages, told
 
 PNG: Json = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}}
 PNG_PART: Json = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}
@@ -101,12 +101,76 @@ def test_an_image_in_a_file_of_the_vendor_is_refused() -> None:
         messages(user({"type": "image", "source": {"type": "file", "file_id": "f"}}))
 
 
-@pytest.mark.parametrize("kind", ["document", "search_result", "container_upload"])
-def test_what_has_no_form_over_there_is_refused_by_its_place(kind: str) -> None:
-    with pytest.raises(Unrepresentable, match=r"^messages\.0\.content\.0: ") as refusal:
-        messages(user({"type": kind, "source": {"type": "text", "data": "x"}}))
+def test_what_has_no_form_over_there_is_refused_by_its_place() -> None:
+    with pytest.raises(
+        Unrepresentable, match=r"^messages\.0\.content\.0: .*'container_upload'.*: take it out, or"
+    ) as refusal:
+        messages(user({"type": "container_upload", "file_id": "f"}))
 
     assert (refusal.value.status, refusal.value.error_type) == (400, "invalid_request_error")
+
+
+PDF: Json = {
+    "type": "document",
+    "title": "Report",
+    "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBE"},
+}
+
+
+def test_a_document_that_is_text_is_sent_as_text() -> None:
+    words = {"type": "text", "media_type": "text/plain", "data": "All of it."}
+    asked = request(user({"type": "document", "title": "Notes", "context": "from May", "source": words}, text("well?")))
+
+    assert body(asked)["messages"][0]["content"] == "[Document: Notes]\nfrom May\nAll of it.\n\nwell?"
+    assert told(asked) == [("messages.0.content.0", "replaced")]
+
+
+def test_a_document_made_of_blocks_is_sent_as_those() -> None:
+    asked = request(user({"type": "document", "source": {"type": "content", "content": [text("one"), PNG]}}))
+
+    assert body(asked)["messages"][0]["content"] == [
+        {"type": "text", "text": "[Document]"},
+        {"type": "text", "text": "one"},
+        PNG_PART,
+    ]
+
+
+def test_a_pdf_is_refused_left_out_or_sent_as_a_file_as_the_backend_wants() -> None:
+    asked = request(user(PDF))
+
+    with pytest.raises(
+        Unrepresentable, match=r"^messages\.0\.content\.0: .*: send its text instead, or ask a model that can"
+    ):
+        body(asked)
+    assert body(asked, documents="omit")["messages"][0]["content"] == (
+        "[Document: Report]\n\n[A document was left out here: this model cannot read it.]"
+    )
+    assert told(asked, documents="omit") == [("messages.0.content.0", "replaced")]
+    assert body(asked, documents="file")["messages"][0]["content"][1] == {
+        "type": "file",
+        "file": {"filename": "Report", "file_data": "data:application/pdf;base64,JVBE"},
+    }
+
+
+def test_a_pdf_of_a_tool_follows_as_a_file() -> None:
+    """Claude Code's Read gives PDFs as documents."""
+    said = messages(user(tool_result("a", [PDF])), documents="file")
+
+    assert said[0]["content"] == "[Document: Report]\n[File 1 of this result follows in the next message.]"
+    assert [part["type"] for part in said[1]["content"]] == ["text", "file"]
+
+
+def test_a_search_result_is_sent_as_its_text() -> None:
+    found = {"type": "search_result", "source": "https://example.org", "title": "A page", "content": [text("It says so.")]}
+    asked = request(user(found))
+
+    assert body(asked)["messages"][0]["content"] == "[Search result: A page]\nhttps://example.org\n\nIt says so."
+    assert told(asked) == [("messages.0.content.0", "replaced")]
+
+
+def test_a_role_that_nobody_has_is_invalid() -> None:
+    with pytest.raises(RequestInvalid, match=r"^messages\.0\.role: Input should be 'user' or 'assistant'"):
+        messages({"role": "tool", "content": "x"})
 
 
 def test_calls_carry_their_input_as_json_text_and_results_follow_in_order() -> None:
@@ -190,6 +254,17 @@ def test_ids_of_calls_fit_a_backend_that_wants_nine_characters_and_still_meet() 
     assert ids == [said[1]["tool_call_id"], "abcdefgh9"]
     assert len(ids[0]) == 9
     assert ids[0].isalnum()
+
+
+def test_ids_that_do_not_fit_are_told_once_with_how_many_there_are() -> None:
+    asked = request(
+        assistant(tool_use("toolu_1"), tool_use("toolu_2")), user(tool_result("toolu_1"), tool_result("toolu_2"))
+    )
+
+    (change,) = changes(asked, call_ids="nine")
+
+    assert (change.path, change.what) == ("messages.0.content.0.id", "replaced")
+    assert change.why.endswith("(and 3 more like it)")
 
 
 def test_text_after_a_call_comes_before_it_and_that_is_told() -> None:

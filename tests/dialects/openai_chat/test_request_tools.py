@@ -39,11 +39,22 @@ def test_strict_is_passed_on_only_where_the_backend_takes_it() -> None:
     assert told(asked) == [("tools.0.strict", "left out")]
 
 
-@pytest.mark.parametrize("kind", ["web_search_20250305", "code_execution_20250825", "bash_20250124"])
-def test_a_tool_of_anthropics_own_is_refused_by_its_place(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("web_search_20250305", "is run by Anthropic's servers, and this backend cannot run it: leave the tool out"),
+        ("code_execution_20250825", "is run by Anthropic's servers"),
+        ("tool_search_tool_regex_20251119", "is run by Anthropic's servers"),
+        ("bash_20250124", "is known by its name only to Claude models: describe it as a tool of your own"),
+        ("text_editor_20250728", "is known by its name only to Claude models"),
+    ],
+)
+def test_a_tool_of_anthropics_own_is_refused_by_its_place_with_what_to_do(kind: str, why: str) -> None:
     """A model that believes it can search must not be told that it searched."""
-    with pytest.raises(Unrepresentable, match=rf"^tools\.0: '{kind}' is a tool of Anthropic's own"):
+    with pytest.raises(Unrepresentable, match=rf"^tools\.0: '{kind}' {why}") as refusal:
         body(asking(tool={"type": kind, "name": "x"}))
+
+    assert (refusal.value.status, refusal.value.error_type) == (400, "invalid_request_error")
 
 
 def test_servers_that_anthropic_would_call_are_refused() -> None:

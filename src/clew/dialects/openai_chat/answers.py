@@ -67,14 +67,14 @@ def _calls(pieces: Sequence[Piece], backs: Mapping[int, Back], wire: Wire, notes
             if not calls and not extra and wire.unsigned_call:
                 notes.add(piece.path, "added", UNSIGNED_CALL)
                 extra = wire.unsigned_call
-            calls.append({**_call(piece, wire), **extra})
+            calls.append({**_call(piece, wire, notes), **extra})
             extra = {}
     return calls
 
 
-def _call(piece: Piece, wire: Wire) -> dict[str, object]:
+def _call(piece: Piece, wire: Wire, notes: Notes) -> dict[str, object]:
     function = {"name": piece.string("name"), "arguments": _arguments(piece)}
-    return {"id": call_id(piece.string("id"), wire), "type": "function", "function": function}
+    return {"id": call_id(piece, "id", wire, notes), "type": "function", "function": function}
 
 
 def _arguments(piece: Piece) -> str:

@@ -12,12 +12,14 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from clew.dialects.openai_chat.answers import answer
-from clew.dialects.openai_chat.images import Part, image_part, text_part
+from clew.dialects.openai_chat.contents import content_parts
 from clew.dialects.openai_chat.notes import Notes
+from clew.dialects.openai_chat.parts import Part, is_text
 from clew.dialects.openai_chat.reading import Piece, Reading, Said, pieces
+from clew.dialects.openai_chat.repeats import without_repeats
 from clew.dialects.openai_chat.results import tool_result
 from clew.dialects.openai_chat.wire import Wire
-from clew.errors import Unrepresentable
+from clew.errors import RequestInvalid
 
 __all__ = ["BILLING", "Messages", "encode_messages"]
 
@@ -28,6 +30,7 @@ EMPTY = "an empty message says nothing"
 NOT_TEXT = "a system message holds only text"
 NOT_OURS = "this line is for Anthropic's billing, and would defeat the backend's prefix cache"
 RESULTS_FIRST = "tool messages come directly after the calls that they answer"
+REPEATED = "an entry that is in this history already would be refused by its id"
 AS_USER = "this backend takes a system message only at the start"
 
 _KNOWN = frozenset({"role", "content", "output_config"})
@@ -48,7 +51,16 @@ def encode_messages(reading: Reading, wire: Wire, notes: Notes) -> Messages:
     for said in reading.said:
         notes.unsaid(said.path, said.fields, _KNOWN)
         sent += _encoded(said, wire, notes)
+    if wire.entries_once:
+        sent = _each_once(sent, notes)
     return Messages(sent, wire.missing == "off" and any(map(_lacks_reasoning, sent)))
+
+
+def _each_once(sent: list[_Message], notes: Notes) -> list[_Message]:
+    once = list(without_repeats(sent))
+    if any(a is not b for a, b in zip(once, sent, strict=True)):
+        notes.thought("messages", REPEATED)
+    return once
 
 
 def _lacks_reasoning(message: _Message) -> bool:
@@ -71,7 +83,11 @@ def _encoded(said: Said, wire: Wire, notes: Notes) -> Iterable[_Message]:
     if said.role == "assistant":
         message = answer(said, wire, notes)
         return () if message is None else (message,)
-    return _late_system(said, wire, notes) if said.role == "system" else _user(said, wire, notes)
+    if said.role == "system":
+        return _late_system(said, wire, notes)
+    if said.role != "user":
+        raise RequestInvalid(f"{said.path}.role: Input should be 'user' or 'assistant'", path=f"{said.path}.role")
+    return _user(said, wire, notes)
 
 
 def _late_system(said: Said, wire: Wire, notes: Notes) -> Iterable[_Message]:
@@ -102,7 +118,8 @@ def _user(said: Said, wire: Wire, notes: Notes) -> Iterable[_Message]:
     _note_order(said, notes)
     results = [tool_result(piece, wire, notes) for piece in said.pieces if piece.type == "tool_result"]
     parts = [part for result in results for part in result.after]
-    parts += [_part(piece, wire, notes) for piece in said.pieces if piece.type != "tool_result"]
+    spoken = (piece for piece in said.pieces if piece.type != "tool_result")
+    parts += [part for piece in spoken for part in content_parts(piece, wire, notes)]
     sent = [result.message for result in results]
     if content := _content(parts):
         sent.append({"role": "user", "content": content})
@@ -119,20 +136,8 @@ def _note_order(said: Said, notes: Notes) -> None:
         late = late or piece.type != "tool_result"
 
 
-def _part(piece: Piece, wire: Wire, notes: Notes) -> Part:
-    if piece.type == "text":
-        notes.unsaid(piece.path, piece.fields, _KNOWN_TEXT)
-        return text_part(piece.string("text"))
-    if piece.type == "image":
-        notes.unsaid(piece.path, piece.fields, {"type", "source"})
-        return image_part(piece, wire, notes)
-    if piece.type == "document":
-        raise Unrepresentable(f"{piece.path}: documents cannot be sent to this backend; send their text instead")
-    raise Unrepresentable(f"{piece.path}: a block of type {piece.type!r} cannot be sent to this backend")
-
-
 def _content(parts: list[Part]) -> str | list[Part]:
     """A plain string if there is only text: the same message, whether the client sent it as a string or as blocks."""
-    if any(part["type"] != "text" for part in parts):
+    if not all(map(is_text, parts)):
         return [part for part in parts if part.get("text") != ""]
     return "\n\n".join(text for part in parts if (text := str(part["text"])))

@@ -28,6 +28,7 @@ from clew.model.request import Request
 __all__ = ["Encoded", "encode"]
 
 REFUSED = "this backend refuses the field"
+BETAS = "a header of Anthropic's: "
 
 _KNOWN = frozenset(
     {"model", "system", "tools", "tool_choice", "max_tokens", "thinking", "output_config", "temperature", "top_p", "top_k"}
@@ -57,8 +58,10 @@ def encode(request: Request, wire: Wire) -> Encoded:
     reading, notes = read(request), Notes()
     refuse_server_tools(reading.fields)
     notes.unsaid("", reading.fields, _KNOWN | {"mcp_servers"})
+    if request.betas:
+        notes.left_out("anthropic-beta", BETAS + ", ".join(request.betas))
     body = _body(request, reading, wire, notes)
-    return Encoded(msgspec.json.encode(_without(body, wire, notes)), tuple(notes.changes))
+    return Encoded(msgspec.json.encode(_without(body, wire, notes)), notes.changes)
 
 
 def _body(request: Request, reading: Reading, wire: Wire, notes: Notes) -> dict[str, object]:

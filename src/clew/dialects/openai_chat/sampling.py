@@ -89,6 +89,7 @@ def answer_format(fields: Fields, wire: Wire, notes: Notes) -> dict[str, object]
     form = Piece(path, config.value("format", OBJECT) or {})
     if not form.fields:
         return {}
+    notes.unsaid(path, form.fields, {"type", "schema"})
     if form.type != "json_schema":
         raise Unrepresentable(f"{path}: an answer of type {form.type!r} cannot be asked of this backend")
     if wire.schema == "none":

@@ -2,7 +2,8 @@
 
 A tool of the client's own is a function. A tool that Anthropic runs, or whose schema only Anthropic's models know, cannot be
 one, and is refused: a model that believes it can search must not be told that it searched. A deferred tool is not shown to
-the model before a tool result has loaded it, so it is sent from then on.
+the model before a tool result has loaded it, so it is sent from then on. Schemas go as they are, unless this backend's
+check of them is known to refuse what is in them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ NO_TOOLS = "there are no tools to choose from"
 NO_PARALLEL = "this backend has no switch for parallel tool calls"
 THINKING = "this backend refuses a forced tool while it thinks; the choice is left to the model"
 
+THEIRS = "is run by Anthropic's servers, and this backend cannot run it: leave the tool out, or ask a Claude model"
+UNDESCRIBED = "is known by its name only to Claude models: describe it as a tool of your own, with an input_schema"
+
+_NAMED = ("bash_", "computer_", "memory_", "text_editor_")
+"""Tools of Anthropic's that the client runs itself."""
+
 _KNOWN = frozenset({"type", "name", "description", "input_schema", "strict"})
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 _ANY_OBJECT = Raw(b'{"type":"object","properties":{}}')
@@ -41,7 +48,9 @@ def encode_tools(fields: Fields, said: Iterable[Said], wire: Wire, notes: Notes)
 def refuse_server_tools(fields: Fields) -> None:
     """MCP servers are called by Anthropic, not by the client."""
     if "mcp_servers" in fields and decoded(fields["mcp_servers"], OBJECTS, "mcp_servers"):
-        raise Unrepresentable("mcp_servers: only Anthropic can call MCP servers for a client; this backend cannot")
+        raise Unrepresentable(
+            "mcp_servers: only Anthropic calls MCP servers for its clients: call them in the client, or ask a Claude model"
+        )
 
 
 def _is_shown(piece: Piece, loaded: frozenset[str], notes: Notes) -> bool:
@@ -60,9 +69,8 @@ def _loaded(said: Iterable[Said]) -> frozenset[str]:
 
 def _function(piece: Piece, wire: Wire, notes: Notes) -> dict[str, object]:
     if piece.type not in ("", "custom"):
-        raise Unrepresentable(
-            f"{piece.path}: {piece.type!r} is a tool of Anthropic's own; this backend cannot run it, so leave it out"
-        )
+        why = UNDESCRIBED if piece.type.startswith(_NAMED) else THEIRS
+        raise Unrepresentable(f"{piece.path}: {piece.type!r} {why}")
     notes.unsaid(piece.path, piece.fields, _KNOWN)
     function: dict[str, object] = {"name": piece.string("name")}
     if description := piece.string("description"):
