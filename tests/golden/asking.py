@@ -1,0 +1,132 @@
+"""Drives what a scene says through the code, towards a backend: the client's request, and the bytes that go out for it.
+
+The row is a preset with its real quirks, so a golden also says what a row must say. The client's history may hold seals, in
+the readable form `clew1.REALM/MODEL {what the maker needs back}`. What the gateway has recorded of earlier answers is in the
+section `recorded`: who said what after which messages, and, where the client held it otherwise, how.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+
+from clew.backends.chat import wire_of
+from clew.backends.presets import presets
+from clew.backends.row import Backend, target_of
+from clew.dialects.anthropic.requests import parse
+from clew.dialects.openai_chat.requests import encode
+from clew.errors import RequestInvalid, SealInvalid, Unrepresentable
+from clew.model.blocks import made
+from clew.model.change import Change
+from clew.model.origin import Origin
+from clew.model.recording import Shelf
+from clew.pipeline.options import Options
+from clew.pipeline.project import project
+from clew.pipeline.step import Facts
+from clew.thinking.recognise import Context
+from clew.thinking.record import recording_of
+from clew.thinking.seal import Seal
+from tests.build import request, target
+from tests.golden.cases import Scene
+from tests.golden.driving import PlainSealer
+
+__all__ = ["Sent", "fields_for", "sent_for"]
+
+_SEALED = re.compile(r"clew1\.([\w-]+)/([\w./-]+) (.*)", re.S)
+_FORGED = "clew1.forged"
+_QUESTION = ("model", "messages", "max_tokens", "max_completion_tokens")
+
+
+class ReadableSealer(PlainSealer):
+    """Opens what a golden writes. A forged one does not open."""
+
+    def open(self, token: str, text: str, *, principal: str) -> Seal:
+        found = _SEALED.fullmatch(token)
+        if found is None or token.startswith(_FORGED):
+            raise SealInvalid("it does not fit this block, or a byte was changed")
+        return Seal(principal, _origin(f"{found[1]}/{found[2]}"), "x0", 0, found[3].encode())
+
+
+class Sent:
+    """What became of a request: a body with changes, or the error that the client gets instead."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.error = ""
+        self.body: Any = None
+        self.changes: tuple[Change, ...] = ()
+        try:
+            self.body, self.changes = _sent(scene)
+        except (RequestInvalid, Unrepresentable) as error:
+            self.error = str(error)
+
+    @property
+    def lines(self) -> str:
+        """The changes: path and what was done, one to a line."""
+        return "\n".join(f"{change.path}: {change.what}" for change in self.changes)
+
+
+def sent_for(scene: Scene) -> Sent:
+    return Sent(scene)
+
+
+def _sent(scene: Scene) -> tuple[Any, tuple[Change, ...]]:
+    row = scene.table("row")
+    backend = _backend(row)
+    asked = parse(scene.sections["asks"])
+    reader = target_of(backend, row.get("model") or asked.body.model, foreign=row.get("foreign", "drop"), account="me")
+    context = Context(**scene.table("context"))
+    options = msgspec.convert(scene.table("options"), Options)
+    facts = Facts(sealer=ReadableSealer(), recordings=_shelf(scene), context=context, options=options)
+    projected = project(asked, reader, facts)
+    if backend.dialect == "anthropic":
+        return json.loads(projected.body), projected.changes
+    encoded = encode(projected.request, wire_of(backend, reader.model))
+    return json.loads(encoded.body), (*projected.changes, *encoded.changes)
+
+
+def _backend(row: dict[str, Any]) -> Backend:
+    """A preset's endpoint in one dialect; without a preset, a server that nobody knows."""
+    dialect = row.get("dialect", "openai-chat")
+    name = row.get("preset", "")
+    fields: dict[str, Any] = {"name": name or "own", "url": "http://127.0.0.1:1", "realm": "own", "dialect": dialect}
+    if name:
+        preset = presets()[name].speaking(dialect)
+        assert preset is not None, f"{name} does not speak {dialect}"
+        fields |= {"realm": preset.realm, "quirks": preset.quirks, "wire": preset.wire, "by_model": preset.by_model}
+    return Backend(**fields, model=row.get("model", ""))
+
+
+def _shelf(scene: Scene) -> Shelf:
+    """The recordings, in the order in which they were made."""
+    shelf = Shelf()
+    for number, each in enumerate(json.loads(scene.sections.get("recorded", b"[]"))):
+        asked, origin = request(*each["after"]), _origin(each["by"])
+        facts = Facts(sealer=ReadableSealer(), recordings=shelf, context=Context(**each.get("context", {})))
+        recording = recording_of(
+            f"r{number}",
+            asked=asked,
+            going=project(asked, target(origin), facts).request,
+            blocks=tuple(json.dumps(block).encode() for block in each["said"]),
+            held=[made(block) for block in each.get("held", each["said"])],
+            origin=origin,
+            shelf=shelf,
+            context=facts.context,
+        )
+        shelf.add(recording)
+    return shelf
+
+
+def _origin(by: str) -> Origin:
+    realm, _, model = by.partition("/")
+    return Origin(realm=realm, backend=realm, model=model, account="me" if realm == "anthropic" else "")
+
+
+def fields_for(scene: Scene, asks: dict[str, Any]) -> dict[str, Any]:
+    """The fields that a backend gets when a client asks one question in this way, besides the question itself."""
+    body = {"model": "claude-x", "max_tokens": 64000, "messages": [{"role": "user", "content": "Hi."}], **asks}
+    spoken = Scene(scene.case, scene.title, {**scene.sections, "asks": json.dumps(body).encode()})
+    sent = Sent(spoken).body or {}
+    return {name: value for name, value in sent.items() if name not in _QUESTION}
