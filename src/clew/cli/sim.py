@@ -28,10 +28,16 @@ KINDS = ("anthropic", "compat", "deepseek", "kimi", "minimax", "qwen", "zai")
 CHAT_KINDS = (
     "deepseek-chat",
     "deepseek-r1",
+    "gemini-chat",
     "kimi-chat",
+    "llamacpp",
+    "minimax-chat",
+    "mistral",
     "openai-chat",
     "openrouter",
     "tags",
+    "vllm",
+    "xai",
 )
 _EXAMPLES = """\b
 Examples:

@@ -68,7 +68,12 @@ def error_event(kind: str, message: str) -> bytes:
 
 
 class Errors(Protocol):
-    """How a vendor words an error that befalls an answer."""
+    """How a vendor words an error that befalls an answer; and what it says when it has nothing to say."""
+
+    @property
+    def ping(self) -> bytes:
+        """A sign of life in mid-stream."""
+        ...
 
     def body(self, fault: str, message: str, status: int, request_id: str) -> bytes:
         """As the whole body; `fault` and `message` may be empty."""
@@ -85,6 +90,8 @@ class Errors(Protocol):
 
 class _Anthropic:
     """The vendor whose shape this module is about."""
+
+    ping = b'event: ping\ndata: {"type": "ping"}\n\n'
 
     def body(self, fault: str, message: str, status: int, request_id: str) -> bytes:
         kind = fault or type_of_status(status)

@@ -6,6 +6,7 @@ in the same process too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -16,17 +17,21 @@ from clew.simulator.places import divided
 from clew.simulator.steps import End, Repeat, Send, Step, Steps
 from clew.simulator.stream import PING
 
-__all__ = ["FLOODS"]
+__all__ = ["FLOODS", "pings"]
 
 _PIECE: Final = b"a" * 65536
+_SAID: Final = re.compile(
+    rb'"(?:text|thinking|partial_json|content|reasoning_content|reasoning|arguments)":"((?:[^"\\]|\\.)*)"'
+)
+"""A string of a delta, in either dialect."""
 _STRING_END: Final = b'"}}\n\n'
 _PADDED_PING: Final = b'event: ping\ndata: {"type":"ping","padding":{"text":"'
 
 
-def _pings(fault: Fault, steps: Steps) -> Iterator[Step]:
+def pings(fault: Fault, steps: Steps, ping: bytes) -> Iterator[Step]:
     """From the place on, nothing else; without one, from where the content would begin."""
     yield from divided(steps, _placed(fault, content=0))[0]
-    yield Repeat(PING.data, None, fault.every)
+    yield Repeat(ping, None, fault.every)
     yield End("fin")
 
 
@@ -46,10 +51,11 @@ def _placed(fault: Fault, *, content: int) -> Fault:
 
 def _one_event(size: int, last: bytes) -> Iterator[Step]:
     """The last delta once more, with a string of this size; or a ping, if that was none."""
-    head = last.removesuffix(_STRING_END)
-    yield Send(head if head != last else _PADDED_PING)
+    *_, found = (None, *_SAID.finditer(last))
+    head, tail = (last[: found.end(1)], last[found.end(1) :]) if found else (_PADDED_PING, _STRING_END)
+    yield Send(head)
     yield from _one_line(size, last)
-    yield Send(_STRING_END)
+    yield Send(tail)
 
 
 def _one_line(size: int, last: bytes) -> Iterator[Step]:
@@ -67,4 +73,4 @@ _SHAPES: Final[dict[str, Callable[[int, bytes], Iterator[Step]]]] = {
     "events": _many_events,
 }
 
-FLOODS: Final[dict[str, Callable[[Fault, Steps], Iterator[Step]]]] = {"pings": _pings, "flood": _flood}
+FLOODS: Final[dict[str, Callable[[Fault, Steps], Iterator[Step]]]] = {"flood": _flood}

@@ -15,7 +15,7 @@ from msgspec import structs
 from clew.simulator.bombs import bomb
 from clew.simulator.envelope import ANTHROPIC, Errors
 from clew.simulator.faults import Fault
-from clew.simulator.floods import FLOODS
+from clew.simulator.floods import FLOODS, pings
 from clew.simulator.places import divided, is_streamed
 from clew.simulator.steps import End, Head, Send, Step, Steps, Wait, body_of
 from clew.simulator.tamper import TAMPERING
@@ -68,6 +68,10 @@ def _error(fault: Fault, steps: Steps, said: _Said) -> Iterator[Step]:
     yield from divided(steps, fault)[0]
     yield Send(said.errors.event(fault.type, fault.message), "error")
     yield End()
+
+
+def _pings(fault: Fault, steps: Steps, said: _Said) -> Iterator[Step]:
+    return pings(fault, steps, said.errors.ping)
 
 
 def _head(steps: Steps) -> Head:
@@ -128,7 +132,11 @@ def _hang_up(fault: Fault, steps: Steps) -> Iterator[Step]:
     return (End("close", fault.later) if step == End() else step for step in steps)
 
 
-_TOLD: Final[dict[str, Callable[[Fault, Steps, _Said], Iterator[Step]]]] = {"status": _status, "error": _error}
+_TOLD: Final[dict[str, Callable[[Fault, Steps, _Said], Iterator[Step]]]] = {
+    "status": _status,
+    "error": _error,
+    "pings": _pings,
+}
 
 _EFFECTS: Final[dict[str, Callable[[Fault, Steps], Iterator[Step]]]] = {
     "cut": _cut,

@@ -8,6 +8,7 @@ from typing import Final
 from clew.model.json import JsonValue
 from clew.simulator.chat.case import ChatCase
 from clew.simulator.chat.rules import Finding
+from clew.simulator.judge.values import inner
 
 __all__ = ["KINDS", "check_body", "check_model", "kind_of"]
 
@@ -46,12 +47,21 @@ def check_body(case: ChatCase) -> Iterator[Finding]:
         yield Finding("chat.messages-missing", "messages")
     elif not body["messages"]:
         yield Finding("chat.messages-empty", "messages")
+    yield from _lacking(case)
     known = (set(KINDS) | set(case.vendor.fields)) - set(case.vendor.lacks)
     for name, value in body.items():
         if name not in known:
             yield Finding("chat.field-unknown", name, {"input": value})
         elif name in KINDS and name not in ("model", "messages") and kind_of(value) not in KINDS[name]:
             yield Finding("chat.field-type", name, {"expected": KINDS[name][0], "given": kind_of(value)})
+
+
+def _lacking(case: ChatCase) -> Iterator[Finding]:
+    """Fields inside fields that the vendor does not know: `stream_options.include_usage`."""
+    for path in case.vendor.lacks:
+        name, dot, key = path.partition(".")
+        if dot and key in inner(case.body.get(name)):
+            yield Finding("chat.field-unknown", path)
 
 
 def check_model(case: ChatCase) -> Iterator[Finding]:

@@ -69,7 +69,7 @@ def _calls(case: ChatCase) -> Iterator[Finding]:
             if not _NINE.fullmatch(identity):
                 yield Finding("chat.id-pattern", f"{path}.id", {"id": identity})
             if not _is_object(string(function.get("arguments"))):
-                yield Finding("chat.arguments-not-json", f"{path}.function.arguments", {"name": function.get("name")})
+                yield Finding("chat.arguments-not-json", f"{path}.function.arguments", {"id": identity})
 
 
 def _is_object(text: str) -> bool:

@@ -33,6 +33,8 @@ def _tool(tool: JsonObject, function: JsonObject, path: str) -> Iterator[Finding
     elif not NAME.fullmatch(name):
         yield Finding("chat.tool-name", f"{path}.function.name", {"name": name})
     schema = function.get("parameters")
+    if schema is None:
+        yield Finding("chat.tool-parameters", f"{path}.function.parameters", {"name": name})
     if schema is not None and inner(schema).get("type", "None") != "object":
         given = {"name": name, "given": inner(schema).get("type", "None")}
         yield Finding("chat.tool-schema", f"{path}.function.parameters", given)

@@ -44,6 +44,10 @@ class ChatErrors:
     def __init__(self, vendor: Vendor) -> None:
         self._vendor = vendor
 
+    @property
+    def ping(self) -> bytes:
+        return f": {self._vendor.chunks.comment or 'keep-alive'}\n\n".encode()
+
     def of(self, violation: Violation, names: Mapping[str, object] | None = None, maker: str = "") -> bytes:
         """A refusal as the whole body."""
         code = worded(self._vendor, violation.rule).code if violation.rule in chat_rules() else ""
@@ -140,6 +144,11 @@ def _mistral_detail(told: Told) -> JsonObject:
     return {"type": told.type, "loc": ["body", *place], "msg": told.message}
 
 
+def _minimax(told: Told) -> JsonObject:
+    error: JsonObject = {"type": told.type, "message": told.message, "http_code": str(told.status)}
+    return {"type": "error", "error": error, "request_id": "sim"}
+
+
 def _vllm(told: Told) -> JsonObject:
     return {"error": {"message": told.message, "type": told.type, "param": told.path or None, "code": told.status}}
 
@@ -157,7 +166,18 @@ def _count(value: object) -> int:
 
 def _google(told: Told) -> list[JsonValue]:
     """A list with one error in it, as this wire has it."""
-    return [{"error": {"code": told.status, "message": told.message, "status": told.type}}]
+    return [{"error": {"code": told.status, "message": told.message, "status": _GOOGLE.get(told.status, "UNKNOWN")}}]
+
+
+_GOOGLE: Final = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+}
 
 
 _SHAPES: Final[dict[Envelope, Callable[[Told], JsonValue]]] = {
@@ -166,6 +186,7 @@ _SHAPES: Final[dict[Envelope, Callable[[Told], JsonValue]]] = {
     "openrouter": _openrouter,
     "xai": _xai,
     "mistral": _mistral,
+    "minimax": _minimax,
     "vllm": _vllm,
     "llamacpp": _llamacpp,
     "google": _google,

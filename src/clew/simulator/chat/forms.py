@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from clew.model.json import JsonObject
@@ -15,7 +16,7 @@ from clew.simulator.chat.sealing import seal, sign
 from clew.simulator.chat.vendors import Form, Traits
 from clew.simulator.judge.values import inner
 
-__all__ = ["FORMS", "Thought"]
+__all__ = ["FORMS", "Thought", "accumulated"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,11 @@ class Thought:
     @property
     def data(self) -> str:
         return seal(self.secret, self.text, salt=self.salt)
+
+
+def accumulated(pieces: Sequence[str]) -> list[str]:
+    """Each piece with all before it: how some vendors stream."""
+    return list(accumulate(pieces))
 
 
 def _in_field(name: str) -> Callable[[Said, Thought], None]:
@@ -132,7 +138,7 @@ def _entry_in_pieces(said: Said, thought: Thought, head: JsonObject, key: str) -
         return
     said.reasoning += thought.text
     _merge(said, head, key, thought.text)
-    for piece in thought.pieces:
+    for piece in accumulated(thought.pieces) if thought.traits.cumulative else thought.pieces:
         flat = dict.fromkeys(thought.traits.mirrors, piece)
         said.add("reasoning", {**flat, "reasoning_details": [{**head, key: piece}]})
 

@@ -19,7 +19,7 @@ __all__ = ["Chunks", "Given", "Model", "Numbers", "Traits", "Vendor", "chat_vend
 Form: TypeAlias = Literal["reasoning_content", "reasoning", "details", "chunks", "tags", "hidden"]
 Makes: TypeAlias = Literal["text", "claude", "openai", "xai", "gemini", "minimax"]
 Needs: TypeAlias = Literal["nothing", "key", "text", "absence", "details", "signature"]
-Envelope: TypeAlias = Literal["openai", "short", "openrouter", "xai", "mistral", "vllm", "llamacpp", "google"]
+Envelope: TypeAlias = Literal["openai", "short", "openrouter", "xai", "mistral", "minimax", "vllm", "llamacpp", "google"]
 
 
 class Chunks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,6 +32,7 @@ class Chunks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     last: str = "{}"
     finish: Literal["null", "absent"] = "null"
     calls: Literal["pieces", "whole"] = "pieces"
+    indices: bool = True
     usage: Literal["asked", "own", "finish"] = "asked"
     frame: str = "{}"
     choice: str = "{}"
@@ -70,6 +71,7 @@ class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     takes: tuple[str, ...] = ("reasoning_content",)
     shows_if: dict[str, Form] = {}
     tag: str = "think"
+    cumulative: bool = False
     switches: tuple[str, ...] = ()
     thinking: tuple[str, ...] = ("enabled", "disabled")
     thinking_fields: tuple[str, ...] = ()

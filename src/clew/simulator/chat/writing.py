@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
@@ -13,6 +15,10 @@ from clew.simulator.chat.sealing import seal
 from clew.simulator.judge.values import string
 
 __all__ = ["field_of", "message_of", "written"]
+
+
+_PLACES: Final = {"details": "reasoning_details", "chunks": "content", "tags": "content"}
+"""In which field of a message the forms write that are not themselves one."""
 
 
 def written(answer: Answer, case: ChatCase, salt: str) -> Said:
@@ -40,10 +46,9 @@ def field_of(said: Said, case: ChatCase) -> str:
     """Where the client finds what it has to send back; "" if there is nothing."""
     if case.traits.signs and said.calls:
         return "extra_content"
-    if case.form == "details":
-        return "reasoning_details" if said.details else ""
-    places = {"reasoning_content": "reasoning_content", "reasoning": "reasoning", "chunks": "content", "tags": "content"}
-    return places.get(case.form, "") if said.reasoning else ""
+    place = _PLACES.get(case.form, case.form)
+    there = said.details if case.form == "details" else said.reasoning
+    return place if there and place in case.traits.takes else ""
 
 
 def _content(said: Said, case: ChatCase) -> JsonValue:
@@ -111,14 +116,13 @@ def _call(said: Said, piece: Piece, case: ChatCase, salt: str) -> None:
     signed = _signature(said, case, salt)
     name, number = piece.block["name"], len(said.calls)
     said.calls.append({**head, "function": {"name": name, "arguments": arguments}, **signed})
-    if case.vendor.chunks.calls == "whole":
-        function: JsonObject = {"name": name, "arguments": arguments}
-        said.add("tool_calls", {"tool_calls": [{"index": number, **head, "function": function, **signed}]})
-    else:
-        first: JsonObject = {"name": name, "arguments": ""}
-        said.add("tool_calls", {"tool_calls": [{"index": number, **head, "function": first, **signed}]})
-        for part in [part for part in parts if part] or ["{}"]:
-            said.add("tool_calls", {"tool_calls": [{"index": number, "function": {"arguments": part}}]})
+    ways = case.vendor.chunks
+    index: JsonObject = {"index": number} if ways.indices else {}
+    whole = ways.calls == "whole"
+    function: JsonObject = {"name": name, "arguments": arguments if whole else ""}
+    said.add("tool_calls", {"tool_calls": [{**index, **head, "function": function, **signed}]})
+    for part in [] if whole else [part for part in parts if part] or ["{}"]:
+        said.add("tool_calls", {"tool_calls": [{**index, "function": {"arguments": part}}]})
     if case.form == "details" and case.traits.makes == "gemini" and not number:
         _sealed_call(said, case, salt, string(piece.block["id"]))
 
