@@ -102,15 +102,14 @@ def _all(blocks: Sequence[Block], name: str) -> tuple[str, ...]:
     return tuple(block[name] for block in blocks if name in block)
 
 
-def bare(path: Path, answer: Answer = called) -> Callable[[], object]:
+def bare(path: Path) -> Callable[[Turn], object]:
     """The least that a durable turn costs: its bytes in one row, and the marks by which it is found."""
     path.touch(0o600)
-    connection, turns = connect(path), Turns("bare", answer)
+    connection = connect(path)
     connection.execute("CREATE TABLE turns (id INTEGER PRIMARY KEY, bytes BLOB)")
     connection.execute("CREATE TABLE marks (hash BLOB PRIMARY KEY, turn INTEGER) WITHOUT ROWID")
 
-    def commit() -> None:
-        turn = next(turns)
+    def commit(turn: Turn) -> None:
         assert turn.recording
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("INSERT INTO turns (bytes) VALUES (?)", (msgspec.msgpack.encode(turn),))
@@ -122,7 +121,8 @@ def bare(path: Path, answer: Answer = called) -> Callable[[], object]:
 
 
 def writing(folder: Path, store: SqliteStore, loop: asyncio.AbstractEventLoop) -> Cases:
-    plain, awaited, bulk = Turns("plain"), Turns("awaited"), Turns("bulk")
+    plain, awaited, bulk, twin = Turns("plain"), Turns("awaited"), Turns("bulk"), Turns("bare")
+    commit = bare(folder / "bare.sqlite")
 
     async def one() -> None:
         assert await outcome(store.record(next(awaited)), 10) is None
@@ -132,7 +132,7 @@ def writing(folder: Path, store: SqliteStore, loop: asyncio.AbstractEventLoop) -
             write.result()
 
     return {
-        "bare SQLite commit": bare(folder / "bare.sqlite"),
+        "bare SQLite commit": lambda: commit(next(twin)),
         "turn, waited for by a thread": lambda: store.record(next(plain)).result(),
         "turn, waited for by a loop": lambda: loop.run_until_complete(one()),
         "a hundred turns at once": hundred,
