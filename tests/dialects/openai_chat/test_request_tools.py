@@ -123,5 +123,13 @@ def test_a_forced_tool_may_go_first_and_turn_thinking_off() -> None:
 
     assert (sent["tool_choice"], sent["thinking"]) == ("required", {"type": "disabled"})
     assert told(asked, forced="thinking off", knob="thinking_type") == [("thinking", "set")]
-    never_off = body(asked, forced="thinking off", knob="always_on")
-    assert never_off["tool_choice"] == "auto"
+
+
+@pytest.mark.parametrize(
+    "wire", [{"knob": ""}, {"knob": "always_on"}, {"knob": "reasoning_effort", "levels": ("low", "high")}]
+)
+def test_a_forced_tool_is_a_free_choice_where_thinking_cannot_be_turned_off(wire: Json) -> None:
+    asked = asking({"type": "any"})
+
+    assert body(asked, forced="thinking off", **wire)["tool_choice"] == "auto"
+    assert told(asked, forced="thinking off", **wire) == [("tool_choice", "set")]

@@ -31,7 +31,7 @@ class Asked(Struct, frozen=True):
 def settled(intent: Intent, *, lost: bool, forced: bool, wire: Wire, notes: Notes) -> Intent:
     """The same, or off: where reasoning is `lost`, where a tool is `forced` and that goes first, or after a repair."""
     forced = forced and wire.forced == "thinking off"
-    if intent.level == "off" or not (lost or forced or not wire.thinks):
+    if intent.level == "off" or not (lost or forced or not wire.thinks) or not _can_stop(wire):
         return intent
     if wire.thinks:
         notes.add("thinking", "set", LOST if lost else FORCED)
@@ -55,6 +55,11 @@ def ask(intent: Intent, max_tokens: int | None, wire: Wire, notes: Notes) -> Ask
     return Asked(row.says[level], level != "off")
 
 
+def _can_stop(wire: Wire) -> bool:
+    """Whether this backend has a word for no thinking at all."""
+    return bool(wire.knob) and _rounded("off", knob(wire.knob), wire) == "off"
+
+
 def _budget(row: Knob, given: int | None, max_tokens: int | None) -> int | None:
     """The client's own number within the bounds; None where there is none, no field for it, or no room."""
     if given is None or not row.budget:
@@ -72,12 +77,16 @@ def _with_budget(row: Knob, budget: int) -> JsonObject:
 def _level(row: Knob, intent: Intent, wire: Wire, notes: Notes) -> Level:
     """The level that is said: as the knob rounds it, and then as this model's own list does."""
     assert intent.level is not None
-    level = row.meant(_snapped(row.meant(intent.level), wire.levels))
+    level = _rounded(intent.level, row, wire)
     if intent.budget is not None:
         notes.add(intent.path, "replaced", f"{intent.budget} tokens are level {level!r} to this backend")
     elif level != intent.level:
         notes.add(intent.path, "replaced", f"this backend has no level {intent.level!r}; {level!r} is the nearest")
     return level
+
+
+def _rounded(level: Level, row: Knob, wire: Wire) -> Level:
+    return row.meant(_snapped(row.meant(level), wire.levels))
 
 
 def _snapped(level: Level, allowed: tuple[Level, ...]) -> Level:
