@@ -5,8 +5,9 @@ from unittest.mock import patch
 from hypothesis import given, settings
 
 from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.lanes import Lanes
+from clew.dialects.openai_chat.moulds import Member
 from clew.dialects.openai_chat.quirks import Quirks
-from clew.dialects.openai_chat.runs import Runs
 from clew.dialects.openai_chat.translate import Translation
 from clew.model.events import Event
 from clew.wire.events import decode_event
@@ -15,9 +16,8 @@ from tests.counts import examples
 from tests.fuzz.vendors import CUTS, QUIRKS, STREAMS, pieces
 
 
-def read_each(_runs: Runs, _whole: bytes, at: int) -> tuple[bytes, int]:
-    """In the place of `Runs.take`: nothing passes unread."""
-    return b"", at
+def nowhere(_lanes: Lanes, _member: Member) -> None:
+    """In the place of `Lanes.at`: nothing passes unread."""
 
 
 def translated(stream: list[bytes], quirks: Quirks) -> tuple[list[Event], object, object]:
@@ -28,7 +28,7 @@ def translated(stream: list[bytes], quirks: Quirks) -> tuple[list[Event], object
 
 
 def translated_slowly(stream: list[bytes], quirks: Quirks) -> tuple[list[Event], object, object]:
-    with patch.object(Runs, "take", read_each):
+    with patch.object(Lanes, "at", nowhere):
         return translated(stream, quirks)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["ANY", "BETWEEN", "IN_TAGS", "PLAIN", "THOUGHT", "run_of", "text_of_run"]
+__all__ = ["ANY", "BETWEEN", "IN_TAGS", "PLAIN", "THOUGHT", "is_text", "run_of", "text_of_run"]
 
 BETWEEN: Final = b"\r"
 
@@ -57,12 +57,13 @@ _texts = msgspec.json.Decoder(list[str])
 def run_of(pattern: re.Pattern[bytes], joined: bytes) -> bytes:
     """The run at the beginning of these bytes; b"" if there is none, or if it is no text."""
     match = pattern.match(joined)
-    if match is None or not _is_text(match[0]):
+    if match is None or not is_text(match[0]):
         return b""
     return match[0]
 
 
-def _is_text(run: bytes) -> bool:
+def is_text(run: bytes) -> bool:
+    """Whether it is UTF-8: a broken character is no JSON."""
     if run.isascii():
         return True
     try:

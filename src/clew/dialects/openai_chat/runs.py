@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from clew.dialects.openai_chat.lanes import Lane, Lanes
-from clew.dialects.openai_chat.literals import BETWEEN, run_of, text_of_run
+from clew.dialects.openai_chat.literals import BETWEEN, is_text, run_of, text_of_run
 from clew.dialects.openai_chat.moulds import Mould, mould_of
 from clew.model.json import JsonObject
 
@@ -24,6 +24,8 @@ _MOST_TRIES: Final = 32
 class Runs:
     """`take` what needs no reading; after each event that was read, `learn` from it."""
 
+    __slots__ = ("_heard", "_lane", "_lanes", "_mould", "_moulds", "_tries")
+
     def __init__(self, lanes: Lanes) -> None:
         self._lanes = lanes
         self._moulds: list[Mould] = []
@@ -32,15 +34,26 @@ class Runs:
         self._heard: list[bytes] = []
         self._tries = 0
 
+    def take_one(self, whole: bytes) -> bytes:
+        """The same, if this is one event, as a read is most of the time; b"" if it is more than that."""
+        mould, lane = self._mould, self._lane
+        if lane is None or mould is None or not (whole.startswith(mould.head) and whole.endswith(mould.tail)):
+            return b""
+        word = whole[len(mould.head) : -len(mould.tail)]
+        if len(word) > lane.most or not lane.literals.fullmatch(word) or not is_text(word):
+            return b""
+        if lane.note is not None:
+            self._heard.append(word)
+        return lane.head + word + lane.tail
+
     def take(self, whole: bytes, at: int) -> tuple[bytes, int]:
         """The run that begins here as the client gets it, and where it ends; b"" if what comes has to be read."""
         mould, lane = self._mould, self._lane
-        if mould is None or lane is None or not whole.startswith(mould.head, at):
+        if lane is None or mould is None or not whole.startswith(mould.head, at):
             return b"", at
         words = run_of(lane.literals, BETWEEN.join(mould.words_at(whole, at)))
         if not words or (len(words) > lane.most and max(map(len, words.split(BETWEEN))) > lane.most):
             return b"", at
-        self._tries = 0
         if lane.note is not None:
             self._heard.append(words)
         return lane.head + words.replace(BETWEEN, lane.tail + lane.head) + lane.tail, at + mould.size_of(words)
@@ -57,12 +70,12 @@ class Runs:
         """An event was read, and this was in it, if it was a chunk."""
         mould = self._known(raw) or self._new(raw, chunk) or self._mould
         if mould is not None:
-            self._mould = mould
-            self._lane = self._lanes.at(mould.member)
+            self._mould, self._lane = mould, self._lanes.at(mould.member)
 
     def _known(self, raw: bytes) -> Mould | None:
         for mould in self._moulds:
             if raw.startswith(mould.head) and raw.endswith(mould.tail):
+                self._tries = 0
                 return mould
         return None
 

@@ -7,6 +7,7 @@ The stream ends with `[DONE]`, or just ends. An end without a finish reason is a
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TypeAlias
 
 from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
@@ -19,10 +20,9 @@ from clew.model.json import JsonObject
 from clew.wire.frames import Frames, SseLimits
 from clew.wire.sse import OTHER, read_fields
 
-__all__ = ["ChatStream", "Told"]
+__all__ = ["ChatStream", "Write"]
 
-Told: TypeAlias = Event | bytes
-"""An event, or several as the client gets them."""
+Write: TypeAlias = Callable[[list[Event]], bytes]
 
 _EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
 
@@ -46,19 +46,22 @@ class ChatStream:
         self._read(self._frames.feed(data))
         return self._decoder.drain()
 
-    def relay(self, data: bytes) -> list[Told]:
-        """The same, with events that only make a block longer as the bytes that the client gets."""
-        whole, at = self._frames.feed(data), 0
-        told: list[Told] = []
+    def relay(self, data: bytes, write: Write) -> bytes:
+        """The same as the client gets it: what has to be read is written by `write`, the rest needs no writing."""
+        whole = self._frames.feed(data)
+        return self._runs.take_one(whole) or self._relayed(whole, write)
+
+    def _relayed(self, whole: bytes, write: Write) -> bytes:
+        out: list[bytes] = []
+        at = 0
         while at < len(whole):
             run, end = self._runs.take(whole, at)
-            if run:
-                told.append(run)
-            else:
+            if not run:
                 end = self._read_one(whole, at)
-                told += self._decoder.drain()
+                run = write(self._decoder.drain())
+            out.append(run)
             at = end
-        return told
+        return b"".join(out)
 
     def flush(self) -> list[Event]:
         """The events that the end of the bytes completes."""

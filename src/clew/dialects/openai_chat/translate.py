@@ -16,7 +16,7 @@ import msgspec
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import Failure
 from clew.dialects.openai_chat.quirks import Quirks
-from clew.dialects.openai_chat.stream import ChatStream, Told
+from clew.dialects.openai_chat.stream import ChatStream
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
 from clew.model.json import JsonObject
 from clew.wire.events import encode_event
@@ -56,16 +56,13 @@ class Translation:
 
     def feed(self, data: bytes) -> bytes:
         """The events that these bytes complete. Raises SseTooLarge."""
-        return self._written(self._stream.relay(data))
+        return self._stream.relay(data, self._written)
 
     def flush(self) -> bytes:
         return self._written(self._stream.flush())
 
-    def _written(self, told: Iterable[Told]) -> bytes:
-        return b"".join([each if isinstance(each, bytes) else self._encoded(each) for each in told])
-
-    def _encoded(self, event: Event) -> bytes:
-        return b"".join(map(encode_event, self._proved(event)))
+    def _written(self, events: Iterable[Event]) -> bytes:
+        return b"".join([encode_event(each) for event in events for each in self._proved(event)])
 
     def _proved(self, event: Event) -> Iterable[Event]:
         if isinstance(event, BlockStart):

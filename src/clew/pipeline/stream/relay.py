@@ -88,7 +88,9 @@ class Relay:
 
     def feed(self, data: bytes) -> bytes:
         """What may go to the client now."""
-        whole = self._frames.feed(data)
+        return self._take(self._frames.feed(data))
+
+    def _take(self, whole: bytes) -> bytes:
         if self._open and self._fits(whole):  # a read like most: deltas of the open block, and nothing else
             self._raw.append(whole)
             return self._ran(whole)

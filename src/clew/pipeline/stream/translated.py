@@ -82,15 +82,15 @@ class TranslatedRelay(Relay):
         return self._translation.late
 
     def begin(self) -> bytes:
-        return super().feed(self._translation.begin(eager=self._eager))
+        return self._take(self._translation.begin(eager=self._eager))
 
     def feed(self, data: bytes) -> bytes:
         if self._keep:
             self._came.append(data)
-        return super().feed(self._translation.feed(data))
+        return self._take(self._translation.feed(data))
 
     def flush(self) -> bytes:
-        return super().feed(self._translation.flush()) + super().flush()
+        return self._take(self._translation.flush())
 
     def _event(self, piece: Piece) -> bytes:
         """As it is; but a block that breaks off with the stream is stopped for the client, if not for the recording."""
