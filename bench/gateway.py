@@ -59,6 +59,8 @@ CASES = (
     Case("stream of 300 events, in one burst", "stream", most=4.5),
     Case(f"the same paced, {STREAMS * 1000 // PACE:,} events/s", "paced", STREAMS, STREAMS, most=1.5),
     Case("request of 1 MB, streamed answer", "big", most=9),
+    Case("stream of 300 chunks, translated, in one burst", "translated", most=8),
+    Case("the same paced", "translated-paced", STREAMS, STREAMS, most=1.6),
 )
 ALONE = Case("stream of 300 events, one after the other", "stream", connections=1)
 FIRST = Case("time to first content", "short", connections=1, requests=300)

@@ -150,7 +150,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def mock(folder: Path, port: int, *, pace: int) -> Iterator[None]:
     """The backend, with so many milliseconds between the events of a paced answer."""
-    files = [str(folder / name) for name in ("stream.sse", "short.sse", "answer.json")]
+    files = [str(folder / name) for name in ("stream.sse", "short.sse", "chat.sse", "answer.json")]
     command = [*pin(1), str(folder / "mock"), str(port), *files, str(pace)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout

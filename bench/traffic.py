@@ -1,8 +1,9 @@
 """The requests and answers of the bench as files, the same in every run.
 
-`stream.sse` has 300 events (thinking, a signature, text), `short.sse` ten, `answer.json` is not streamed. A run of ten
-zeros is where the mock puts the number of the answer. The requests: `json`, `stream`, `short`, `paced` are one question
-each; `big` is an agent's history of a megabyte.
+`stream.sse` has 300 events (thinking, a signature, text), `short.sse` ten, `chat.sse` as many as the first, in the words of
+Chat Completions; `answer.json` is not streamed. A run of ten zeros is where the mock puts the number of the answer. The
+requests: `json`, `stream`, `short`, `paced`, `translated` and `translated-paced` are one question each; `big` is an agent's
+history of a megabyte.
 """
 
 from __future__ import annotations
@@ -13,14 +14,21 @@ import random
 from pathlib import Path
 from typing import Any
 
-__all__ = ["EVENTS", "MODEL", "SHORT", "said", "write"]
+__all__ = ["EVENTS", "MODEL", "SHORT", "chunks", "said", "write"]
 
 EVENTS = 300
 SHORT = 10
 MODEL = "claude-opus-5-5"
+CHAT_MODEL = "anthropic/chat"
+"""Names the backend that speaks Chat Completions."""
 STAMP = "0000000000"
 
 _OTHERS = 8  # events of an answer that are no text and no thought
+_CHAT_OTHERS: tuple[tuple[Any, ...], ...] = (
+    ({"role": "assistant", "content": None, "reasoning_content": ""},),
+    ({"content": "", "reasoning_content": None}, "stop"),
+    (),
+)
 _SIGNATURE = "Eq" + STAMP + base64.b64encode(random.Random(8).randbytes(472)).decode()
 _WORDS = [
     "the",
@@ -43,8 +51,9 @@ def write(folder: Path, big: bytes) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stream.sse").write_text("".join(events(EVENTS)), "utf-8")
     (folder / "short.sse").write_text("".join(events(SHORT)), "utf-8")
+    (folder / "chat.sse").write_text("".join(chunks(EVENTS)), "utf-8")
     (folder / "answer.json").write_text(_json(_message([{"type": "text", "text": "hello there"}], "end_turn")), "utf-8")
-    for name in ("json", "stream", "short", "paced"):
+    for name in ("json", "stream", "short", "paced", "translated", "translated-paced"):
         (folder / f"{name}.json").write_text(_json(_question(name, stream=name != "json")), "utf-8")
     (folder / "big.json").write_bytes(big)
 
@@ -70,6 +79,15 @@ def events(count: int) -> list[str]:
     return [*opening, *thinking, *between, *(_delta(1, "text_delta", text=words) for words in texts), *ending]
 
 
+def chunks(count: int) -> list[str]:
+    """The same answer in so many events of Chat Completions, as DeepSeek writes them."""
+    thoughts, texts = said(count - len(_CHAT_OTHERS) + _OTHERS)
+    thinking = [_chunk({"content": None, "reasoning_content": words}) for words in thoughts]
+    text = [_chunk({"content": words, "reasoning_content": None}) for words in texts]
+    opening, *ending = (_chunk(*each) if each else "data: [DONE]\n\n" for each in _CHAT_OTHERS)
+    return [opening, *thinking, *text, *ending]
+
+
 def said(count: int) -> tuple[list[str], list[str]]:
     """What the deltas of such an answer say: its thinking and its text."""
     chance = random.Random(7)
@@ -78,7 +96,12 @@ def said(count: int) -> tuple[list[str], list[str]]:
 
 
 def _question(words: str, *, stream: bool) -> dict[str, Any]:
-    return {"model": MODEL, "max_tokens": 1024, "messages": [{"role": "user", "content": words}], "stream": stream}
+    return {
+        "model": CHAT_MODEL if "translated" in words else MODEL,
+        "max_tokens": 1024,
+        "messages": [{"role": "user", "content": words}],
+        "stream": stream,
+    }
 
 
 def _message(content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
@@ -89,6 +112,18 @@ def _message(content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
 
 def _delta(index: int, kind: str, **fields: str) -> str:
     return _event("content_block_delta", index=index, delta={"type": kind, **fields})
+
+
+def _chunk(delta: dict[str, Any], finish: str | None = None) -> str:
+    named = {
+        "id": f"chatcmpl-{STAMP}",
+        "object": "chat.completion.chunk",
+        "created": 1790000000,
+        "model": "deepseek-reasoner",
+    }
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    more = {"usage": {"prompt_tokens": 53295, "completion_tokens": 800, "total_tokens": 54095}} if finish else {}
+    return f"data: {_json({**named, 'system_fingerprint': 'fp_1', 'choices': [choice], **more})}\n\n"
 
 
 def _event(name: str, **fields: Any) -> str:

@@ -1,10 +1,10 @@
 // A backend that costs nothing: one epoll loop that answers every POST with the same message.
 //
-//   mock PORT STREAM.sse SHORT.sse ANSWER.json PACE_MS
+//   mock PORT STREAM.sse SHORT.sse CHAT.sse ANSWER.json PACE_MS
 //
-// A body with "stream":true gets the stream, one HTTP chunk an event, or the short one if it holds the word `short`; any
-// other body gets the JSON. One that holds the word `paced` gets everything up to the first piece of content at once, and
-// then one event every PACE_MS; else all comes in one burst. No two answers are the same: each "0000000000" in the files becomes the number of the answer, so that whoever
+// A body with "stream":true gets the stream, one HTTP chunk an event, or the short one if it holds the word `short`, or the
+// one in Chat Completions if it holds the word `translated`; any other body gets the JSON. One that holds the word `paced`
+// gets everything up to the first piece of content at once, and then one event every PACE_MS; else all comes in one burst. No two answers are the same: each "0000000000" in the files becomes the number of the answer, so that whoever
 // records answers sees ids and signatures as they are in life. It listens on 127.0.0.1 only, and says "listening" when it does.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -22,7 +22,7 @@
 
 #define MOST_CONNECTIONS 65536
 #define MOST_EVENTS 100000
-#define MOST_STAMPS 64
+#define MOST_STAMPS 512
 #define TICKS (1 << 17)
 #define STAMP "0000000000"
 #define STAMP_SIZE (sizeof STAMP - 1)
@@ -53,7 +53,7 @@ typedef struct {
 static Connection connections[MOST_CONNECTIONS];
 static Tick ticks[TICKS]; // a ring; in order of time, since each tick is due one pace after it is put in
 static size_t first_tick, next_tick;
-static Answer stream, brief, json;
+static Answer stream, brief, chat, json;
 static uint64_t pace_us, answers;
 static int poll_fd;
 
@@ -86,6 +86,11 @@ static void find_stamps(Answer *answer) {
   }
 }
 
+static int has_content(const char *event, size_t size) {
+  const char *word = memmem(event, size, "\"reasoning_content\":\"", 21);
+  return memmem(event, size, "_delta", 6) || (word && word[21] != '"');
+}
+
 static void load_stream(Answer *answer, const char *path) {
   size_t size;
   char *file = slurp(path, &size), *event = file;
@@ -101,7 +106,7 @@ static void load_stream(Answer *answer, const char *path) {
     memcpy(answer->bytes + at + length, "\r\n", 2);
     at += length + 2;
     answer->ends[answer->events++] = at;
-    if (!answer->opening && memmem(event, length, "_delta", 6)) answer->opening = answer->events;
+    if (!answer->opening && has_content(event, length)) answer->opening = answer->events;
     event += length;
   }
   memcpy(answer->bytes + at, "0\r\n\r\n", 5);
@@ -165,12 +170,12 @@ static void put_tick(int fd, uint64_t due) {
 static int begin(int fd, const char *body, size_t size) {
   Connection *c = &connections[fd];
   int streamed = memmem(body, size, "\"stream\":true", 13) || memmem(body, size, "\"stream\": true", 14);
-  c->answer = !streamed ? &json : memmem(body, size, "short", 5) ? &brief : &stream;
+  c->answer = !streamed ? &json : memmem(body, size, "short", 5) ? &brief : memmem(body, size, "translated", 10) ? &chat : &stream;
   c->paced = streamed && memmem(body, size, "paced", 5);
   c->number = ++answers;
   c->sent = 0;
-  c->event = stream.opening;
-  c->until = c->paced ? stream.ends[c->event - 1] : c->answer->size;
+  c->event = c->answer->opening;
+  c->until = c->paced ? c->answer->ends[c->event - 1] : c->answer->size;
   if (c->paced) put_tick(fd, now_us() + pace_us);
   return flush(fd);
 }
@@ -196,8 +201,8 @@ static int serve(int fd) {
 static void tick(Tick due) {
   Connection *c = &connections[due.fd];
   if (!c->open || c->life != due.life || !c->answer || !c->paced) return;
-  c->until = stream.ends[c->event++];
-  if (c->event < stream.events) put_tick(due.fd, due.due + pace_us);
+  c->until = c->answer->ends[c->event++];
+  if (c->event < c->answer->events) put_tick(due.fd, due.due + pace_us);
   if (flush(due.fd) < 0 || (!c->answer && serve(due.fd) < 0)) hang_up(due.fd);
 }
 
@@ -253,12 +258,13 @@ static int until_next_tick(void) {
 }
 
 int main(int count, char **given) {
-  if (count != 6) { fprintf(stderr, "usage: mock PORT STREAM.sse SHORT.sse ANSWER.json PACE_MS\n"); return 2; }
+  if (count != 7) { fprintf(stderr, "usage: mock PORT STREAM.sse SHORT.sse CHAT.sse ANSWER.json PACE_MS\n"); return 2; }
   signal(SIGPIPE, SIG_IGN);
   load_stream(&stream, given[2]);
   load_stream(&brief, given[3]);
-  load_json(&json, given[4]);
-  pace_us = atoi(given[5]) * 1000ull;
+  load_stream(&chat, given[4]);
+  load_json(&json, given[5]);
+  pace_us = atoi(given[6]) * 1000ull;
   int listener = listen_on(atoi(given[1]));
   poll_fd = epoll_create1(0);
   watch(listener, EPOLL_CTL_ADD, EPOLLIN);

@@ -10,7 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from clew.model.assemble import Assembler
+from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.stream import ChatStream
+from clew.model.assemble import Assembler, assemble
 from clew.model.lifecycle import STRICT
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
@@ -52,6 +54,17 @@ def test_the_stream_is_legal_and_as_long_as_it_says(bench: dict[str, ModuleType]
     thoughts, texts = bench["traffic"].said(count)
     thinking, text = assembler.message()["content"]
     assert len(events) == count
+    assert (thinking["type"], thinking["thinking"]) == ("thinking", "".join(thoughts))
+    assert (text["type"], text["text"]) == ("text", "".join(texts))
+
+
+def test_the_stream_of_chunks_is_as_long_and_says_words_of_the_same_kind(bench: dict[str, ModuleType]) -> None:
+    written = "".join(bench["traffic"].chunks(300)).encode()
+    stream = ChatStream(Asked("m"))
+    thinking, text = assemble([*stream.feed(written), *stream.flush()])["content"]
+
+    thoughts, texts = bench["traffic"].said(305)
+    assert written.count(b"\n\n") == 300
     assert (thinking["type"], thinking["thinking"]) == ("thinking", "".join(thoughts))
     assert (text["type"], text["text"]) == ("text", "".join(texts))
 
