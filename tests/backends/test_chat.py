@@ -66,6 +66,7 @@ def test_a_path_of_the_rows_own_is_appended_instead() -> None:
         ("groq", "openai/gpt-oss-20b", ("reasoning", True, "nothing", "gpt_oss")),
         ("groq", "qwen/qwen3-32b", ("reasoning", True, "nothing", "groq_qwen")),
         ("groq", "llama-3.3-70b", ("reasoning", True, "nothing", "")),
+        ("openrouter", "moonshotai/kimi-k3", ("reasoning", True, "space", "openrouter")),
         ("together", "zai-org/GLM-5.3", ("reasoning_content", True, "nothing", "together")),
         ("fireworks", "accounts/fireworks/models/gpt-oss-20b", ("reasoning_content", True, "nothing", "gpt_oss")),
         ("gemini", "gemini-2.5-flash", ("extra_content", False, "nothing", "gemini")),
@@ -81,6 +82,12 @@ def test_each_models_reasoning_goes_back_as_its_maker_wants(preset: str, model: 
     """Dialects §2 and §4: field, plain text or not, what stands in for missing reasoning, knob."""
     wire = wire_of(of_preset(preset), model)
     assert (wire.reasoning, wire.reasoning_text, wire.missing, wire.knob) == said
+
+
+def test_reasoning_that_comes_in_a_field_may_have_to_go_back_between_tags() -> None:
+    """Cerebras: GLM wants it so, gpt-oss in the field."""
+    cerebras = of_preset("cerebras")
+    assert [wire_of(cerebras, model).between for model in ("zai-glm-4.7", "gpt-oss-120b")] == [("<think>", "</think>"), ()]
 
 
 def test_what_is_always_sent_is_the_models_own() -> None:

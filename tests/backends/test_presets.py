@@ -8,6 +8,7 @@ from clew.backends.manner import Manner, Quirks, Speech, Wire
 from clew.backends.presets import BACKENDS, Preset, preset_of_host, read_presets
 from clew.errors import SettingsInvalid
 from clew.model.facts.efforts import knobs
+from clew.simulator.kinds import kinds, speaks_chat
 
 NAMES = (
     *("anthropic", "zai", "kimi", "deepseek", "deepseek-r1", "minimax", "qwen", "openrouter", "litellm", "openai", "azure"),
@@ -32,7 +33,8 @@ def test_every_vendor_has_a_row_under_its_plain_name() -> None:
 @each_endpoint
 def test_every_row_is_complete(row: Preset) -> None:
     """Documented, dated, with a realm, and an address that is the vendor's, a port of this machine, or each customer's own."""
-    assert row.source and row.date == "2026-11-15" and row.realm and row.title and row.simulator
+    assert row.source and row.date == "2026-11-15" and row.realm and row.title
+    assert row.simulator in kinds() and speaks_chat(row.simulator) is (row.dialect == "openai-chat")
     local = f"http://127.0.0.1:{row.port}/v1"
     assert row.url == local if row.port else row.url.startswith("https://") or row.name == "azure"
     assert row.keyless is bool(row.port)

@@ -43,6 +43,22 @@ def test_the_list_says_who_reads_signatures_how_each_is_asked_and_what_deviates(
     assert "sk-secret" not in str(rows) + str(lines)
 
 
+@pytest.mark.parametrize(("variable", "name"), [("OPENAI_API_KEY", "openai"), ("XAI_API_KEY", "xai")])
+def test_reasoning_that_stays_hidden_is_said_to_be_hidden(clew: Clew, variable: str, name: str) -> None:
+    """Until the dialect exists in which these vendors tell it."""
+    clew.environ = {variable: "sk-x"}
+    text = clew("backends", "--no-discover").stdout.splitlines()
+    row = json.loads(clew("backends", "--no-discover", "--json").stdout)["backends"][1]
+    assert text[-1] == f"{name}: {row['hidden']}" and "hidden until clew speaks the Responses dialect" in row["hidden"]
+
+
+def test_a_vendors_other_dialect_is_picked_by_a_word(clew: Clew) -> None:
+    clew.write('[backends.glm]\npreset = "zai"\ndialect = "openai-chat"\nkey = "${K}"\n')
+    [row] = json.loads(clew("backends", "--no-discover", "--json").stdout)["backends"]
+    assert (row["dialect"], row["url"], row["realm"]) == ("openai-chat", "https://api.z.ai/api/paas/v4", "zai")
+    assert (row["wire"]["knob"], row["model"], next(iter(row["by_model"]))) == ("glm", "glm-5.3", "glm-4*")
+
+
 def test_the_presets_are_listed_with_where_their_keys_are_looked_for(clew: Clew) -> None:
     text = clew("backends", "presets").stdout
     assert list(dict.fromkeys(line.split()[0] for line in text.splitlines()[1:])) == list(BACKENDS)
@@ -83,6 +99,48 @@ def test_each_backend_goes_one_round_the_way_the_gateway_would(clew: Clew, simul
     text = clew("backends", "test", "other").stdout.splitlines()
     assert text[1].split()[:3] == ["other", "tiny", "ok"] and "answers as tiny" in text[1]
     assert "accepted in thinking blocks" in text[1]
+
+
+ROUNDS = {
+    "deepseek-chat": ("deepseek", ["reasoning_content"], "accepted", ["reasoning_content"], True),
+    "deepseek-r1": ("deepseek-r1", ["reasoning_content"], "not passed back", [], True),
+    "kimi-chat": ("kimi", ["reasoning_content"], "accepted", ["reasoning_content"], True),
+    "openrouter": ("openrouter", ["reasoning", "reasoning_details"], "accepted", ["reasoning_details"], True),
+    "tags": ("", ["tags"], "not passed back", [], False),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ROUNDS)
+def test_a_round_with_a_backend_in_chat_completions_tells_where_its_reasoning_is(
+    clew: Clew, simulators: StartSimulator, kind: str
+) -> None:
+    """Fields seen, pass-back accepted by a vendor that is strict about it, tool ids, usage with reasoning where it is told."""
+    preset, *expected, counted = ROUNDS[kind]
+    named = f'preset = "{preset}"\n' if preset else 'model = "m"\n'
+    clew.write(f'[backends.it]\n{named}url = "{simulators(kind=kind).url}/v1"\ndialect = "openai-chat"\nkey = "sim-a-1"\n')
+    result = clew("backends", "test", "it", "--json")
+    [told] = json.loads(result.stdout)
+    learned = told["learned"]
+    assert (result.exit_code, told["ok"], told["dialect"], told["models"]) == (0, True, "openai-chat", True), told
+    assert [learned["reasoning"], learned["passed_back"], learned["back_in"]] == expected
+    assert (learned["called"], learned["tool_ids"]) == (True, "unique so far")
+    usage = learned["usage"]
+    assert usage["input"] > 0 < usage["output"] and (usage["reasoning"] is not None) is counted
+    text = clew("backends", "test", "it").stdout.splitlines()[1]
+    assert f"  {', '.join(learned['reasoning'])}  " in text
+
+
+@pytest.mark.slow
+def test_a_backend_without_a_model_is_tried_with_one_that_it_lists(clew: Clew, simulators: StartSimulator) -> None:
+    sim = simulators(kind="deepseek-chat")
+    clew.write(f'[backends.it]\nurl = "{sim.url}/v1"\ndialect = "openai-chat"\nkey = "sim-a-1"\n')
+    [told] = json.loads(clew("backends", "test", "--json").stdout)
+    assert (told["ok"], bool(told["model"])) == (True, True), told
+    assert (
+        "it: clients ask for Claude's names, which it does not know: set `model`, or `models`"
+        in clew("backends", "--no-discover").stdout
+    )
 
 
 @pytest.mark.slow

@@ -1,0 +1,69 @@
+"""`clew backends add`: one line puts a backend into the settings file, or leaves the file alone."""
+
+import stat
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.cli.invoking import Clew
+
+
+@pytest.fixture
+def clew(tmp_path: Path) -> Clew:
+    return Clew(tmp_path / "home")
+
+
+def test_a_known_backend_takes_its_name_and_where_its_vendor_keeps_the_key(clew: Clew) -> None:
+    before = '# mine\nactive = "claude"\n[backends.claude]\npreset = "anthropic"\n'
+    clew.write(before)
+    result = clew("backends", "add", "deepseek", "--dialect", "openai-chat")
+    assert (result.exit_code, result.stdout.splitlines()) == (
+        0,
+        [f"added to {clew.config}: deepseek", "`clew backends test deepseek` tries it."],
+    )
+    text = clew.config.read_text()
+    assert text == before + (
+        '\n[backends.deepseek]\npreset = "deepseek"\ndialect = "openai-chat"\nkey = "${DEEPSEEK_API_KEY}"\n'
+    )
+    assert stat.S_IMODE(clew.config.stat().st_mode) == 0o600
+
+
+def test_a_local_server_needs_no_key(clew: Clew) -> None:
+    clew.write('[backends.claude]\npreset = "anthropic"\n')
+    assert clew("backends", "add", "ollama", "--model", "qwen3:32b").exit_code == 0
+    assert tomllib.loads(clew.config.read_text())["backends"]["ollama"] == {"preset": "ollama", "model": "qwen3:32b"}
+    assert clew("config", "check").exit_code == 0
+
+
+def test_without_a_file_what_was_found_stays(clew: Clew) -> None:
+    """A file is the whole list: those that the environment gave must be in it."""
+    clew.environ = {"ZAI_API_KEY": "sk-x"}
+    arguments = ("--name", "mine", "--url", "http://10.0.0.7:8000/v1", "--dialect", "openai-chat", "--key", "${MINE}")
+    assert clew("backends", "add", *arguments).exit_code == 0
+    assert list(tomllib.loads(clew.config.read_text())["backends"]) == ["claude", "glm", "mine"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ((), 2, "It needs a PRESET, or a --name and a --url."),
+        (("anthropic",), 1, "has a backend 'claude' already: give another --name, or edit the file."),
+        (("olama",), 5, "backends.olama.preset: there is no such preset; did you mean 'ollama'?"),
+        (("azure",), 5, "backends.azure: it needs a url: that of Azure OpenAI is another for each customer"),
+        (("xai", "--dialect", "anthropic"), 5, "backends.xai.dialect: nothing is known of such an endpoint of xAI (Grok)"),
+        (("--name", "x", "--url", "ftp://x"), 5, "backends.x.url: it begins with http:// or https://"),
+    ],
+)
+def test_what_cannot_be_used_leaves_the_file_as_it_was(clew: Clew, arguments: tuple[str, ...], code: int, says: str) -> None:
+    before = '[backends.claude]\npreset = "anthropic"\n'
+    clew.write(before)
+    result = clew("backends", "add", *arguments)
+    assert (result.exit_code, says in result.stderr, clew.config.read_text()) == (code, True, before), result.stderr
+
+
+def test_a_file_that_cannot_be_read_is_left_alone(clew: Clew) -> None:
+    clew.write("this is not toml")
+    result = clew("backends", "add", "ollama")
+    assert (result.exit_code, clew.config.read_text()) == (5, "this is not toml")
+    assert "`clew config check` says more." in result.stderr

@@ -1,0 +1,126 @@
+"""Servers on this machine: found on their usual ports, asked for nothing that costs, and never waited for."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+import clew.cli.nearby
+from clew.backends.presets import BACKENDS, Preset
+from clew.backends.row import Backend
+from clew.cli.nearby import Server, local_rows, nearby
+from clew.http.loops import run
+from tests.cli.invoking import Clew
+
+LISTS = {"object": "list", "data": [{"id": "qwen3:32b", "object": "model"}, {"id": "gpt-oss:20b"}]}
+
+
+@contextmanager
+def server(status: int, body: bytes, asked: list[tuple[str, str]] | None = None) -> Iterator[str]:
+    """Answers every GET alike, and remembers what it was asked."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if asked is not None:
+                asked.append((self.path, self.headers.get("authorization", "")))
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Quiet."""
+
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=listener.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.server_address[1]}/v1"
+    finally:
+        listener.shutdown()
+        listener.server_close()
+        thread.join()
+
+
+def row(name: str, url: str) -> Preset:
+    return structs.replace(BACKENDS[name], url=url)
+
+
+def test_the_usual_ports_are_those_of_the_rows() -> None:
+    assert {each.name: each.url for each in local_rows()} == {
+        "litellm": "http://127.0.0.1:4000/v1",
+        "vllm": "http://127.0.0.1:8000/v1",
+        "sglang": "http://127.0.0.1:30000/v1",
+        "llamacpp": "http://127.0.0.1:8080/v1",
+        "ollama": "http://127.0.0.1:11434/v1",
+        "lmstudio": "http://127.0.0.1:1234/v1",
+    }
+
+
+@pytest.mark.slow
+def test_what_lists_models_is_found_and_is_asked_for_nothing_else() -> None:
+    """One GET without any key; a server that wants one is named too, a page that is no list is not."""
+    asked: list[tuple[str, str]] = []
+    with ExitStack() as stack:
+        urls = [
+            stack.enter_context(server(200, json.dumps(LISTS).encode(), asked)),
+            stack.enter_context(server(401, b'{"error":{"message":"no key"}}')),
+            stack.enter_context(server(200, b"<html>Django</html>")),
+            stack.enter_context(server(404, b"{}")),
+        ]
+        rows = [row(name, url) for name, url in zip(("ollama", "litellm", "vllm", "llamacpp"), urls, strict=True)]
+        found = run(nearby({}, rows))
+    assert found == [
+        Server(preset="ollama", title="Ollama", url=urls[0], models=("qwen3:32b", "gpt-oss:20b")),
+        Server(preset="litellm", title="LiteLLM", url=urls[1], wants_key=True),
+    ]
+    assert asked == [("/v1/models", "")]
+
+
+@pytest.mark.slow
+def test_one_that_the_config_calls_is_named_as_such() -> None:
+    with server(200, json.dumps(LISTS).encode()) as url:
+        known = {"mine": Backend(name="mine", url=url.replace("127.0.0.1", "localhost"), realm="mine")}
+        [found] = run(nearby(known, [row("ollama", url)]))
+    assert found.backend == "mine"
+
+
+@pytest.mark.slow
+def test_nobody_waits_for_a_port_that_takes_connections_and_says_nothing() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        began = time.monotonic()
+        found = run(nearby({}, [row(name, url) for name in ("vllm", "ollama", "sglang", "lmstudio")]))
+    assert found == [] and time.monotonic() - began < 2
+
+
+@pytest.mark.slow
+def test_the_list_shows_how_to_add_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clew_ = Clew(tmp_path / "home")
+    with server(200, json.dumps(LISTS).encode()) as url:
+        monkeypatch.setattr(clew.cli.nearby, "local_rows", lambda: [row("ollama", url)])
+        text = clew_("backends").stdout.splitlines()
+        told = json.loads(clew_("backends", "--json").stdout)["nearby"]
+        silent = [clew_("backends", "--no-discover").stdout, clew_("backends", "--no-discover", "--json").stdout]
+    assert text[-3] == "On this machine:"
+    assert text[-1].split("  ")[-1].strip() == "clew backends add ollama --model qwen3:32b"
+    assert told == [
+        {
+            "preset": "ollama",
+            "title": "Ollama",
+            "url": url,
+            "models": ["qwen3:32b", "gpt-oss:20b"],
+            "wants_key": False,
+            "backend": "",
+        }
+    ]
+    assert "On this machine" not in silent[0] and json.loads(silent[1])["nearby"] == []
