@@ -9,6 +9,7 @@ from clew.backends.presets import BACKENDS, Preset, preset_of_host, read_presets
 from clew.errors import SettingsInvalid
 from clew.model.facts.efforts import knobs
 from clew.simulator.kinds import kinds, speaks_chat
+from tests.manifest import proves
 
 NAMES = (
     *("anthropic", "zai", "kimi", "deepseek", "deepseek-r1", "minimax", "qwen", "openrouter", "litellm", "openai", "azure"),
@@ -41,6 +42,7 @@ def test_every_row_is_complete(row: Preset) -> None:
     assert row.quirks.unique_tool_ids is (row.realm == "anthropic")
 
 
+@proves("req:S3-42")
 @each_endpoint
 def test_every_rule_of_a_row_asks_by_a_knob_that_there_is(row: Preset) -> None:
     for manner in manners(row):
