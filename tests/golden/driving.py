@@ -1,4 +1,4 @@
-"""Drives what a scene says through the code: backend bytes to canonical events, and on to the client's bytes.
+"""Drives what a scene says through the code: a backend's bytes to canonical events, and on to the client's bytes.
 
 The client's side is the gateway's own: a `Translation` in the relay that seals thoughts and gives calls safe ids.
 Only the sealer is special: its seals can be read, and written by hand.
@@ -13,19 +13,32 @@ from typing import Any
 import msgspec
 
 from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.quirks import Quirks
+from clew.dialects.openai_chat.errors import Failure, failure_of
+from clew.dialects.openai_chat.quirks import Speech
 from clew.dialects.openai_chat.stream import ChatStream
 from clew.dialects.openai_chat.translate import Translation
+from clew.dialects.openai_chat.whole import translated
+from clew.errors import StreamIllegal
 from clew.model.events import Event
 from clew.model.lifecycle import STRICT, Lifecycle
 from clew.model.origin import Origin
 from clew.pipeline.stream.dress import Dress, Wear
-from clew.pipeline.stream.translated import TranslatedRelay
+from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.translated import TranslatedRelay, Unfolded
 from clew.thinking.seal import PREFIX, Seal, Sealer
 from tests.golden.cases import Scene
 from tests.golden.shorthand import lines_of, opening
 
-__all__ = ["MODEL", "PlainSealer", "asked_of", "client_of", "events_of", "wear"]
+__all__ = [
+    "MODEL",
+    "PlainSealer",
+    "client_of",
+    "client_of_body",
+    "client_of_messages",
+    "client_of_refusal",
+    "events_of",
+    "relay_of",
+]
 
 MODEL = "claude-x"
 ORIGIN = Origin(realm="open", backend="golden", model="m", account="me")
@@ -52,14 +65,14 @@ def asked_of(scene: Scene) -> Asked:
     return msgspec.convert(fields, Asked)
 
 
-def quirks_of(scene: Scene) -> Quirks:
-    return msgspec.convert(scene.table("speech"), Quirks)
+def speech_of(scene: Scene) -> Speech:
+    return msgspec.convert(scene.table("speech"), Speech)
 
 
 def events_of(scene: Scene, pieces: Iterable[bytes]) -> str:
     """What the decoder tells, as lines; each event is held to the strict grammar on the way."""
     asked = asked_of(scene)
-    stream = ChatStream(asked, quirks_of(scene))
+    stream = ChatStream(asked, speech_of(scene))
     events: list[Event] = [event for piece in pieces for event in stream.feed(piece)]
     events += stream.flush()
     lifecycle = Lifecycle(STRICT)
@@ -70,10 +83,49 @@ def events_of(scene: Scene, pieces: Iterable[bytes]) -> str:
 
 def client_of(scene: Scene, pieces: Iterable[bytes]) -> bytes:
     """What the client gets: a stream, or the status and body of a failure that came before one."""
-    translation = Translation(asked_of(scene), quirks_of(scene))
+    translation = Translation(asked_of(scene), speech_of(scene))
     relay = TranslatedRelay(Dress(wear()), translation)
-    out = b"".join([relay.feed(piece) for piece in pieces]) + relay.flush() + b"".join(relay.held)
-    if relay.begun or translation.failure is None:
-        return out
-    error = {"type": "error", "error": relay.failure}
-    return f"HTTP {translation.failure.status}\n{json.dumps(error, ensure_ascii=False, separators=(',', ':'))}".encode()
+    out = _said_by(relay, pieces)
+    return out if relay.begun or translation.failure is None else _failed(translation.failure)
+
+
+def relay_of(scene: Scene) -> TranslatedRelay:
+    return TranslatedRelay(Dress(wear()), Translation(asked_of(scene), speech_of(scene)))
+
+
+def client_of_body(scene: Scene) -> bytes:
+    """The same for a body that came in one piece, though a stream was asked for."""
+    body = scene.sections["body"]
+    found = translated(body, asked_of(scene), speech_of(scene))
+    return (
+        _failed(found) if isinstance(found, Failure) else _said_by(TranslatedRelay(Dress(wear()), Unfolded(found)), [body])
+    )
+
+
+def client_of_refusal(scene: Scene) -> bytes:
+    """The same for a response that is an error: its status in the first line, then its body."""
+    status, _, body = scene.sections["refusal"].removeprefix(b"HTTP ").partition(b"\n")
+    return _failed(failure_of(int(status), body))
+
+
+def client_of_messages(scene: Scene, pieces: Iterable[bytes]) -> tuple[bytes, str]:
+    """What passes of a stream that is Messages already, and the event that was refused in it."""
+    relay = Relay(Dress(wear() if scene.table("wear").get("sealed", True) else wear(sealer=None, safe_ids=False)))
+    out: list[bytes] = []
+    try:
+        for piece in pieces:  # event by event, so that what came before a refused one is seen
+            for event in piece.splitlines(keepends=True):
+                out.append(relay.feed(event))
+        out.append(relay.flush())
+    except StreamIllegal as error:
+        return b"".join(out), error.event
+    return b"".join([*out, *relay.held]), ""
+
+
+def _said_by(relay: Relay, pieces: Iterable[bytes]) -> bytes:
+    return b"".join([relay.feed(piece) for piece in pieces]) + relay.flush() + b"".join(relay.held)
+
+
+def _failed(failure: Failure) -> bytes:
+    error = json.dumps({"type": "error", "error": failure.error()}, ensure_ascii=False, separators=(",", ":"))
+    return f"HTTP {failure.status}\n{error}".encode()

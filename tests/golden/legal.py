@@ -120,7 +120,7 @@ def starts_whole(read: Read) -> Iterator[str]:
     wanted = {"type": "message", "role": "assistant", "content": [], "stop_reason": None, "stop_sequence": None}
     if {key: message.get(key, "absent") for key in wanted} != wanted or not message.get("id"):
         yield f"the message starts as {message}"
-    yield from _uncounted(message.get("usage"))
+    yield from _uncounted(message.get("usage"), "input_tokens", "output_tokens")
 
 
 def names_the_model(read: Read) -> Iterator[str]:
@@ -154,13 +154,13 @@ def stops_once(read: Read) -> Iterator[str]:
 
 
 def starts_empty(read: Read) -> Iterator[str]:
-    """A block starts with empty values, and grows by deltas that are not empty (Claude Code)."""
+    """A block starts with empty values; texts and thoughts grow by something (Claude Code)."""
     for block in read.blocks:
         if block.type in STARTS and block.start != STARTS[block.type]:
             yield f"block {block.index} starts as {block.start}"
         if block.type == "tool_use" and block.start.get("input") != {}:
             yield f"call {block.index} starts with input {block.start.get('input')}"
-        if any(value == "" for delta in block.deltas for key, value in delta.items() if key != "signature"):
+        if any(delta.get(name) == "" for delta in block.deltas for name in ("text", "thinking")):
             yield f"block {block.index} grows by nothing"
 
 
@@ -204,7 +204,8 @@ def ends_once(read: Read) -> Iterator[str]:
         return
     if rest[-2:] != ["message_delta", "message_stop"] or rest.count("message_delta") + rest.count("message_stop") != 2:
         yield f"it ends with {rest[-2:]}"
-    yield from _uncounted(next((event.get("usage") for event in read.events if event.get("type") == "message_delta"), None))
+    usages = [event.get("usage") for event in read.events if event.get("type") == "message_delta"]
+    yield from _uncounted(usages[-1] if usages else None, "output_tokens")
 
 
 def says_why(read: Read) -> Iterator[str]:
@@ -281,8 +282,8 @@ def _object(data: str) -> dict[str, Any]:
     return value
 
 
-def _uncounted(usage: Any) -> Iterator[str]:
+def _uncounted(usage: Any, *names: str) -> Iterator[str]:
     """Usage that an SDK cannot read."""
-    counts = [usage.get(name) for name in ("input_tokens", "output_tokens")] if isinstance(usage, dict) else [None]
+    counts = [usage.get(name) for name in names] if isinstance(usage, dict) else [None]
     if any(not isinstance(count, int) or count < 0 for count in counts):
         yield f"usage is {usage}"

@@ -1,0 +1,87 @@
+"""A client is never left without a word, however long a backend thinks in secret. The hours pass on a clock of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from clew.engine.passing import Passing
+from clew.settings.values import GatewaySettings
+from tests.golden.cases import Scene, scenes
+from tests.golden.driving import relay_of
+from tests.manifest import proves
+
+
+class Skipping(selectors.DefaultSelector):
+    """Where everybody waits, the time has passed at once."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        self.now += 0 if ready or timeout is None else timeout
+        return ready
+
+
+class Client:
+    """Notes when it heard something."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.started = False
+        self.heard: list[float] = []
+        self._clock = clock
+
+    def start(self, status: int, headers: object) -> None:
+        self.started = True
+
+    def push(self, data: bytes) -> bool:
+        self.heard.append(self._clock())
+        return True
+
+    def flow(self) -> Callable[[bytes], bool]:
+        return self.push
+
+
+class Source:
+    heard_at = 0.0
+
+
+async def listened(scene: Scene, client: Any) -> None:
+    """A backend that says what the scene says, as often and as long as it says it."""
+    told, loop = scene.table("silence"), asyncio.get_running_loop()
+    source: Any = Source()
+    relay, passing = relay_of(scene), Passing(client, list, GatewaySettings().ping_seconds)
+    passing.watch_silence()
+    push = passing.flow(source, hides=True)
+    for _ in range(0, told["lasts"], told["every"]):
+        if told["says"]:
+            source.heard_at = loop.time()
+        if new := relay.feed(told["says"].encode()):
+            push(new)
+        await asyncio.sleep(told["every"])
+    passing.close()
+
+
+@pytest.mark.parametrize(
+    "scene", [pytest.param(scene, id=scene.id, marks=proves(f"case:{case.number}")) for case, scene in scenes("silence")]
+)
+@proves("req:S3-14")
+def test_the_client_hears_something_all_the_while(scene: Scene) -> None:
+    """S3-14, case 65c: pings, with no gap that is longer than the golden allows."""
+    selector = Skipping()
+    loop = asyncio.SelectorEventLoop(selector)
+    loop.time = lambda: selector.now
+    client = Client(loop.time)
+    try:
+        loop.run_until_complete(listened(scene, client))
+    finally:
+        loop.close()
+    told = scene.table("silence")
+
+    gaps = [after - before for before, after in pairwise([0.0, *client.heard, float(told["lasts"])])]
+    assert max(gaps) <= told["longest"] + 0.01
