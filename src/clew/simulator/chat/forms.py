@@ -114,7 +114,7 @@ def _claude_entry(said: Said, thought: Thought) -> None:
     if thought.redacted:
         _whole_entry(said, {"type": "reasoning.encrypted", "data": thought.data, **head})
         return
-    signature = sign(thought.secret, thought.model, thought.text)
+    signature = sign(thought.secret, thought.model, thought.text, salt=f"{thought.salt} {len(said.details)}")
     _entry_in_pieces(said, thought, {"type": "reasoning.text", **head}, "text")
     inner(said.details[-1])["signature"] = signature
     said.add("reasoning", {"reasoning_details": [{"type": "reasoning.text", "signature": signature, **head}]})

@@ -14,17 +14,25 @@ from typing import Final
 
 __all__ = ["is_sealed", "is_signed", "mark_of", "marked", "seal", "sign"]
 
+_HEAD: Final = b"\x12chat"
+_NONCE: Final = 8
 _MAC: Final = 24
 _MARK: Final = re.compile(r"(.*) \(thought ([0-9a-f]{10})\)", re.DOTALL)
 
 
-def sign(secret: bytes, model: str, text: str) -> str:
-    """The signature of what a model thought."""
-    return base64.b64encode(b"\x12chat" + _mac(secret, "signature", model, text)).decode()
+def sign(secret: bytes, model: str, text: str, *, salt: str = "") -> str:
+    """The signature of what a model thought. `salt` makes equal thoughts differ."""
+    nonce = hashlib.sha256(salt.encode()).digest()[:_NONCE]
+    return base64.b64encode(_HEAD + nonce + _mac(secret, "signature", model, nonce.hex() + text)).decode()
 
 
 def is_signed(secret: bytes, model: str, text: str, signature: str) -> bool:
-    return hmac.compare_digest(sign(secret, model, text).encode(), signature.encode("utf-8", "replace"))
+    try:
+        raw = base64.b64decode(signature, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    nonce, mac = raw[len(_HEAD) : len(_HEAD) + _NONCE], raw[len(_HEAD) + _NONCE :]
+    return raw.startswith(_HEAD) and hmac.compare_digest(mac, _mac(secret, "signature", model, nonce.hex() + text))
 
 
 def seal(secret: bytes, text: str, *, salt: str = "") -> str:
