@@ -338,7 +338,7 @@ port = 99999
             5,
             "backends.glm.urll",
             "there is no such key; did you mean 'url'? (allowed: preset, dialect, url, path, realm, auth, key, keys, "
-            "account, model, models, quirks, wire, speech, timeouts, allow_private)",
+            "account, model, models, quirks, wire, speech, by_model, timeouts, allow_private)",
         ),
         (
             8,

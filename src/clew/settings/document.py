@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from clew.backends.credential import Auth
-from clew.backends.manner import Dialect, Quirks, Speech, Wire
+from clew.backends.manner import Dialect, Manner, Quirks, Speech, Wire
 from clew.backends.row import Patience
 from clew.settings.values import (
     BuildSettings,
@@ -61,6 +61,9 @@ class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What it wants to be sent, in dialect `openai-chat`, where it deviates from its preset."""
     speech: Speech = Speech()
     """How it answers, in dialect `openai-chat`, where it deviates from its preset."""
+    by_model: Mapping[str, Manner] = {}
+    """These three tables for some of its models, by a pattern of their names (`"deepseek/*"`); the first that fits is
+    taken."""
     timeouts: Patience = Patience()
     """Seconds for the phases of a call, where they differ from the general ones."""
     allow_private: bool = False

@@ -1,15 +1,16 @@
 """How a backend deviates: as its vendor's row says, with what the operator says on top.
 
-The operator's word outranks the row's also where that speaks of some models only. What a table does not say is not there: a
-default of ours must not undo a row, so it matters which keys a table names.
+The operator's word outranks the row's also where that speaks of some models only; the operator's own rules for some models
+come before all others. What a table does not say is not there: a default of ours must not undo a row, so it matters which
+keys a table names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from clew.backends.manner import Manner, Quirks
 from clew.backends.presets import Preset, presets
@@ -21,27 +22,45 @@ from clew.settings.shape import Problem, nearest
 
 __all__ = ["Given", "given_in", "manner_faults", "manners", "unusual"]
 
-Given: TypeAlias = Mapping[str, frozenset[str]]
-"""Which keys a backend's tables `quirks`, `wire` and `speech` name."""
+PARTS: Final = ("quirks", "wire", "speech")
+_Names: TypeAlias = Mapping[str, frozenset[str]]
 
-PARTS = ("quirks", "wire", "speech")
+
+class Given(Struct, frozen=True):
+    """Which keys the tables `quirks`, `wire` and `speech` of a backend name, and those of its rules by model."""
+
+    whole: _Names = {}
+    by_model: Mapping[str, _Names] = {}
 
 
 def given_in(raw: Mapping[str, object], name: str) -> Given:
     """What the document says of a backend that it need not name at all."""
-    table: Any = raw
-    for key in ("backends", name):
-        table = table.get(key, {})
-    return {part: frozenset(cast("Mapping[str, object]", table.get(part, {}))) for part in PARTS}
+    table = _table(_table(raw, "backends"), name)
+    rules = _table(table, "by_model")
+    return Given(_names(table), {pattern: _names(_table(rules, pattern)) for pattern in rules})
+
+
+def _table(raw: Mapping[str, object], key: str) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", raw.get(key, {}))
+
+
+def _names(table: Mapping[str, object]) -> _Names:
+    return {part: frozenset(_table(table, part)) for part in PARTS}
 
 
 def manners(table: BackendTable, given: Given, realm: str, known: Preset | None) -> tuple[Manner, dict[str, Manner]]:
     """For the backend as a whole, and by model. `known` is the vendor's row in the backend's dialect."""
     whole = Manner(quirks=_quirks(realm, known))
-    if known is None:
-        return _over(whole, table, given), {}
-    whole = structs.replace(whole, wire=known.wire, speech=known.speech)
-    return _over(whole, table, given), {pattern: _over(each, table, given) for pattern, each in known.by_model.items()}
+    if known is not None:
+        whole = structs.replace(whole, wire=known.wire, speech=known.speech)
+    whole = _over(whole, table, given.whole)
+    vendor: Mapping[str, Manner] = known.by_model if known else {}
+    rows = {pattern: _over(each, table, given.whole) for pattern, each in vendor.items()}
+    own: dict[str, Manner] = {}
+    for pattern, rule in table.by_model.items():
+        small = pattern.lower()  # as names are compared
+        own[small] = _over(rows.get(small, whole), rule, given.by_model[pattern])
+    return whole, {**own, **{pattern: each for pattern, each in rows.items() if pattern not in own}}
 
 
 def _quirks(realm: str, known: Preset | None) -> Quirks:
@@ -51,27 +70,37 @@ def _quirks(realm: str, known: Preset | None) -> Quirks:
     return known.quirks if known and known.realm != ANTHROPIC else Quirks()
 
 
-def _over(manner: Manner, table: BackendTable, given: Given) -> Manner:
-    parts: dict[str, Any] = {part: getattr(manner, part) for part in PARTS}
-    for part, names in given.items():
-        said = getattr(table, part)
-        parts[part] = structs.replace(parts[part], **{each: getattr(said, each) for each in names})
+def _over(manner: Manner, said: BackendTable | Manner, names: _Names) -> Manner:
+    parts: dict[str, Any] = {}
+    for part in PARTS:
+        own = {each: getattr(getattr(said, part), each) for each in names[part]}
+        parts[part] = structs.replace(getattr(manner, part), **own)
     return Manner(**parts)
 
 
 def manner_faults(key: Key, table: BackendTable, given: Given, dialect: str) -> Iterator[Problem]:
     """What is said where it means nothing, and words that no table has."""
-    if dialect == ANTHROPIC:
-        for part in ("wire", "speech", "path"):
-            if given.get(part) or (part == "path" and table.path):
-                yield Problem((*key, part), "it is of dialect openai-chat, and this backend speaks anthropic")
-    if "missing" in given.get("wire", ()):
-        yield Problem((*key, "wire", "missing"), "say it in quirks: missing")
-    if table.wire.knob and table.wire.knob not in knobs():
-        says = f"there is no such knob{nearest(table.wire.knob, knobs())} (known: {', '.join(knobs())})"
-        yield Problem((*key, "wire", "knob"), says)
     if table.path and not table.path.startswith("/"):
         yield Problem((*key, "path"), "it begins with /")
+    if table.path and dialect == ANTHROPIC:
+        yield Problem((*key, "path"), _ELSEWHERE)
+    yield from _part_faults(key, table, given.whole, dialect)
+    for pattern, rule in table.by_model.items():
+        yield from _part_faults((*key, "by_model", pattern), rule, given.by_model[pattern], dialect)
+
+
+_ELSEWHERE: Final = "it is of dialect openai-chat, and this backend speaks anthropic"
+
+
+def _part_faults(key: Key, said: BackendTable | Manner, names: _Names, dialect: str) -> Iterator[Problem]:
+    if dialect == ANTHROPIC:
+        yield from (Problem((*key, part), _ELSEWHERE) for part in ("wire", "speech") if names[part])
+    if "missing" in names["wire"]:
+        yield Problem((*key, "wire", "missing"), "say it as quirks.missing")
+    knob = said.wire.knob
+    if knob and knob not in knobs():
+        known = f"there is no such knob{nearest(knob, knobs())} (known: {', '.join(knobs())})"
+        yield Problem((*key, "wire", "knob"), known)
 
 
 def unusual(manner: Manner) -> Iterator[tuple[str, str]]:

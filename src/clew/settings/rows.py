@@ -186,5 +186,5 @@ def _origins(name: str, table: BackendTable, preset: Preset | None, given: Given
     filled: dict[Key, str] = {("backends", name, field): where for field in fields}
     manner = Manner(quirks=preset.quirks, wire=preset.wire, speech=preset.speech)
     return filled | {
-        ("backends", name, part, field): where for part, field in unusual(manner) if field not in given.get(part, ())
+        ("backends", name, part, field): where for part, field in unusual(manner) if field not in given.whole[part]
     }

@@ -23,7 +23,7 @@ _DEFAULT: Final = "default"
 _ALWAYS: Final = ("url", "realm", "auth", "keys", "model", "models")
 """Of a backend; the rest of it is shown where it is not as usual."""
 _NEVER: Final = ("name", "by_model")
-"""Of a backend: what a file cannot say."""
+"""Of a backend: its name stands in the key, and rules for some models are long (`clew backends --json` has them)."""
 
 
 class Entry(Struct, frozen=True):
