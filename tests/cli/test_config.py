@@ -225,6 +225,9 @@ def test_every_key_of_the_schema_has_its_meaning(clew: Clew) -> None:
         for name in (
             "BackendTable",
             "Quirks",
+            "Wire",
+            "Speech",
+            "Manner",
             "Rule",
             "ThinkingSettings",
             "StoreSettings",

@@ -59,8 +59,11 @@ class Manner(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All that deviates, for a backend as a whole or for one kind of its models."""
 
     quirks: Quirks = Quirks()
+    """Where it deviates from Anthropic's API."""
     wire: Wire = Wire()
+    """What it wants to be sent, in dialect `openai-chat`."""
     speech: Speech = Speech()
+    """How it answers, in dialect `openai-chat`."""
 
 
 def fitting(by_model: Mapping[str, Manner], model: str) -> Manner | None:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import NODEFAULT, Struct
 
-from clew.backends.presets import presets
+from clew.backends.presets import Preset, presets
 from clew.settings.document import BackendTable, Document
 from clew.settings.found import discovered
 from clew.settings.schema import defaults_of, meanings_of
@@ -52,10 +52,21 @@ def _backends(environ: Mapping[str, str]) -> Iterator[str]:
         yield from _backend(name, table)
     taken = {table.preset for table in found.values()}
     for preset in presets().values():
-        if preset.name not in taken and preset.variables:
-            lines = [f"[backends.{preset.backend}]", f'preset = "{preset.name}"', f'key = "${{{preset.variables[0].name}}}"']
-            yield from (f"# {line}" for line in lines)
+        if preset.name not in taken and (preset.variables or preset.keyless):
+            yield from (f"# {line}" for line in _known(preset))
             yield ""
+
+
+def _known(preset: Preset) -> Iterator[str]:
+    """What has to be said of a known backend."""
+    yield f"[backends.{preset.backend}]"
+    yield f'preset = "{preset.name}"'
+    if not preset.url:
+        yield 'url = "https://…"'
+    if not preset.keyless:
+        yield f'key = "${{{preset.variables[0].name}}}"'
+    if preset.dialect != "anthropic" and not preset.model:
+        yield 'model = "…"'
 
 
 def _backend(name: str, table: BackendTable) -> Iterator[str]:

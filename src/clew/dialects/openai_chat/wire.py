@@ -29,7 +29,9 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one backend wants."""
 
     max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """The field for how long an answer may be."""
     system: Literal["system", "developer"] = "system"
+    """The role of the system prompt."""
     late_system: Literal["system", "user"] = "system"
     """The role of system messages inside the conversation; `user` where the template takes only a first one."""
 
@@ -38,6 +40,7 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reasoning_text: bool = True
     """Whether plain text may go there; otherwise only what the maker itself gave."""
     missing: Missing = "nothing"
+    """What stands in for reasoning that is not there; a backend's row says it as a quirk."""
     missing_on: Literal["calls", "all"] = "calls"
     """Which assistant messages must have reasoning: those that call tools, or all."""
 
@@ -64,26 +67,36 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The levels that this model takes, if fewer than the knob can say."""
 
     images: Images = "take"
+    """Images are sent, refused, or left out with a text in their place."""
     image_urls: bool = True
+    """Whether an image may be given by its URL; otherwise only as data."""
     tool_images: bool = False
     """Whether a tool message may hold images; otherwise they follow in a user message."""
     documents: Documents = "refuse"
+    """Documents that are no text are sent as files, refused, or left out with a text in their place."""
 
     call_ids: Literal["kept", "nine"] = "kept"
     """`nine`: tool call ids are made to fit [a-zA-Z0-9]{9}."""
     parallel: bool = True
+    """It takes `parallel_tool_calls`."""
     forced: Forced = "as asked"
+    """A forced tool while it thinks is sent as it is, as a free choice, or with thinking off."""
     strict_tools: bool = False
+    """It takes `strict` on tools."""
     validator: str = ""
     """A row of `validators.toml`: what its check of tool schemas refuses; "": they go as they are."""
     stops: int = 4
     """How many stop sequences it takes."""
     schema: Literal["json_schema", "json_object", "none"] = "json_schema"
+    """How it is told that the answer must fit a schema."""
     user: str = "user"
     """The field for who asks; "": not told."""
     user_length: int = 64
+    """How long that may be."""
     top_k: bool = False
+    """It takes `top_k`."""
     stream_usage: bool = True
+    """It is asked to tell usage in a stream."""
 
     drop: frozenset[str] = frozenset()
     """Fields of the finished body that it refuses."""
