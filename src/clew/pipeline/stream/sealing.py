@@ -1,7 +1,7 @@
 """The stream step that dresses an answer from outside the realm `anthropic`, event by event.
 
 A thinking block's own signature is kept from the client: one `signature_delta` with the seal comes just before its stop,
-because only then the text that the seal covers is known. Its deltas pass in runs, which are read together, and late. Text
+because only then the text that the seal covers is known (an empty signature is said by the start). Its deltas pass in runs, which are read together, and late. Text
 that a maker puts into a block's start is said as a delta, since clients take thinking from deltas alone. Hidden blocks
 vanish, and the others are counted anew.
 """
@@ -97,6 +97,8 @@ class Sealing:
             return stop
         token = self._dress.seal(event.index, "thinking", whole_text("".join(self._spoken())), self._signature)
         self._texts, self._signature = None, ""
+        if not token:
+            return stop
         delta: JsonObject = {"type": "signature_delta", "signature": token}
         return encode_event(BlockDelta(self._shift(event.index), delta)) + stop
 
