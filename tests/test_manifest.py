@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FACTS = ROOT / "src/clew/model/facts"
+CHAT_RULES = ROOT / "src/clew/simulator/chat/rules.toml"
 
 ANY = ("proves", "accepts", "refuses")
 ACCEPTED = ("accepts", "proves")
@@ -39,7 +40,13 @@ def known() -> dict[str, Known]:
     ids |= {f"case:{name}": _listed(entry, ANY) for name, entry in listed["case"].items()}
     ids |= {f"conflict:{name}": Known((ANY,)) for name in _toml(FACTS / "stances.toml")}
     ids |= {f"rule:{row['id']}": _rule(row) for row in _toml(FACTS / "rules.toml")["rule"]}
+    ids |= {f"rule:chat.{name}": _chat_rule(name, row) for name, row in _toml(CHAT_RULES)["chat"].items()}
     return ids
+
+
+def _chat_rule(name: str, row: dict) -> Known:
+    """As `_rule`. What befalls a request on demand is no rule about it."""
+    return Known() if name.startswith("status-") else _rule({"grade": "B", **row})
 
 
 def _toml(path: Path) -> dict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 
 import msgspec
@@ -73,8 +74,13 @@ class ChatShell(Front):
 
     def refuse(self, turned_away: Refusal, respond: Responder) -> None:
         """What the HTTP layer does not even hand on, in the vendor's shape."""
-        body = self._errors.body("", turned_away.reason, turned_away.status, "")
-        respond.send(turned_away.status, [("content-type", "application/json")], body)
+        headers = [("content-type", "application/json")]
+        if turned_away.status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            body = self._errors.body("", turned_away.reason, turned_away.status, "")
+            respond.send(turned_away.status, headers, body)
+            return
+        violation = refusal(Finding("chat.too-large"), self.vendor)
+        respond.send(violation.status, [*headers, *tags(violation)], self._errors.of(violation))
 
     # Who, and what.
 
