@@ -38,6 +38,7 @@ __all__ = [
     "client_of_refusal",
     "events_of",
     "relay_of",
+    "wear",
 ]
 
 MODEL = "claude-x"

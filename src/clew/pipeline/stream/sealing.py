@@ -1,9 +1,9 @@
 """The stream step that dresses an answer from outside the realm `anthropic`, event by event.
 
 A thinking block's own signature is kept from the client: one `signature_delta` with the seal comes just before its stop,
-because only then the text that the seal covers is known (an empty signature is said by the start). Its deltas pass in runs, which are read together, and late. Text
-that a maker puts into a block's start is said as a delta, since clients take thinking from deltas alone. Hidden blocks
-vanish, and the others are counted anew.
+because only then the text that the seal covers is known. (An empty signature is said by the start.) Its deltas pass in runs,
+which are read together, and late. Text that a maker puts into a block's start is said as a delta, since clients take
+thinking from deltas alone. Hidden blocks vanish, and the others are counted anew.
 """
 
 from __future__ import annotations
