@@ -1,6 +1,6 @@
 """Writes docs/reference from the registries: `python docs/generate.py` (`--check` only says what differs).
 
-Commands, config, the admin's routes, rules, models, stances, scenarios: each page is made from the same table that the code
+Commands, config, the admin's routes, rules, models, stances, scenarios, the simulator's kinds: each page is made from the same table that the code
 reads, and a test compares them, so that they cannot drift apart.
 """
 
@@ -18,16 +18,23 @@ from msgspec import NODEFAULT
 import clew
 from clew.admin.checkup import CHECKS
 from clew.admin.table import ROUTES
-from clew.backends.presets import BACKENDS
+from clew.backends.manner import Manner
 from clew.cli import main as command_line
 from clew.model.facts import PHASES, ModelFacts, Rule, models, rules, stances
 from clew.settings.document import Document
 from clew.settings.schema import defaults_of, meanings_of
 from clew.settings.shape import fields_of, table_in, words_of
 from clew.settings.shown import toml_value
+from clew.simulator.chat.rules import ChatRule, chat_rules, worded
+from clew.simulator.chat.vendors import Vendor, chat_vendors
 from clew.simulator.stage import shipped
+from clew.simulator.vendors import vendors
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # whoever loads this file need not stand beside it
+
+from backends_page import backends_page  # noqa: E402  (found by the line above)
+
 NOTE = "<!-- Made by docs/generate.py. Do not edit. -->\n\n"
 
 
@@ -180,7 +187,7 @@ def config_page() -> str:
         "# Config\n",
         "What `clew.toml` may say. Every key is optional. `clew config init` writes a first file, `clew config check` says",
         "what is wrong with one, `clew config show --origin` what it comes to.",
-        "[Add a backend](../howto/add-a-backend.md) is where to begin.\n",
+        "[Add a backend](../howto/add-a-backend.md) is where to begin; [Backends](backends.md) lists presets.\n",
         "`${NAME}` in any text is that environment variable, `${NAME:-text}` the same with something to fall back on.\n",
     ]
     for path, kind in _config_tables(Document):
@@ -189,15 +196,15 @@ def config_page() -> str:
             f"{(kind.__doc__ or '').splitlines()[0]}\n",
             _table(("key", "default", "allowed", "means"), _config_rows(kind)),
         ]
-    return "\n".join(
-        [*parts, "## Presets\n", "Endpoints that `preset` can name, and where their keys are looked for.\n", _presets()]
-    )
+    return "\n".join(parts)
 
 
 def _config_tables(kind: type, path: str = "") -> Iterator[tuple[str, type]]:
+    """Each type once: a rule for some models has the tables that its backend has."""
     yield (f"`[{path}]`" if path else "The file itself"), kind
     for name, field in fields_of(kind).items():
-        if inner := table_in(field):
+        inner = table_in(field)
+        if inner and inner is not Manner:
             below = {"backends": "backends.NAME", "rules": "[rules]"}.get(name, name)
             yield from _config_tables(inner, f"{path}.{below}" if path else below)
 
@@ -205,7 +212,7 @@ def _config_tables(kind: type, path: str = "") -> Iterator[tuple[str, type]]:
 def _config_rows(kind: type) -> Iterator[tuple[str, ...]]:
     meanings = meanings_of(kind)
     for name, default in defaults_of(kind).items():
-        if table_in(fields_of(kind)[name]) is None:
+        if table_in(fields_of(kind)[name]) in (None, Manner):
             allowed = ", ".join(f"`{word}`" for word in words_of(fields_of(kind)[name]))
             yield f"`{name}`", _default(default), allowed, " ".join(meanings.get(name, "").split())
 
@@ -214,22 +221,6 @@ def _default(value: object) -> str:
     if value is NODEFAULT:
         return "needed"
     return "" if value in (None, "", (), {}) else f"`{toml_value(msgspec.to_builtins(value))}`"
-
-
-def _presets() -> str:
-    rows = [
-        (
-            f"`{row.name}`",
-            row.title,
-            row.url,
-            ", ".join(f"`{each.name}`" for each in row.variables),
-            row.realm,
-            row.source,
-            row.date,
-        )
-        for row in BACKENDS.values()
-    ]
-    return _table(("preset", "vendor", "url", "variables", "realm", "source", "as of"), rows)
 
 
 def admin_page() -> str:
@@ -263,6 +254,43 @@ def scenarios_page() -> str:
     )
 
 
+def simulator_page() -> str:
+    chat = chat_vendors()
+    kinds = [
+        (f"`{name}`", "Chat Completions" if name in chat else "Anthropic", row.about, row.source, row.date)
+        for name, row in {**vendors(), **chat}.items()
+    ]
+    parts = [
+        "# Simulator kinds\n",
+        "`clew sim --kind KIND`, or `simulators(kind=…)` in pytest. Each is a row of facts over one judge of its dialect;",
+        "the rows are in `src/clew/simulator/vendors.toml` and `src/clew/simulator/chat/vendors.toml`.",
+        "[Test an agent without a key](../howto/test-an-agent-without-a-key.md) shows how to use them.\n",
+        _table(("kind", "dialect", "what it is", "source", "as of"), kinds),
+        "## Rules of the chat kinds\n",
+        "What they refuse, in the order of checking, with the words of the OpenAI API. Grades as in [Rules](rules.md);",
+        "words marked † were never seen; they are ours.\n",
+        _table(("rule", "grade", "when", "the API says"), map(_chat_rule_row, chat_rules().values())),
+        "## Their own words\n",
+        "Where a vendor is known to say it otherwise.\n",
+    ]
+    rows = [row for name, vendor in chat.items() for row in _own_words(name, vendor)]
+    return "\n".join([*parts, _table(("kind", "rule", "it says"), rows)])
+
+
+def _chat_rule_row(rule: ChatRule) -> tuple[str, ...]:
+    return f"`{rule.id}`", rule.grade, rule.means, _said(rule)
+
+
+def _own_words(kind: str, vendor: Vendor) -> Iterator[tuple[str, ...]]:
+    for name in vendor.words:
+        yield f"`{kind}`", f"`chat.{name}`", _said(worded(vendor, f"chat.{name}"))
+
+
+def _said(rule: ChatRule) -> str:
+    words = f"{rule.status} `{rule.text}`" if "`" not in rule.text else f"{rule.status} `` {rule.text} ``"
+    return words + ("" if rule.verified else " †")
+
+
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in lines)
@@ -278,12 +306,14 @@ def _number(value: int) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "admin": admin_page,
+    "backends": lambda: backends_page(_table),
     "cli": cli_page,
     "config": config_page,
     "models": models_page,
     "python": python_page,
     "rules": rules_page,
     "scenarios": scenarios_page,
+    "simulator": simulator_page,
     "stances": stances_page,
 }
 
