@@ -27,7 +27,12 @@ def ask(gate: Gate, messages: list[Any]) -> list[Any]:
 
 def test_the_view_is_what_the_next_request_would_be(tmp_path: Path) -> None:
     """Law 2 and law 6: a real third request, and the view before it, have the same messages and the same changes."""
-    with Simulator() as one, Simulator(kind="compat") as two, Gate(tmp_path, claude(one), other(two)) as gate:
+    mapped = {"opus": "glm-5"}  # the newest answer is by a model that nobody asked for
+    with (
+        Simulator() as one,
+        Simulator(kind="compat") as two,
+        Gate(tmp_path, claude(one), other(two, models=mapped)) as gate,
+    ):
         history = ask(gate, [user("First?")])
         gate.use("glm")
         history = ask(gate, [*history, user("Second?")])
@@ -44,6 +49,7 @@ def test_the_view_is_what_the_next_request_would_be(tmp_path: Path) -> None:
         sent = until(lambda: store.bodies("local", real.id))
     shown = [json.loads(bytes(raw)) for raw in views["claude"].messages]
     assert views["claude"].changes == real.changes == (left_out("messages.3.content.0", "glm"),)
+    assert views["claude"].model == real.model == json.loads(sent.sent)["model"]
     assert json.loads(sent.sent)["messages"][:-1] == shown
     assert shown[3]["content"] == history[3]["content"][1:]
     assert views["glm"].changes == (left_out("messages.1.content.0", "claude"),)

@@ -84,9 +84,11 @@ def projected(passages: Sequence[Passage], name: str, snapshot: Snapshot, store:
     newest = line[-1].recording if line else None
     if newest is None:
         raise Problem(409, "nothing of this thread is recorded", "it has no answers, or they were forgotten")
-    backend, target = _target(name, newest, snapshot)
+    asked = store.exchange(principal, line[-1].exchange)
+    model = asked.asked_model if asked else newest.origin.model
+    backend, target = _target(name, model, snapshot)
     messages = [message for passage in line for message in _messages(passage, snapshot.sealer)]
-    body: JsonObject = {"model": newest.origin.model, "max_tokens": MAX_TOKENS, "messages": [*messages, _next(messages[-1])]}
+    body: JsonObject = {"model": model, "max_tokens": MAX_TOKENS, "messages": [*messages, _next(messages[-1])]}
     projection = project(parse(msgspec.json.encode(body)), target, _facts(newest, snapshot, store, principal))
     written = dialect_of(backend, target.model).written(projection.request)
     going = msgspec.json.decode(written.body, type=_Going)
@@ -113,14 +115,14 @@ def _asked_last(messages: Sequence[Raw]) -> int:
     return next((count for count, role in enumerate(roles) if role == "assistant"), len(roles))
 
 
-def _target(name: str, newest: Recording, snapshot: Snapshot) -> tuple[Backend, Target]:
+def _target(name: str, model: str, snapshot: Snapshot) -> tuple[Backend, Target]:
     settings = snapshot.settings
     backend = settings.backends.get(name)
     if backend is None:
         raise Problem(404, f"there is no backend {name[:100]!r}", f"there are: {', '.join(sorted(settings.backends))}")
     account = account_of(backend, backend.keys[0] if backend.keys else None)
     foreign = settings.thinking.foreign
-    return backend, target_of(backend, newest.origin.model, overrides=settings.models, foreign=foreign, account=account)
+    return backend, target_of(backend, model, overrides=settings.models, foreign=foreign, account=account)
 
 
 def _facts(newest: Recording, snapshot: Snapshot, store: Store, principal: str) -> Facts:
