@@ -56,3 +56,18 @@ def test_a_home_that_cannot_be_made_is_our_error(tmp_path: Path) -> None:
 def test_a_home_too_long_for_a_socket_says_so() -> None:
     with pytest.raises(SettingsInvalid, match="is too long for a socket: set CLEW_HOME to a shorter directory"):
         Home(Path("/" + "x" * 100)).socket("main")
+
+
+@pytest.mark.parametrize(
+    ("url", "file"),
+    [
+        ("off", None),
+        ("sqlite", Path("/home/me/clew/clew.db")),
+        ("sqlite:other.db", Path("/home/me/clew/other.db")),
+        ("sqlite:/var/kept.db", Path("/var/kept.db")),
+        ("sqlite:~/kept.db", Path("~/kept.db").expanduser()),
+    ],
+)
+def test_the_store_is_where_the_settings_say_for_gateway_and_commands_alike(url: str, file: Path | None) -> None:
+    """Wherever a command is started: a path that is not absolute begins in the home."""
+    assert Home(Path("/home/me/clew")).store_at(url) == file

@@ -18,11 +18,10 @@ from clew.cli.endings import BadConfig
 from clew.errors import SettingsInvalid
 from clew.settings.home import Home, home_of
 from clew.settings.load import Loaded, load
-from clew.settings.values import Settings
 from clew.store import SqliteStore
 from clew.store.values import Thread
 
-__all__ = ["Place", "opened", "opened_to_write", "place", "principal_option", "store_file", "thread_named"]
+__all__ = ["Place", "opened", "opened_to_write", "place", "principal_option", "thread_named"]
 
 principal_option = click.option(
     "--principal", default="local", metavar="NAME", help="Whose conversations: of the owner of a named key. Default: local."
@@ -46,7 +45,7 @@ class Place(Struct, frozen=True, kw_only=True):
     @property
     def store(self) -> Path | None:
         """The store's file, None if the settings want none."""
-        return store_file(self.loaded.settings, self.home) if self.loaded else self.home.store
+        return self.home.store_at(self.loaded.settings.store.url) if self.loaded else self.home.store
 
 
 def place() -> Place:
@@ -55,14 +54,6 @@ def place() -> Place:
         return Place(home=home, loaded=load(None, os.environ, keys=False))
     except SettingsInvalid as error:
         return Place(home=home, loaded=None, problem=str(error))
-
-
-def store_file(settings: Settings, home: Home) -> Path | None:
-    """Where `[store] url` says."""
-    kind, _, path = settings.store.url.partition(":")
-    if kind == "off":
-        return None
-    return Path(path).expanduser() if path else home.store
 
 
 @contextmanager

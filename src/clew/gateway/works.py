@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, TypeAlias
 
 from clew.engine.current import Current
@@ -117,11 +116,8 @@ async def build_works(
 
 
 def _opened(wanted: StoreSettings, home: Home) -> Store | None:
-    if wanted.url == "off":
-        return None
-    _, _, named = wanted.url.partition(":")
-    path = home.root / Path(named).expanduser() if named else home.store
-    return SqliteStore(path, content=wanted.content, keep=wanted.kept_bodies)
+    path = home.store_at(wanted.url)
+    return SqliteStore(path, content=wanted.content, keep=wanted.kept_bodies) if path else None
 
 
 def _retention(wanted: StoreSettings) -> Retention:
