@@ -45,12 +45,12 @@ def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, 
     changes: list[Change] = []
     system, more = tidied_prompt(request.body.system, step=STEP)
     if not is_tidy(request.messages):
-        request = request.with_messages(_tidied_messages(request, changes))
+        request = request.with_messages(_tidied_messages(request, target, changes))
     return changed_fields(request, system=system), (*changes, *more)
 
 
-def _tidied_messages(request: Request, changes: list[Change]) -> tuple[Message, ...]:
-    messages = [_tidied(request, index, changes) for index in range(len(request.messages))]
+def _tidied_messages(request: Request, target: Target, changes: list[Change]) -> tuple[Message, ...]:
+    messages = [_tidied(request, index, target, changes) for index in range(len(request.messages))]
     if messages:
         messages[-1] = _cut_at_end(request, messages[-1], changes)
     return tuple(messages)
@@ -75,14 +75,14 @@ def without_trailing(blocks: Sequence[Block]) -> tuple[Block, ...]:
     return tuple(blocks[:end])
 
 
-def _tidied(request: Request, index: int, changes: list[Change]) -> Message:
+def _tidied(request: Request, index: int, target: Target, changes: list[Change]) -> Message:
     """The message without what would be refused in it. (A system-role message is `system_messages`' business.)"""
     message = request.messages[index]
     if message.role not in ("user", "assistant"):
         return message
     given = blocks_of(message)
     blocks = [_unmarked(request, index, block, changes) for block in given]
-    blocks = _without_empty_texts(request, index, blocks, changes)
+    blocks = _without_empty_texts(request, index, blocks, target, changes)
     message = with_blocks(message, tuple(blocks))
     why = EMPTIED if given and not blocks else _unsayable(message)
     if not why:
@@ -107,14 +107,16 @@ def _unmarked(request: Request, index: int, block: Block, changes: list[Change])
     return made(drop_key(raw_of(request, block), "cache_control", path=path))
 
 
-def _without_empty_texts(request: Request, index: int, blocks: list[Block], changes: list[Change]) -> list[Block]:
-    """Empty texts go. One that thinking needs after it becomes the filler."""
+def _without_empty_texts(
+    request: Request, index: int, blocks: list[Block], target: Target, changes: list[Change]
+) -> list[Block]:
+    """Empty texts go. One that thinking needs after it becomes the filler; in other dialects, thinking needs none."""
     kept: list[Block] = []
     for at, block in enumerate(blocks):
         if not is_empty_text(block):
             kept.append(block)
             continue
-        needed = _is_needed(kept, blocks[at + 1 :])
+        needed = target.dialect == "anthropic" and _is_needed(kept, blocks[at + 1 :])
         changes.append(Change(STEP, block_path(request, index, block), "replaced" if needed else "removed", EMPTY_TEXT))
         if needed:
             kept.append(filler())
