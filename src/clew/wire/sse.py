@@ -78,7 +78,8 @@ def sse_bytes(name: bytes, data: bytes) -> bytes:
     """The event as bytes. Data with line ends becomes several `data:` lines, which for JSON makes no difference."""
     assert not _LINE_END.search(name), "an event name is one line"
     head = b"event: " + name + b"\n" if name else b""
-    return head + b"data: " + _LINE_END.sub(b"\ndata: ", data) + b"\n\n"
+    lines = _LINE_END.sub(b"\ndata: ", data) if b"\n" in data or b"\r" in data else data
+    return head + b"data: " + lines + b"\n\n"
 
 
 def sse_comment(text: bytes = b"") -> bytes:

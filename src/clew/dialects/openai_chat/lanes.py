@@ -8,9 +8,9 @@ a lane is told to the decoder afterwards, so that it knows all that it would kno
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from clew.dialects.openai_chat.blocks import DELTAS, Kind
 from clew.dialects.openai_chat.literals import ANY, IN_TAGS, PLAIN, THOUGHT
@@ -32,13 +32,17 @@ _FRAMES: Final = {
 }
 
 
+Note: TypeAlias = Callable[[Sequence[bytes]], None]
+"""Hears of runs of literals."""
+
+
 class Lane(NamedTuple):
     """Where words of one member go. `head` and `tail` stand around each on its way to the client."""
 
     literals: re.Pattern[bytes]
     head: bytes
     tail: bytes
-    note: Callable[[str], None] | None = None
+    note: Note | None = None
     """Wants to hear afterwards what went by."""
     most: int = _UNBOUND
     """The bytes of a literal: one that says as much as all arguments so far may be their repetition."""
@@ -91,7 +95,7 @@ class Lanes:
         self,
         kind: Kind,
         literals: re.Pattern[bytes],
-        note: Callable[[str], None] | None = None,
+        note: Note | None = None,
         most: int = _UNBOUND,
     ) -> Lane:
         head, tail = _FRAMES[kind]

@@ -16,7 +16,6 @@ from clew.dialects.openai_chat.shapes import object_of, read_object
 from clew.dialects.openai_chat.thoughts import FIELDS
 from clew.dialects.openai_chat.usage import usage_in
 from clew.model.json import JsonObject, JsonValue
-from clew.wire.sse import read_fields
 
 __all__ = ["Member", "Mould", "mould_of"]
 
@@ -82,7 +81,7 @@ def mould_of(raw: bytes, chunk: JsonObject) -> Mould | None:
     member = _member_in(chunk)
     if member is None:
         return None
-    for match in _STRINGS[member.key].finditer(raw) if raw.find(b"\n") == len(raw) - 2 else ():
+    for match in _STRINGS[member.key].finditer(raw) if raw.startswith(b"data:") and raw.find(b"\n") == len(raw) - 2 else ():
         head, tail = raw[: match.start(1)], raw[match.end(1) :]
         if _is_same(chunk, member, head + _PROBE_LITERAL + tail):
             return Mould(member, head, tail)
@@ -91,12 +90,8 @@ def mould_of(raw: bytes, chunk: JsonObject) -> Mould | None:
 
 def _is_same(chunk: JsonObject, member: Member, probe: bytes) -> bool:
     """Whether the event with a probe in it reads as this chunk with the probe as its word."""
-    event = read_fields(probe)
-    tried = read_object(event.data.strip()) if event else None
-    if tried is None or _member_in(tried) != member:
-        return False
-    holder = _holder(tried, member)
-    if holder[member.key] != _PROBE:
+    tried = read_object(probe.partition(b":")[2])
+    if tried is None or not (holder := _holder(tried, member)) or holder.get(member.key) != _PROBE:
         return False
     holder[member.key] = _holder(chunk, member)[member.key]
     return tried == chunk
@@ -131,11 +126,9 @@ def _call_in(calls: JsonValue) -> Member | None:
 
 def _holder(chunk: JsonObject, member: Member) -> JsonObject:
     """The object in which the word is."""
-    choices = chunk["choices"]
-    assert isinstance(choices, list)
-    delta = object_of(object_of(choices[0]).get("delta"))
-    if member.name != "tool_calls":
-        return delta
-    calls = delta["tool_calls"]
-    assert isinstance(calls, list)
-    return object_of(object_of(calls[0]).get("function"))
+    delta = object_of(_first(chunk.get("choices")).get("delta"))
+    return delta if member.name != "tool_calls" else object_of(_first(delta.get("tool_calls")).get("function"))
+
+
+def _first(value: JsonValue) -> JsonObject:
+    return object_of(value[0]) if isinstance(value, list) and value else {}

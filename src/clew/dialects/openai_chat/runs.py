@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from clew.dialects.openai_chat.lanes import Lane, Lanes
-from clew.dialects.openai_chat.literals import BETWEEN, is_text, run_of, text_of_run
+from clew.dialects.openai_chat.literals import BETWEEN, is_text, run_of
 from clew.dialects.openai_chat.moulds import Mould, mould_of
 from clew.model.json import JsonObject
 
@@ -63,8 +63,8 @@ class Runs:
         if self._heard:
             assert self._lane is not None
             assert self._lane.note is not None
-            self._lane.note(text_of_run(self._heard))
-            self._heard.clear()
+            heard, self._heard = self._heard, []
+            self._lane.note(heard)
 
     def learn(self, raw: bytes, chunk: JsonObject | None) -> None:
         """An event was read, and this was in it, if it was a chunk."""

@@ -12,7 +12,10 @@ all pieces together are the very characters that came. Some templates write noth
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
+
+from clew.dialects.openai_chat.literals import text_of_run
 
 __all__ = ["PAIRS", "PieceKind", "Settled", "TagPiece", "Tags"]
 
@@ -64,9 +67,9 @@ class Tags:
         """What content is from now on, as long as no tag begins in it: `text` for good, a `thought`, or text for now."""
         return "" if self._held else _SETTLED.get(self._state, "")
 
-    def passed(self, text: str) -> None:
-        """Content has gone by in which nothing could be a tag or a fence."""
-        self._last = text[-1:] or self._last
+    def passed(self, runs: Sequence[bytes]) -> None:
+        """Content has gone by, as literals (`literals`), in which nothing could be a tag or a fence."""
+        self._last = text_of_run(runs)[-1:] or self._last
 
     def feed(self, text: str) -> list[TagPiece]:
         if self._state == "never":

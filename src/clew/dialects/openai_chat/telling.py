@@ -7,6 +7,8 @@ before the next call, and if none comes it is left in `late`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clew.dialects.openai_chat.blocks import BlockWriter, Kind
 from clew.dialects.openai_chat.mirrors import Mirrors
 from clew.dialects.openai_chat.payloads import Payload
@@ -99,9 +101,9 @@ class Telling:
         """The call that more arguments only make longer."""
         return self._calls.streaming(place, wire_id) if self._grows("tool_use") else None
 
-    def thought_on(self, channel: str, text: str) -> None:
+    def thought_on(self, channel: str, runs: Sequence[bytes]) -> None:
         """A thought that only made the block longer has gone to the client already."""
-        self._mirrors.new(channel, text)
+        self._mirrors.passed(channel, runs)
 
     def _grows(self, kind: Kind) -> bool:
         return self.blocks.kind == kind and self.blocks.is_steady

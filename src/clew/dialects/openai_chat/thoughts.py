@@ -20,6 +20,7 @@ __all__ = ["FIELDS", "Thought", "part_text", "thought_in"]
 
 FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 """Plain names, in the order in which they are believed."""
+_NAMES: Final = frozenset((*FIELDS, "reasoning_details", "thinking_blocks"))
 
 _REDACTED: Final = re.compile(r"(?:\s*\[REDACTED\]\s*)+")
 """Stands in the flat field for an encrypted entry. It is no text."""
@@ -34,8 +35,13 @@ class Thought(Struct, frozen=True):
     empty: str = ""
 
 
+_NOTHING: Final = Thought()
+
+
 def thought_in(delta: JsonObject, details: DetailTexts, blocks: DetailTexts) -> Thought:
     """`details` and `blocks` remember from delta to delta what was last shown of such entries."""
+    if not any(delta[name] is not None for name in delta.keys() & _NAMES):
+        return _NOTHING
     lists = {name: objects_of(delta.get(name)) for name in ("reasoning_details", "thinking_blocks")}
     texts = {
         "reasoning_details": details.of(lists["reasoning_details"]),

@@ -9,8 +9,11 @@ One call is told at a time, in the order in which they began: the first streams,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
+from clew.dialects.openai_chat.literals import text_of_run
 from clew.dialects.openai_chat.shapes import object_of, text_of, whole_value
 from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
@@ -48,8 +51,9 @@ class Call:
         """Of the arguments so far, in characters."""
         return self._size
 
-    def passed(self, arguments: str) -> None:
-        """More arguments, which are told already."""
+    def passed(self, runs: Sequence[bytes]) -> None:
+        """More arguments, as literals (`literals`), which are told already."""
+        arguments = text_of_run(runs)
         self._pieces.append(arguments)
         self._size += len(arguments)
         self._sent = len(self._pieces)

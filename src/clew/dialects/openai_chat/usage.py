@@ -41,9 +41,10 @@ class Usage(Struct, frozen=True):
 def usage_in(chunk: JsonObject) -> JsonObject:
     """The usage that a chunk carries, wherever it does; {} if it has none. The top level wins over copies."""
     choices = objects_of(chunk.get("choices"))
-    places = (chunk, *choices[:1], object_of(chunk.get("x_groq")))
-    found = [usage for place in places if (usage := object_of(place.get("usage")))]
-    return found[0] if found else {}
+    for place in (chunk, choices[0] if choices else {}, object_of(chunk.get("x_groq"))):
+        if usage := object_of(place.get("usage")):
+            return usage
+    return {}
 
 
 def usage_of(value: JsonObject, *, reasoning_apart: bool = False) -> Usage:
