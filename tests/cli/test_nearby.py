@@ -124,3 +124,18 @@ def test_the_list_shows_how_to_add_what_was_found(tmp_path: Path, monkeypatch: p
         }
     ]
     assert "On this machine" not in silent[0] and json.loads(silent[1])["nearby"] == []
+
+
+@pytest.mark.slow
+def test_models_of_a_backend_on_this_machine_can_be_asked_for_by_name(tmp_path: Path) -> None:
+    """Beside those that the config names; a server that is gone costs nothing."""
+    clew_ = Clew(tmp_path / "home")
+    with server(200, json.dumps(LISTS).encode()) as url:
+        clew_.write(
+            f'[backends.mine]\nurl = "{url}"\ndialect = "openai-chat"\nauth = "none"\nmodel = "qwen3:32b"\n'
+            '[backends.gone]\nurl = "http://127.0.0.1:9/v1"\ndialect = "openai-chat"\nauth = "none"\n'
+        )
+        shown, hidden = (json.loads(clew_("models", "--json", *more).stdout) for more in ([], ["--no-discover"]))
+    named = [[row["name"] for row in rows if row["name"].startswith("anthropic/mine/")] for rows in (shown, hidden)]
+    assert named == [["anthropic/mine/qwen3:32b", "anthropic/mine/gpt-oss:20b"], ["anthropic/mine/qwen3:32b"]]
+    assert (shown[-1]["backend"], shown[-1]["model"]) == ("mine", "gpt-oss:20b")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from clew.backends.aliases import aliases
+from clew.backends.address import is_local
+from clew.backends.aliases import alias_of, aliases
 from clew.backends.row import Backend, model_for, target_of
 from clew.cli.config import config_option
 from clew.cli.endings import told
@@ -49,17 +50,19 @@ class Row(Struct, frozen=True, kw_only=True):
 @click.command(short_help="List the models that a client may ask for.", epilog=_EXAMPLES)
 @click.option("--backend", "chosen", metavar="NAME", help="As this backend would answer; the config's active one otherwise.")
 @click.option("--all", "all_", is_flag=True, help="Also models that the vendor no longer serves.")
+@click.option("--no-discover", is_flag=True, help="Do not ask backends on this machine which models they have.")
 @config_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
-def models(chosen: str | None, all_: bool, file: Path | None, json_: bool) -> None:
+def models(chosen: str | None, all_: bool, no_discover: bool, file: Path | None, json_: bool) -> None:
     """List the model names that a client may ask for, which model then answers, and what that model takes.
 
-    A name that begins with `anthropic/` asks for a backend directly, whatever is active. Rows about models of your config
-    count; `?` is what nobody published.
+    A name that begins with `anthropic/` asks for a backend directly, whatever is active. Backends on this machine are asked
+    which models they have. Rows about models of your config count; `?` is what nobody published.
     """
     with told():
         loaded = load(file, os.environ, keys=False)
     rows = _rows(loaded.settings, _backend(loaded, chosen), retired=all_)
+    rows += [] if no_discover else _local_rows(loaded.settings, {row.name for row in rows})
     if json_:
         click.echo(msgspec.json.encode(rows).decode())
     else:
@@ -78,6 +81,22 @@ def _rows(settings: Settings, backend: Backend, *, retired: bool) -> list[Row]:
     rows = [_row(facts.id, backend, facts.id, settings) for facts in sorted(claude, key=lambda each: -each.released)]
     own = {name: meant for name, meant in aliases(settings.backends).items() if meant[1]}
     return rows + [_row(name, settings.backends[where], model, settings) for name, (where, model) in own.items()]
+
+
+def _local_rows(settings: Settings, known: Container[str]) -> list[Row]:
+    """What backends on this machine list beside what the config names."""
+    local = {name: row for name, row in settings.backends.items() if row.dialect != "anthropic" and is_local(row.url)}
+    if not local:
+        return []
+    from clew.cli.nearby import listed
+    from clew.http.loops import run
+
+    found = {alias_of(name, model): (local[name], model) for name, each in run(listed(local)).items() for model in each}
+    return [
+        _row(name, structs.replace(backend, models={}, model=model), model, settings)
+        for name, (backend, model) in found.items()
+        if name not in known
+    ]
 
 
 def _row(name: str, backend: Backend, asked: str, settings: Settings) -> Row:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,12 +17,12 @@ from msgspec import Struct
 
 from clew.backends.presets import Preset, presets
 from clew.backends.row import Backend
-from clew.cli.beside import models_heard
+from clew.cli.beside import listed_models, models_heard
 from clew.errors import BackendError
 from clew.http.client_message import Timeouts
 from clew.upstream.pool import Pool, PoolSettings
 
-__all__ = ["Server", "local_rows", "nearby"]
+__all__ = ["Server", "listed", "local_rows", "nearby"]
 
 _SECONDS: Final = 0.5
 _NO_KEY: Final = (401, 403)
@@ -45,13 +46,21 @@ def local_rows() -> list[Preset]:
 
 async def nearby(backends: Mapping[str, Backend], rows: Iterable[Preset]) -> list[Server]:
     """Those of these rows that answer, in their order."""
-    pool = Pool(PoolSettings(timeouts=Timeouts(connect=_SECONDS, first_byte=_SECONDS, gap=_SECONDS, total=_SECONDS)))
     taken = {_place(backend.url): name for name, backend in backends.items()}
-    try:
+    with closing(_hasty_pool()) as pool:
         found = await asyncio.gather(*(_at(pool, row, taken) for row in rows))
-    finally:
-        pool.close()
     return [server for server in found if server is not None]
+
+
+async def listed(backends: Mapping[str, Backend]) -> dict[str, tuple[str, ...]]:
+    """The models that each of these lists, without a key; none for one that does not answer in time."""
+    with closing(_hasty_pool()) as pool:
+        found = await asyncio.gather(*(listed_models(pool, backend, ()) for backend in backends.values()))
+    return {name: models or () for name, models in zip(backends, found, strict=True)}
+
+
+def _hasty_pool() -> Pool:
+    return Pool(PoolSettings(timeouts=Timeouts(connect=_SECONDS, first_byte=_SECONDS, gap=_SECONDS, total=_SECONDS)))
 
 
 async def _at(pool: Pool, row: Preset, taken: Mapping[tuple[str, int | None], str]) -> Server | None:
