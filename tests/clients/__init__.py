@@ -1,0 +1,5 @@
+"""Real clients."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.clients.translated")

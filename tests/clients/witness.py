@@ -56,7 +56,7 @@ class Witness(Simulator):
 
     def __init__(self, script: str, directory: Path, **settings: Any) -> None:
         self._notes = _Judge()
-        super().__init__(scenario=_written(script, directory), judge=self._notes, **settings)
+        super().__init__(scenario=written(script, directory), judge=self._notes, **settings)
 
     @property
     def made(self) -> list[str]:
@@ -111,7 +111,7 @@ def _proofs(request: dict[str, Any]) -> list[str]:
     return [block[names[block["type"]]] for block in blocks if block["type"] in names]
 
 
-def _written(script: str, directory: Path) -> str:
+def written(script: str, directory: Path) -> str:
     path = directory / f"{len(list(directory.glob('*.scenario')))}.scenario"
     path.write_text(script)
     return str(path)
