@@ -1,6 +1,6 @@
 """Writes docs/reference from the registries: `python docs/generate.py` (`--check` only says what differs).
 
-Commands, config, the admin's routes, rules, models, stances, scenarios, the simulator's kinds: each page is made from the same table that the code
+Commands, config, the admin's routes, rules, models, stances, scenarios: each page is made from the same table that the code
 reads, and a test compares them, so that they cannot drift apart.
 """
 
@@ -25,15 +25,13 @@ from clew.settings.document import Document
 from clew.settings.schema import defaults_of, meanings_of
 from clew.settings.shape import fields_of, table_in, words_of
 from clew.settings.shown import toml_value
-from clew.simulator.chat.rules import ChatRule, chat_rules, worded
-from clew.simulator.chat.vendors import Vendor, chat_vendors
 from clew.simulator.stage import shipped
-from clew.simulator.vendors import vendors
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # whoever loads this file need not stand beside it
 
 from backends_page import backends_page  # noqa: E402  (found by the line above)
+from simulator_page import simulator_page  # noqa: E402
 
 NOTE = "<!-- Made by docs/generate.py. Do not edit. -->\n\n"
 
@@ -254,43 +252,6 @@ def scenarios_page() -> str:
     )
 
 
-def simulator_page() -> str:
-    chat = chat_vendors()
-    kinds = [
-        (f"`{name}`", "Chat Completions" if name in chat else "Anthropic", row.about, row.source, row.date)
-        for name, row in {**vendors(), **chat}.items()
-    ]
-    parts = [
-        "# Simulator kinds\n",
-        "`clew sim --kind KIND`, or `simulators(kind=…)` in pytest. Each is a row of facts over one judge of its dialect;",
-        "the rows are in `src/clew/simulator/vendors.toml` and `src/clew/simulator/chat/vendors.toml`.",
-        "[Test an agent without a key](../howto/test-an-agent-without-a-key.md) shows how to use them.\n",
-        _table(("kind", "dialect", "what it is", "source", "as of"), kinds),
-        "## Rules of the chat kinds\n",
-        "What they refuse, in the order of checking, with the words of the OpenAI API. Grades as in [Rules](rules.md);",
-        "words marked † were never seen; they are ours.\n",
-        _table(("rule", "grade", "when", "the API says"), map(_chat_rule_row, chat_rules().values())),
-        "## Their own words\n",
-        "Where a vendor is known to say it otherwise.\n",
-    ]
-    rows = [row for name, vendor in chat.items() for row in _own_words(name, vendor)]
-    return "\n".join([*parts, _table(("kind", "rule", "it says"), rows)])
-
-
-def _chat_rule_row(rule: ChatRule) -> tuple[str, ...]:
-    return f"`{rule.id}`", rule.grade, rule.means, _said(rule)
-
-
-def _own_words(kind: str, vendor: Vendor) -> Iterator[tuple[str, ...]]:
-    for name in vendor.words:
-        yield f"`{kind}`", f"`chat.{name}`", _said(worded(vendor, f"chat.{name}"))
-
-
-def _said(rule: ChatRule) -> str:
-    words = f"{rule.status} `{rule.text}`" if "`" not in rule.text else f"{rule.status} `` {rule.text} ``"
-    return words + ("" if rule.verified else " †")
-
-
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in lines)
@@ -313,7 +274,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "python": python_page,
     "rules": rules_page,
     "scenarios": scenarios_page,
-    "simulator": simulator_page,
+    "simulator": lambda: simulator_page(_table),
     "stances": stances_page,
 }
 

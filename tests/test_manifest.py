@@ -136,7 +136,7 @@ def test_the_lists_have_no_gap() -> None:
         assert {f"req:{letter}{n}" for n in range(1, last + 1)} <= set(ids)
     cases = {f"case:{n}" for n in [*range(1, 67), "57b", "65b", "65c"]}
     assert {name for name in ids if name.startswith("case:")} == cases
-    numbers = {name.removeprefix("rule:R").partition(".")[0] for name in ids if name.startswith("rule:")}
+    numbers = {name.removeprefix("rule:R").partition(".")[0] for name in ids if name.startswith("rule:R")}
     assert numbers == {str(n) for n in range(1, 86)}
     assert [name for name in ids if name.startswith("conflict:")] == [f"conflict:C-{n}" for n in range(1, 18)]
 

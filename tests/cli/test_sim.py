@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from clew.cli import COMMANDS, main
+from clew.simulator.kinds import kinds
 from tests.simulator.wire import ask, call
 
 CLEW = [sys.executable, "-c", "from clew.cli import main; main()"]
@@ -198,6 +199,24 @@ def test_a_stance_file_that_is_not_there_is_a_config_error() -> None:
     assert "/nowhere/stance.toml" in result.output
 
 
+def test_the_kinds_are_listed_with_a_line_each() -> None:
+    lines = invoke("sim", "--list").output.splitlines()
+    assert [line.split()[0] for line in lines] == list(kinds())
+    assert lines[0] == "anthropic      The Anthropic API."
+    assert json.loads(invoke("sim", "--list", "--json").output) == kinds()
+
+
+@pytest.mark.slow
+def test_a_chat_kind_says_how_to_ask_it() -> None:
+    with running("--kind", "deepseek-chat") as process:
+        assert process.stdout is not None
+        text = "".join(process.stdout.readline() for _ in range(8))
+    assert "clew simulator (deepseek-chat, scenario default) at http://127.0.0.1:" in text
+    assert "/v1/chat/completions -H 'authorization: Bearer sim-me-1'" in text
+    assert '"model":"deepseek-v4-pro"' in text
+    assert "export OPENAI_BASE_URL=http://127.0.0.1:" in text
+
+
 # The group.
 
 
@@ -213,6 +232,7 @@ def test_help_has_examples_and_lists_every_option() -> None:
         "--seed",
         "--realm",
         "--journal",
+        "--list",
         "--without-grade",
     ):
         assert option in text
