@@ -28,6 +28,8 @@ def _ladder(wire: Wire, words: str) -> list[Rung]:
         ("The encrypted content gAAA could not be verified. Reason: it could not be decrypted", ["entries", "off"]),
         ("Thinking mode does not support this tool_choice", ["free tools", "off"]),
         ("Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model.", ["effort"]),
+        ('"llama3.1:8b" does not support thinking', ["effort"]),
+        ('think value "medium" is not supported for this model', ["effort"]),
         ("The request signature we calculated does not match the signature you provided.", []),
         ("prompt is too long", []),
     ],

@@ -52,6 +52,7 @@ _WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
     (r"duplicate item|item with id 'rs_|without its required", ("entries", "off")),
     (r"thinking mode does not support this tool_choice|tool_choice.*(?:thinking|reasoning)", ("free tools", "off")),
     (r"reasoning_effort|reasoning\.effort|unsupported (?:value|effort).*effort", ("effort",)),
+    (r"does not support thinking|think value\b.*is not supported", ("effort",)),
 )
 """Vendors' words, and what to try after them, in order; the first that fits counts."""
 
