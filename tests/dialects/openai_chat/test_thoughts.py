@@ -77,8 +77,9 @@ def test_encrypted_reasoning_shows_nothing_and_is_kept(flat: JsonObject) -> None
     assert told.stream.payloads == {0: {"reasoning_details": [ENCRYPTED]}}
 
 
+@proves("req:C29")
 def test_a_signature_comes_last_and_belongs_to_the_text_before_it() -> None:
-    """Case 23: texts, then an entry with nothing but the signature."""
+    """C29, case 23: texts, then an entry with nothing but the signature."""
     deltas = ({**TEXT, "text": "He"}, {**TEXT, "text": "llo"}, {**TEXT, "signature": "sig"})
     told = Told(stream(*({"reasoning_details": [entry]} for entry in deltas), {"content": "x"}))
 
