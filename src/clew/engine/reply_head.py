@@ -67,17 +67,21 @@ def is_unsaid_thought(change: Change) -> bool:
     return change.step == "thinking" and change.what == "left out"
 
 
-def thinking_counts(going: Request, changes: Sequence[Change], unsaid: int = 0) -> Counts:
-    """What became of the thinking; `unsaid` of what is in `going` the dialect had no words for."""
+def thinking_counts(going: Request, changes: Sequence[Change], unsaid: int = 0, *, native: bool = False) -> Counts:
+    """What became of the thinking.
+
+    Of what is in `going`, the dialect had no words for `unsaid`; with `native`, what was handed over is there too.
+    """
     if not changes:
         return Counts(_thinking_in(going)) if len(going.messages) > 1 else _NONE
     counts = tally(change for change in changes if change.step in ("thinking", "heal"))
-    restored = counts.get("restored", 0)
+    restored, handed_over = counts.get("restored", 0), counts.get("handed over", 0)
+    others = restored + unsaid + counts.get("added", 0) + (handed_over if native else 0)
     return Counts(
-        kept=max(0, _thinking_in(going) - restored - unsaid),
+        kept=max(0, _thinking_in(going) - others),
         restored=restored,
         left_out=counts.get("left out", 0),
-        handed_over=counts.get("handed over", 0),
+        handed_over=handed_over,
         healed=counts.get("healed", 0),
     )
 

@@ -120,8 +120,11 @@ class Story:
     def counts(self) -> Counts:
         """What became of the thinking in what went out last."""
         if self._counted is None or self._counted[0] is not self.going:
-            self._counted = (self.going, thinking_counts(self.going, self.changes, self.unsaid))
+            self._counted = (self.going, self._count())
         return self._counted[1]
+
+    def _count(self) -> Counts:
+        return thinking_counts(self.going, self.changes, self.unsaid, native=self.way.target.foreign == "native")
 
     def exchange(self, outcome: Outcome, heard: Heard | None, ended: float) -> Exchange:
         """What befell it, without a word of the conversation."""

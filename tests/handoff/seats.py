@@ -1,0 +1,75 @@
+"""Who sits at the table: every row of the presets in every dialect that it speaks, with the simulator that stands for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from msgspec import structs
+
+from clew.backends.presets import presets
+from clew.backends.row import Backend
+from clew.model.origin import ANTHROPIC
+from clew.settings.document import BackendTable
+from clew.settings.manners import given_in
+from clew.settings.rows import backend_of
+from clew.simulator.chat.vendors import chat_vendors
+from clew.testing import Simulator
+
+__all__ = ["KINDS", "ROWS", "Seat", "seated"]
+
+
+class Seat(NamedTuple):
+    """A row, in one dialect."""
+
+    preset: str
+    dialect: str
+    kind: str
+
+    @property
+    def name(self) -> str:
+        return self.preset if self.dialect == presets()[self.preset].dialect else f"{self.preset}.{self.dialect}"
+
+
+def _rows() -> Iterator[Seat]:
+    for name, preset in presets().items():
+        for row in (preset, *preset.others.values()):
+            yield Seat(name, row.dialect, row.simulator)
+
+
+ROWS = tuple(_rows())
+_OWN = {seat.kind: seat for seat in reversed(ROWS)}
+KINDS = {**_OWN, "openai-chat": next(seat for seat in ROWS if seat.preset == "openai")}
+"""One row for each kind of simulator: the first that names it, and for the plain one the vendor itself."""
+
+
+def seated(seat: Seat, simulator: Simulator, model: str = "") -> Backend:
+    """The row as a user would configure it, at the simulator's address."""
+    table = BackendTable(
+        preset=seat.preset,
+        dialect="openai-chat" if seat.dialect == "openai-chat" else "anthropic",
+        url=simulator.url if seat.dialect == "anthropic" else f"{simulator.url}/v1",
+        key=simulator.key,
+        model=model,
+    )
+    made = backend_of(seat.name, table, given_in({}, seat.name), {})
+    assert made.backend is not None, made.problems
+    row = structs.replace(made.backend, realm=_realm(seat))
+    return (
+        row if seat.dialect == "anthropic" or _serves(seat.kind, row.model) else structs.replace(row, **_listed(seat.kind))
+    )
+
+
+def _realm(seat: Seat) -> str:
+    """Each simulator has a secret of its own, also where the vendor's two endpoints would share one."""
+    return ANTHROPIC if seat.kind == "anthropic" else seat.kind
+
+
+def _serves(kind: str, model: str) -> bool:
+    models = chat_vendors()[kind].models
+    return bool(model) and (not models or any(fnmatchcase(model, name) for row in models for name in row.names))
+
+
+def _listed(kind: str) -> dict[str, object]:
+    return {"model": chat_vendors()[kind].listed[0], "models": {}}
