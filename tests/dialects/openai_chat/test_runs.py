@@ -8,6 +8,7 @@ from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.lanes import Lanes
 from clew.dialects.openai_chat.moulds import Member
 from clew.dialects.openai_chat.quirks import Quirks
+from clew.dialects.openai_chat.stream import Told
 from clew.dialects.openai_chat.translate import Translation
 from clew.model.events import Event
 from clew.wire.events import decode_event
@@ -23,8 +24,12 @@ def nowhere(_lanes: Lanes, _member: Member) -> None:
 def translated(stream: list[bytes], quirks: Quirks) -> tuple[list[Event], object, object]:
     """What the client hears, and what is left for the backend."""
     translation = Translation(Asked("m", message_id="msg_1"), quirks)
-    out = b"".join([*map(translation.feed, stream), translation.flush()])
-    return [decode_event(each) for each in SseReader().feed(out)], translation.late, translation.failure
+    told = [part for piece in stream for part in translation.feed(piece)] + translation.flush()
+    return [event for part in told for event in _events(part)], translation.late, translation.failure
+
+
+def _events(part: Told) -> list[Event]:
+    return [decode_event(each) for each in SseReader().feed(part)] if isinstance(part, bytes) else [part]
 
 
 def translated_slowly(stream: list[bytes], quirks: Quirks) -> tuple[list[Event], object, object]:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.stream import Told
 from clew.dialects.openai_chat.translate import Translation
 from clew.model.events import (
     BlockDelta,
@@ -30,9 +31,13 @@ def _chunk(delta: JsonObject, finish: str | None = None) -> bytes:
     return b"data: " + msgspec.json.encode({"object": "chat.completion.chunk", "choices": [choice]}) + b"\n\n"
 
 
-def _events(data: bytes) -> list[Event]:
-    reader = SseReader()
-    return [decode_event(each) for each in [*reader.feed(data), *reader.flush()]]
+def _events(told: list[Told]) -> list[Event]:
+    """What was told, runs of deltas read."""
+    return [
+        event
+        for each in told
+        for event in (map(decode_event, SseReader().feed(each)) if isinstance(each, bytes) else [each])
+    ]
 
 
 def _translated(data: bytes, translation: Translation | None = None) -> list[Event]:
@@ -100,4 +105,4 @@ def test_a_signature_that_comes_after_the_text_is_kept_for_the_maker_alone() -> 
 def test_an_eager_stream_has_begun_before_the_backend_has() -> None:
     begun = _events(Translation(ASKED).begin(eager=True))
     assert [type(each) for each in begun] == [MessageStart, BlockStart, Ping]
-    assert Translation(ASKED).begin(eager=False) == b""
+    assert Translation(ASKED).begin(eager=False) == []

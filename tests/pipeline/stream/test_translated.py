@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.dress import Dress, Wear
 from clew.pipeline.stream.translated import TranslatedRelay
+from tests.pipeline.stream.wearing import events_in
 
 ORIGIN = Origin("deepseek", "deepseek", "deepseek-chat", "")
 START = (
@@ -27,15 +29,15 @@ class _Spoken:
     late: JsonObject | None = None
 
     def __init__(self, said: bytes, end: bytes = b"") -> None:
-        self._said, self._end = said, end
+        self._said, self._end = events_in(said), events_in(end)
 
-    def begin(self, *, eager: bool) -> bytes:
-        return START if eager else b""
+    def begin(self, *, eager: bool) -> list[Event]:
+        return events_in(START) if eager else []
 
-    def feed(self, data: bytes) -> bytes:
+    def feed(self, data: bytes) -> list[Event]:
         return self._said
 
-    def flush(self) -> bytes:
+    def flush(self) -> list[Event]:
         return self._end
 
 

@@ -7,7 +7,6 @@ The stream ends with `[DONE]`, or just ends. An end without a finish reason is a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import TypeAlias
 
 from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
@@ -20,9 +19,10 @@ from clew.model.json import JsonObject
 from clew.wire.frames import Frames, SseLimits
 from clew.wire.sse import OTHER, read_fields
 
-__all__ = ["ChatStream", "Write"]
+__all__ = ["ChatStream", "Told"]
 
-Write: TypeAlias = Callable[[list[Event]], bytes]
+Told: TypeAlias = Event | bytes
+"""An event, or a run of deltas of the open block, as bytes for the client."""
 
 _EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
 
@@ -46,22 +46,24 @@ class ChatStream:
         self._read(self._frames.feed(data))
         return self._decoder.drain()
 
-    def relay(self, data: bytes, write: Write) -> bytes:
-        """The same as the client gets it: what has to be read is written by `write`, the rest needs no writing."""
+    def tell(self, data: bytes) -> list[Told]:
+        """The same, with runs of deltas that need no reading as the client gets them."""
         whole = self._frames.feed(data)
-        return self._runs.take_one(whole) or self._relayed(whole, write)
+        run = self._runs.take_one(whole)
+        return [run] if run else self._told(whole)
 
-    def _relayed(self, whole: bytes, write: Write) -> bytes:
-        out: list[bytes] = []
+    def _told(self, whole: bytes) -> list[Told]:
+        told: list[Told] = []
         at = 0
         while at < len(whole):
             run, end = self._runs.take(whole, at)
-            if not run:
+            if run:
+                told.append(run)
+            else:
                 end = self._read_one(whole, at)
-                run = write(self._decoder.drain())
-            out.append(run)
+                told += self._decoder.drain()
             at = end
-        return b"".join(out)
+        return told
 
     def flush(self) -> list[Event]:
         """The events that the end of the bytes completes."""

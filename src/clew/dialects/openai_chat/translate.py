@@ -1,6 +1,6 @@
 """A translation: what a backend streams in Chat Completions, as the Messages API would have streamed it.
 
-Bytes in, bytes out: behind it stand the same steps that an Anthropic stream passes. What the backend needs back of a thought
+Behind it stand the same steps that an Anthropic stream passes. What the backend needs back of a thought
 is its signature here: one `signature_delta` with the payload (`payloads`) just before the block's stop, which becomes the
 payload of the seal. A call has the backend's own id, since that is what its maker must hear again; the client never sees it
 where it may not be unique. A block that was open when the stream broke off gets no stop: it is not whole.
@@ -16,10 +16,9 @@ import msgspec
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import Failure
 from clew.dialects.openai_chat.quirks import Quirks
-from clew.dialects.openai_chat.stream import ChatStream
-from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
+from clew.dialects.openai_chat.stream import ChatStream, Told
+from clew.model.events import BlockDelta, BlockStart, BlockStop
 from clew.model.json import JsonObject
-from clew.wire.events import encode_event
 from clew.wire.sse import SseLimits
 
 __all__ = ["Translation", "proof"]
@@ -50,21 +49,22 @@ class Translation:
         late = self._stream.late
         return {"type": "thinking", "thinking": "", "signature": proof(late)} if late else None
 
-    def begin(self, *, eager: bool) -> bytes:
+    def begin(self, *, eager: bool) -> list[Told]:
         """What can be said before the backend has said anything: with `eager` a message and its first, empty block."""
-        return self._written(self._stream.begin(eager=True)) if eager else b""
+        return self._dressed(self._stream.begin(eager=True)) if eager else []
 
-    def feed(self, data: bytes) -> bytes:
-        """The events that these bytes complete. Raises SseTooLarge."""
-        return self._stream.relay(data, self._written)
+    def feed(self, data: bytes) -> list[Told]:
+        """What these bytes complete. Raises SseTooLarge."""
+        told = self._stream.tell(data)
+        return told if len(told) == 1 and isinstance(told[0], bytes) else self._dressed(told)
 
-    def flush(self) -> bytes:
-        return self._written(self._stream.flush())
+    def flush(self) -> list[Told]:
+        return self._dressed(self._stream.flush())
 
-    def _written(self, events: Iterable[Event]) -> bytes:
-        return b"".join([encode_event(each) for event in events for each in self._proved(event)])
+    def _dressed(self, told: Iterable[Told]) -> list[Told]:
+        return [each for event in told for each in self._proved(event)]
 
-    def _proved(self, event: Event) -> Iterable[Event]:
+    def _proved(self, event: Told) -> Iterable[Told]:
         if isinstance(event, BlockStart):
             return (self._started(event),)
         if not isinstance(event, BlockStop):

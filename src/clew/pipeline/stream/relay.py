@@ -7,7 +7,8 @@ so between two of them. Three things are decided here:
 - *ending*: the `message_delta` that carries the stop reason, and all after it, is held back until the store has the turn;
 - *ended*: without the end event an answer is not whole, however complete it looks.
 
-What came is kept as it came, for the recording.
+What came is kept as it came, for the recording, or not at all where nobody wants it: a stream may be long, and there may be
+thousands of them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ __all__ = ["Relay"]
 class Relay:
     """One answer. Raises StreamIllegal for what no stream may do, SseTooLarge for what is too long."""
 
-    def __init__(self, dress: Dress, limits: SseLimits | None = None) -> None:
+    def __init__(self, dress: Dress, limits: SseLimits | None = None, *, keep: bool = True, blocks: bool = True) -> None:
+        """`keep` the bytes; with `blocks`, all that is read, and else only what is said about the answer."""
         self.begun = False
         self.ended = False
         self.stops = 0
@@ -50,7 +52,11 @@ class Relay:
         """The error object of an error event, if one came."""
         self.held: list[bytes] = []
         """The end of the answer, which waits for the store."""
+        self.size = 0
+        """The bytes of all whole events so far."""
         self._dress = dress
+        self._keep = keep
+        self._blocks = blocks
         self._frames = Frames(limits or SseLimits())
         self._raw: list[bytes] = []
         self._parts: list[Part] = []
@@ -73,11 +79,6 @@ class Relay:
         return tuple(self._parts)
 
     @property
-    def size(self) -> int:
-        """The bytes in `raw`."""
-        return sum(map(len, self._raw))
-
-    @property
     def late(self) -> JsonObject | None:
         """A thinking block for the recording alone, which came too late for the client."""
         return None
@@ -88,13 +89,16 @@ class Relay:
 
     def feed(self, data: bytes) -> bytes:
         """What may go to the client now."""
-        return self._take(self._frames.feed(data))
-
-    def _take(self, whole: bytes) -> bytes:
+        whole = self._frames.feed(data)
         if self._open and self._fits(whole):  # a read like most: deltas of the open block, and nothing else
-            self._raw.append(whole)
+            self._came(whole)
             return self._ran(whole)
         return self._passed(whole)
+
+    def _came(self, whole: bytes) -> None:
+        self.size += len(whole)
+        if self._keep:
+            self._raw.append(whole)
 
     def flush(self) -> bytes:
         """At the end of the stream."""
@@ -103,10 +107,13 @@ class Relay:
     def _passed(self, whole: bytes) -> bytes:
         if not whole:
             return b""
-        self._raw.append(whole)
+        self._came(whole)
         out: list[bytes] = []
         for piece in pieces_of(whole, self._cut):
             self._place(self._run(piece) if piece.is_run else self._event(piece), out)
+        return self._went(out)
+
+    def _went(self, out: list[bytes]) -> bytes:
         self._open = self._lifecycle.is_open and self.begun and not self._ending
         return out[0] if len(out) == 1 else b"".join(out)
 
@@ -126,7 +133,8 @@ class Relay:
         return self._ran(piece.raw)
 
     def _ran(self, run: bytes) -> bytes:
-        self._parts.append(run)
+        if self._blocks:
+            self._parts.append(run)
         if self._sealing is not None:
             self._sealing.ran(run)
         return run
@@ -135,14 +143,19 @@ class Relay:
         if piece.event is None:
             return piece.raw  # a comment
         event = decode_event(piece.event)
+        starts = isinstance(event, MessageStart)
+        raw = renamed_start(piece.raw, piece.event, self._dress.wear.model) if starts else piece.raw
+        return self._read(event, raw)
+
+    def _read(self, event: Event, raw: bytes) -> bytes:
+        """What goes on for an event with these bytes."""
         self._lifecycle.accept(event)
-        self._parts.append(event)
+        if self._blocks or isinstance(event, MessageStart | MessageDelta | MessageStop):
+            self._parts.append(event)
         self._note(event)
-        if isinstance(event, MessageStart):
-            return renamed_start(piece.raw, piece.event, self._dress.wear.model)
         if self._sealing is not None and isinstance(event, BlockStart | BlockDelta | BlockStop):
-            return self._sealing.feed(event, piece.raw)
-        return piece.raw
+            return self._sealing.feed(event, raw)
+        return raw
 
     def _note(self, event: Event) -> None:
         if isinstance(event, BlockStart):

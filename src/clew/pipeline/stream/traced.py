@@ -5,14 +5,15 @@ Around the translation and not inside it, so that a stream that nobody follows p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from clew.model.events import BlockDelta, BlockStart, BlockStop
 from clew.model.json import JsonObject
-from clew.pipeline.stream.pieces import NO_DELTAS, pieces_of
+from clew.pipeline.stream.answer import Part
 from clew.pipeline.stream.translated import Translates
 from clew.wire.events import decode_event
+from clew.wire.sse import SseReader
 
 __all__ = ["State", "Tell", "Traced"]
 
@@ -35,20 +36,20 @@ class Traced:
     def late(self) -> JsonObject | None:
         return self._translation.late
 
-    def begin(self, *, eager: bool) -> bytes:
+    def begin(self, *, eager: bool) -> Sequence[Part]:
         return self._noted(self._translation.begin(eager=eager))
 
-    def feed(self, data: bytes) -> bytes:
+    def feed(self, data: bytes) -> Sequence[Part]:
         return self._noted(self._translation.feed(data))
 
-    def flush(self) -> bytes:
+    def flush(self) -> Sequence[Part]:
         return self._noted(self._translation.flush())
 
-    def _noted(self, events: bytes) -> bytes:
-        for piece in pieces_of(events, NO_DELTAS):
-            if piece.event is not None:
-                self._note(decode_event(piece.event))
-        return events
+    def _noted(self, parts: Sequence[Part]) -> Sequence[Part]:
+        for part in parts:
+            for event in map(decode_event, SseReader().feed(part)) if isinstance(part, bytes) else [part]:
+                self._note(event)
+        return parts
 
     def _note(self, event: object) -> None:
         match event:
