@@ -17,15 +17,12 @@ from clew.dialects.openai_chat.quirks import Speech
 from clew.dialects.openai_chat.wire import Wire
 from clew.model.target import Foreign, Missing
 
-__all__ = ["DIALECTS", "Dialect", "HandedOver", "Manner", "Quirks", "Speech", "Wire", "fitting"]
+__all__ = ["DIALECTS", "Dialect", "Manner", "Quirks", "Speech", "Wire", "fitting"]
 
 Dialect: TypeAlias = Literal["anthropic", "openai-chat"]
 
 DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai-chat")
 """The wire protocols of backends."""
-
-HandedOver: TypeAlias = Foreign
-"""What becomes of other makers' reasoning."""
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
@@ -37,7 +34,7 @@ class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Its tool ids never repeat, so they may reach a client as they are."""
     missing: Missing = "nothing"
     """What it wants in place of thinking that is not there: nothing, an empty text, a space, or thinking off."""
-    foreign: HandedOver | None = None
+    foreign: Foreign | None = None
     """What becomes of other makers' reasoning; as `thinking.foreign` if left out."""
     adaptive: bool = True
     """It takes adaptive thinking; if not, that becomes a budget."""

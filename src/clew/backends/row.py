@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, structs
 
 from clew.backends import credential as _credential
 from clew.backends.credential import Auth, Credential, Secret, credential_account
-from clew.backends.manner import HandedOver, Manner, Quirks, Speech, Wire, fitting
+from clew.backends.manner import Manner, Quirks, Speech, Wire, fitting
 from clew.backends.names import family_of, model_in
 from clew.model.facts import ModelFacts
 from clew.model.origin import ANTHROPIC
@@ -24,7 +24,6 @@ __all__ = [
     "Auth",
     "Backend",
     "Credential",
-    "HandedOver",
     "Manner",
     "Patience",
     "Quirks",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
+from clew.backends.manner import Wire
 from clew.backends.presets import Preset, preset_of_host, presets
 from clew.backends.row import Auth, Backend, Quirks
 from clew.cli.pages import Line, Page, Table, printable
@@ -27,6 +29,7 @@ _AUTHS: Final[dict[Auth, str]] = {
     "none": "none",
 }
 _MOST_MODELS: Final = 3
+_WIRE: Final = ("reasoning", "knob")
 
 
 def hidden_of(row: Backend) -> str:
@@ -39,8 +42,7 @@ def hidden_of(row: Backend) -> str:
 def backends_page(loaded: Loaded) -> Page:
     backends = loaded.settings.backends.values()
     rows = [
-        (row.name, row.dialect, row.realm, row.url, _AUTHS[row.auth], _models(row), _deviations(row.quirks))
-        for row in backends
+        (row.name, row.dialect, row.realm, row.url, _AUTHS[row.auth], _models(row), _deviations(row)) for row in backends
     ]
     columns = ("backend", "dialect", "realm", "url", "auth", "models", "deviates")
     where = f"from {loaded.file}" if loaded.file else "found without a config; `clew config init` writes one"
@@ -62,14 +64,16 @@ def _models(row: Backend) -> str:
     return ", ".join([*named, *([f"else {row.model}"] if row.model else [])]) or "as asked"
 
 
-def _deviations(quirks: Quirks) -> str:
-    """The quirks that are not as with a backend that nobody knows."""
+def _deviations(row: Backend) -> str:
+    """The quirks that are not as with a backend that nobody knows; of its wire, what is about reasoning."""
     usual = structs.asdict(Quirks())
-    return ", ".join(f"{name}={_word(value)}" for name, value in structs.asdict(quirks).items() if value != usual[name])
+    found = {name: value for name, value in structs.asdict(row.quirks).items() if value != usual[name]}
+    found |= {name: getattr(row.wire, name) for name in _WIRE if getattr(row.wire, name) != getattr(Wire(), name)}
+    return ", ".join(f"{name}={_word(value)}" for name, value in found.items())
 
 
 def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value) or "none"
 
 
 def nearby_page(servers: Sequence[Server]) -> Page:
@@ -90,9 +94,9 @@ def _some(server: Server) -> str:
 def _adding(server: Server) -> str:
     if server.backend:
         return f"it is the backend {server.backend}"
-    words = ["clew backends add", server.preset]
-    words += ["--key '${LITELLM_API_KEY}'".replace("LITELLM", server.preset.upper())] if server.wants_key else []
-    return " ".join([*words, *([f"--model {server.models[0]}"] if server.models else [])])
+    key = f" --key '${{{server.preset.upper()}_API_KEY}}'" if server.wants_key else ""
+    model = f" --model {shlex.quote(server.models[0])}" if server.models else ""
+    return f"clew backends add {server.preset}{key}{model}"
 
 
 def presets_page(rows: Sequence[Preset]) -> Page:

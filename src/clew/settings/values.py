@@ -14,9 +14,10 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from clew.backends.names import Family
-from clew.backends.row import Backend, HandedOver
+from clew.backends.row import Backend
 from clew.http.client_message import Timeouts
 from clew.model.facts import ModelFacts
+from clew.model.target import Foreign
 from clew.pipeline.attempts import Policy as Retry
 from clew.pipeline.options import CacheRules, Display, Options
 from clew.thinking.budgets import BudgetRules
@@ -64,8 +65,9 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What becomes of thinking."""
 
-    foreign: HandedOver = "drop"
-    """Reasoning that a backend cannot read: left out, said as text, or (`native`) put where its own reasoning goes back."""
+    foreign: Foreign = "drop"
+    """Reasoning that a backend cannot read: left out, said as text, or (`native`) put where its own goes back. Claude takes
+    none that is not its own."""
     restore: bool = True
     """Put back what a client dropped, for the models that read it."""
     policy: Literal["origin", "session", "strip"] = "origin"
