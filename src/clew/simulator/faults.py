@@ -24,7 +24,9 @@
     hang-up 0.2                           a whole answer; so many seconds later the connection is closed without a word, and
                                           what the client asked on it in the meantime has no answer
 
-The place, for those that have one: `after=N` events (0: before all), `content=N` content_block events, `before=EVENT`, or
+In the chat dialect the events are called role, reasoning, content, tool_calls, finish, usage and done; pings are comments.
+
+The place, for those that have one: `after=N` events (0: before all), `content=N` events of the content, `before=EVENT`, or
 `at=N` bytes.
 
 A scenario says it with `fault:`, a request with the header `x-sim-fault`, a test with `POST /_sim/fault`. What each does to

@@ -37,8 +37,9 @@ __all__ = [
 ]
 
 Kind: TypeAlias = str
-"""Which vendor is simulated: a row of `vendors.toml`. `compat` speaks the same dialect, but signs with its own key, takes
-any model name, and refuses every thinking block that it did not make (R33.invalid-signature)."""
+"""Which vendor is simulated: a row of `vendors.toml`, or of `chat/vendors.toml`. `compat` speaks the Anthropic dialect, but
+signs with its own key, takes any model name, and refuses every thinking block that it did not make
+(R33.invalid-signature)."""
 
 Grade: TypeAlias = Literal["A", "B", "C", "D"]
 """How sure a rule is: A documented, B measured, C reported, D inferred."""

@@ -33,6 +33,9 @@ lines that begin with `#` say nothing; indentation is free. `turn:` begins the n
     event: NAME DATA      an event as it stands, legal or not
     fault: FAULT          see `faults`
 
+In the chat dialect a thought is written in the vendor's form, a redacted one is sealed where entries can be, a block has no
+place, a ping is a comment, and an event is its data alone.
+
 In texts, `{{prompt}}` is what the user asked, `{{result}}` what the last tools gave back, `{{model}}` the model's name.
 """
 

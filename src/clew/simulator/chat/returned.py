@@ -29,6 +29,7 @@ DUMMIES: Final = frozenset((*_PLAIN, *(base64.b64encode(each.encode()).decode() 
 _TAGGED: Final = re.compile(r"\s*<(think|thinking|thought)>(.*?)</\1>", re.DOTALL)
 _ALIKE: Final = 0.6
 _SHORT: Final = 12
+_LONG: Final = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +60,11 @@ class Returned:
 def returned(case: ChatCase) -> tuple[Returned, ...]:
     """All of it, in order."""
     found: list[Returned] = []
+    thoughts = [thought for thought in case.books.thoughts() if len(thought) >= _SHORT]
     for place in case.messages:
         if place.role == "assistant":
             found += _of_message(place, case)
-        found += _as_text(place, case)
+        found += _as_text(place, thoughts)
     return tuple(found)
 
 
@@ -152,8 +154,9 @@ def _signature(call: JsonObject) -> JsonValue:
 
 
 def _is_like(piece: Returned, given: Remembered) -> bool:
-    said = piece.value if isinstance(piece.value, str) else _text(piece.value)
-    return bool(given.reasoning) and SequenceMatcher(None, said, given.reasoning).ratio() > _ALIKE
+    """Much the same words; of long ones the beginning tells."""
+    said = (piece.value if isinstance(piece.value, str) else _text(piece.value))[:_LONG]
+    return bool(given.reasoning) and SequenceMatcher(None, said, given.reasoning[:_LONG]).ratio() > _ALIKE
 
 
 def _proved(piece: Returned, books: ChatBooks, model: str) -> bool:
@@ -167,11 +170,11 @@ def _proved(piece: Returned, books: ChatBooks, model: str) -> bool:
     return is_sealed(books.secret, string(entry.get("data")))
 
 
-def _as_text(place: Place, case: ChatCase) -> Iterator[Returned]:
+def _as_text(place: Place, thoughts: list[str]) -> Iterator[Returned]:
     """Thoughts of ours that stand in plain sight."""
     _, said = tagged(place.message.get("content")) if place.role == "assistant" else (None, _words(place))
-    for thought in case.books.thoughts():
-        if len(thought) >= _SHORT and thought.strip() in said:
+    for thought in thoughts:
+        if thought.strip() in said:
             yield Returned(path=f"{place.path}.content", field="content", whose="own", fate="as text")
 
 
