@@ -50,7 +50,7 @@ def _turn(talk: Talk, table: Table, *kinds: str) -> list[Answer]:
     return answers
 
 
-@proves("req:S3-40", "dialect:57", "dialect:57b")
+@proves("req:S3-40", "case:57", "case:57b")
 @pytest.mark.parametrize(("origin", "target"), PAIRS, ids=IDS)
 def test_a_conversation_goes_on_elsewhere_and_comes_back(table: Table, origin: str, target: str) -> None:
     """Between turns, and inside a tool loop: nobody refuses anything, and each gets all of its own back and nothing else.
