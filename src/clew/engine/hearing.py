@@ -75,8 +75,8 @@ class StreamHearing:
     ) -> None:
         self._dress = dress
         self._dialect = dialect
-        self._hints = hints
-        self._relay = dialect.relay(dress, hints)
+        self._hints = hints if blocks else structs.replace(hints, blocks=False)
+        self._relay = dialect.relay(dress, self._hints)
         self._passing = passing
         self._settle = settle
         self._seconds = first_content
@@ -134,7 +134,7 @@ class StreamHearing:
             raise BackendBroken(f"{reply.endpoint}: an answer that is none: {shown(raw) or 'nothing'}")
         if isinstance(message, Refused):
             return message
-        self._relay = TranslatedRelay(self._dress, Unfolded(message), keep=self._hints.keep)
+        self._relay = TranslatedRelay(self._dress, Unfolded(message), keep=self._hints.keep, blocks=self._hints.blocks)
         return self._relay.feed(raw)
 
     async def _first(self, reply: Reply) -> bytes:

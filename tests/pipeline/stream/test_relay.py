@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from clew.dialects.anthropic.errors import error_event
 from clew.errors import SseTooLarge, StreamIllegal
 from clew.model.events import BlockStart, Event, MessageDelta, MessageStop
 from clew.model.unfold import events_of
+from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.dress import Dress, Wear
 from clew.pipeline.stream.relay import Relay
 from clew.wire.events import encode_event
@@ -220,3 +223,22 @@ def test_an_error_event_is_the_vendors_own_shape() -> None:
     assert error_event("api_error", 'it "broke"') == (
         b'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"it \\"broke\\""}}\n\n'
     )
+
+
+@pytest.mark.parametrize("worn", [PLAIN, FOREIGN[0]])
+def test_a_stream_of_which_nobody_wants_the_words_takes_no_memory(worn: Wear) -> None:
+    """A gateway without a store: what was said about the answer is left at its end, and nothing of its megabytes."""
+    relay = Relay(Dress(worn), keep=False, blocks=False)
+    begun = len(OPENING + wired(streams.start_text(0)))
+    relay.feed(OPENING + wired(streams.start_text(0)))
+    tracemalloc.start()
+    try:
+        sent = sum(len(relay.feed(encode_event(streams.text(0, "word " * 20)))) for _ in range(5000))
+        grown, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    relay.feed(wired(streams.stop(0)) + END)
+
+    assert (sent > 500_000, grown < 10_000) == (True, True)
+    assert (relay.size, relay.raw) == (begun + sent + len(wired(streams.stop(0)) + END), b"")
+    assert answer_of_parts(relay.parts, blocks=False).stop_reason == "end_turn"

@@ -53,7 +53,7 @@ class Messages:
         return Written(encode(request))
 
     def relay(self, dress: Dress, hints: Hints) -> Relay:
-        return Relay(dress)
+        return Relay(dress, keep=hints.keep or hints.blocks or hints.tell is not None, blocks=hints.blocks)
 
     def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
         try:

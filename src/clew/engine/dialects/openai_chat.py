@@ -75,7 +75,7 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
     def relay(self, dress: Dress, hints: Hints) -> Relay:
         translation = Translation(_asked(hints), self.speech, own_ids=hints.own_ids)
         followed = translation if hints.tell is None else Traced(translation, hints.tell)
-        return TranslatedRelay(dress, followed, eager=hints.eager, keep=hints.keep)
+        return TranslatedRelay(dress, followed, eager=hints.eager, keep=hints.keep, blocks=hints.blocks)
 
     def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
         found = translated(raw, _asked(hints), self.speech, own_ids=hints.own_ids)

@@ -43,6 +43,8 @@ class Hints(Struct, frozen=True, kw_only=True, eq=False):
     """Follows the life of the blocks."""
     keep: bool = True
     """What came is kept in the backend's own words."""
+    blocks: bool = True
+    """What the answer says is wanted at its end. Else only what is said about it, and a stream takes no memory."""
 
 
 class Repair(NamedTuple):
