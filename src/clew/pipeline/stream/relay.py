@@ -89,9 +89,7 @@ class Relay:
 
     def feed(self, data: bytes) -> bytes:
         """What may go to the client now."""
-        return self._take(self._frames.feed(data))
-
-    def _take(self, whole: bytes) -> bytes:
+        whole = self._frames.feed(data)
         if self._open and self._fits(whole):  # a read like most: deltas of the open block, and nothing else
             self._came(whole)
             return self._ran(whole)
@@ -113,6 +111,9 @@ class Relay:
         out: list[bytes] = []
         for piece in pieces_of(whole, self._cut):
             self._place(self._run(piece) if piece.is_run else self._event(piece), out)
+        return self._went(out)
+
+    def _went(self, out: list[bytes]) -> bytes:
         self._open = self._lifecycle.is_open and self.begun and not self._ending
         return out[0] if len(out) == 1 else b"".join(out)
 
@@ -142,15 +143,19 @@ class Relay:
         if piece.event is None:
             return piece.raw  # a comment
         event = decode_event(piece.event)
+        starts = isinstance(event, MessageStart)
+        raw = renamed_start(piece.raw, piece.event, self._dress.wear.model) if starts else piece.raw
+        return self._read(event, raw)
+
+    def _read(self, event: Event, raw: bytes) -> bytes:
+        """What goes on for an event with these bytes."""
         self._lifecycle.accept(event)
         if self._blocks or isinstance(event, MessageStart | MessageDelta | MessageStop):
             self._parts.append(event)
         self._note(event)
-        if isinstance(event, MessageStart):
-            return renamed_start(piece.raw, piece.event, self._dress.wear.model)
         if self._sealing is not None and isinstance(event, BlockStart | BlockDelta | BlockStop):
-            return self._sealing.feed(event, piece.raw)
-        return piece.raw
+            return self._sealing.feed(event, raw)
+        return raw
 
     def _note(self, event: Event) -> None:
         if isinstance(event, BlockStart):

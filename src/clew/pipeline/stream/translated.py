@@ -5,13 +5,15 @@ What came is still what the backend sent, in its own words; it is kept only wher
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from clew.model.events import BlockStop
+from clew.model.events import BlockStop, Event
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
+from clew.pipeline.stream.answer import Part
 from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.pieces import Piece
+from clew.pipeline.stream.pieces import NO_DELTAS, pieces_of
 from clew.pipeline.stream.relay import Relay
 from clew.wire.events import encode_event
 from clew.wire.frames import SseLimits
@@ -23,18 +25,18 @@ _PIECE = 4096
 
 
 class Translates(Protocol):
-    """What turns a backend's bytes into those of an Anthropic stream."""
+    """What turns a backend's bytes into an Anthropic stream: events, and runs of deltas of the open block as bytes."""
 
     @property
     def late(self) -> JsonObject | None:
         """A thinking block that came too late for the client, and that its maker needs back."""
         ...
 
-    def begin(self, *, eager: bool) -> bytes: ...
+    def begin(self, *, eager: bool) -> Sequence[Part]: ...
 
-    def feed(self, data: bytes) -> bytes: ...
+    def feed(self, data: bytes) -> Sequence[Part]: ...
 
-    def flush(self) -> bytes: ...
+    def flush(self) -> Sequence[Part]: ...
 
 
 class Unfolded:
@@ -45,14 +47,14 @@ class Unfolded:
     def __init__(self, message: JsonObject) -> None:
         self._message = message
 
-    def begin(self, *, eager: bool) -> bytes:
-        return b""
+    def begin(self, *, eager: bool) -> Sequence[Part]:
+        return ()
 
-    def feed(self, data: bytes) -> bytes:
-        return b"".join([encode_event(event) for event in events_of(self._message, chunk=_PIECE)])
+    def feed(self, data: bytes) -> Sequence[Part]:
+        return [*events_of(self._message, chunk=_PIECE)]
 
-    def flush(self) -> bytes:
-        return b""
+    def flush(self) -> Sequence[Part]:
+        return ()
 
 
 class TranslatedRelay(Relay):
@@ -83,20 +85,40 @@ class TranslatedRelay(Relay):
         return self._translation.late
 
     def begin(self) -> bytes:
-        return self._take(self._translation.begin(eager=self._eager))
+        return self._told(self._translation.begin(eager=self._eager))
 
     def feed(self, data: bytes) -> bytes:
         if self._keeps_words:
             self._words.append(data)
-        return self._take(self._translation.feed(data))
+        told = self._translation.feed(data)
+        if self._open and len(told) == 1 and isinstance(told[0], bytes):  # a read like most
+            return self._told_run(told[0])
+        return self._told(told)
 
     def flush(self) -> bytes:
-        return self._take(self._translation.flush())
+        return self._told(self._translation.flush())
 
-    def _event(self, piece: Piece) -> bytes:
+    def _told(self, parts: Sequence[Part]) -> bytes:
+        out: list[bytes] = []
+        for part in parts:
+            self._place(self._told_run(part) if isinstance(part, bytes) else self._told_event(part), out)
+        return self._went(out)
+
+    def _told_run(self, run: bytes) -> bytes:
+        self._came(run)
+        if not self._dress.wear.hide:
+            return self._ran(run)
+        return b"".join([self._event(piece) for piece in pieces_of(run, NO_DELTAS)])
+
+    def _told_event(self, event: Event) -> bytes:
+        raw = encode_event(event)
+        self._came(raw)
+        return self._read(event, raw)
+
+    def _read(self, event: Event, raw: bytes) -> bytes:
         """As it is; but a block that breaks off with the stream is stopped for the client, if not for the recording."""
         was_open, index = self._lifecycle.is_open, self._lifecycle.blocks - 1
-        out = super()._event(piece)
+        out = super()._read(event, raw)
         if self.failure is None or not was_open:
             return out
         stop = encode_event(BlockStop(index)) if self._sealing is None else self._sealing.broken_off(index)
