@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.chat.case import ChatCase
@@ -11,6 +12,10 @@ from clew.simulator.chat.rules import Finding
 from clew.simulator.judge.values import array, inner, string
 
 __all__ = ["check_tool_choice", "check_tools"]
+
+
+_UNTHINKING: Final = {"always": (), "not_named": ("specified",), "not_thinking": ("specified", "required")}
+"""Which forced choices a model does not take while it thinks."""
 
 
 def check_tools(case: ChatCase) -> Iterator[Finding]:
@@ -55,9 +60,9 @@ def check_tool_choice(case: ChatCase) -> Iterator[Finding]:
     offered = [inner(inner(tool).get("function")).get("name") for tool in array(case.body.get("tools"))]
     if name and name not in offered:
         yield Finding("chat.tool-choice-unknown", "tool_choice", {"name": name})
-    forced = name or choice in ("required", "any")
-    if forced and case.thinking and case.traits.forced_tools == "not_thinking":
-        yield Finding("chat.tool-choice-thinking", "tool_choice")
+    forced = "specified" if name else "required" if choice in ("required", "any") else ""
+    if forced and case.thinking and forced in _UNTHINKING[case.traits.forced_tools]:
+        yield Finding("chat.tool-choice-thinking", "tool_choice", {"choice": forced})
 
 
 def _named(choice: JsonValue) -> str | None:

@@ -78,7 +78,7 @@ class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     efforts: tuple[str, ...] = ()
     refuses: dict[str, str] = {}
     pinned: dict[str, float] = {}
-    forced_tools: Literal["always", "not_thinking"] = "always"
+    forced_tools: Literal["always", "not_named", "not_thinking"] = "always"
     vision: bool = True
     context: int = 200_000
     max_output: int = 0
