@@ -12,7 +12,7 @@ from clew.backends.manner import Speech, Wire
 from clew.backends.row import Backend
 from clew.dialects.anthropic.errors import error_body
 from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.errors import Failure, failure_of
+from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure, failure_of
 from clew.dialects.openai_chat.headers import response_headers
 from clew.dialects.openai_chat.heals import Rung, heal
 from clew.dialects.openai_chat.requests import encode
@@ -79,6 +79,8 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
 
     def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
         found = translated(raw, _asked(hints), self.speech, own_ids=hints.own_ids)
+        if found in (CUT, UNREADABLE):
+            return None
         return _refused(found) if isinstance(found, Failure) else found
 
     def told(self, refused: Refused) -> Refused:

@@ -1,0 +1,210 @@
+"""Answers in another dialect, over real sockets: how they begin, how they fail, and what a client sees while they hide."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from clew.settings.values import GatewaySettings, Retry, ThinkingSettings
+from clew.testing import Simulator
+from clew.testing.plugin import StartSimulator
+from tests.build import Json, user
+from tests.engine.chatting import DONE, SSE, chat, chat_row, chunk, pieces, telling
+from tests.engine.conftest import Gating
+from tests.engine.gate import Answer, Gate
+from tests.engine.kept import eventually, exchange_of, recording_of, store_of
+from tests.engine.talk import MODEL, Talk, content_of, thoughts
+from tests.faults.scene import SOON, Client, impatient
+from tests.golden.legal import check
+from tests.manifest import proves
+
+pytestmark = pytest.mark.slow
+
+ONCE = Retry(retries=0, first_wait=0.01, cool_seconds=0.0)
+THINKS = {"thinking": {"type": "adaptive", "display": "summarized"}}
+
+
+@pytest.fixture
+def deepseek(simulators: StartSimulator) -> Simulator:
+    return simulators(kind="deepseek-chat", realm="deepseek")
+
+
+def ask(gate: Gate, words: str = "[[scenario:thinking]]", **fields: object) -> Answer:
+    return gate.ask({"model": MODEL, "max_tokens": 2000, "stream": True, **THINKS, "messages": [user(words)], **fields})
+
+
+@proves("req:S3-23", "fault:C1")
+@pytest.mark.parametrize("reset", [False, True], ids=["fin", "rst"])
+def test_a_client_that_leaves_cancels_the_backend_and_leaves_what_is_not_whole(
+    gating: Gating, deepseek: Simulator, reset: bool
+) -> None:
+    """S3-23: within a second; the thought that was whole is kept as such, the text that was not is marked."""
+    gate = gating(chat(deepseek, "deepseek"), **impatient())
+    deepseek.fault("stall 60 before=finish")
+    client = Client(gate).asks({"model": MODEL, "max_tokens": 2000, "stream": True, **THINKS, "messages": [user("Why?")]})
+    client.read_until(b"text_delta")
+    left = client.leaves(reset=reset)
+    entry = eventually(lambda: next((each for each in deepseek.journal() if each["ended"] != "no"), None))
+    assert (entry["ended"], entry["ended_at"] - left < SOON) == ("client left", True)
+
+    cut = eventually(lambda: next((each for each in store_of(gate).exchanges("local") if each.outcome == "cut"), None))
+    recording = recording_of(gate, cut.id)
+    assert recording is not None
+    assert (recording.whole, len(recording.keys)) == (False, 1)
+    assert eventually(lambda: gate.tasks() == 0 or None)
+
+
+ENCRYPTED = {"type": "reasoning.encrypted", "data": "b3BhcXVl", "id": "rs_1", "format": "openai-responses-v1", "index": 0}
+
+
+@proves("req:S3-14", "case:65c")
+def test_hidden_reasoning_keeps_the_client_alive_and_goes_back(gating: Gating) -> None:
+    """Entries that nobody can read, for longer than a second: pings, an empty signed block, and the next turn has them."""
+    hidden = chunk(role="assistant", reasoning_details=[ENCRYPTED])
+    parts = [hidden, *([0.4, b": PROCESSING\n\n"] * 4), chunk(content="Yes."), chunk("stop"), DONE]
+    with telling(*parts) as teller:
+        gate = gating(chat_row("openrouter", teller.url, 'preset = "openrouter"', 'model = "openai/gpt-5.6"'))
+        talk = Talk(gate, tools=[])
+        answer = talk.says("Why?")
+        talk.says("And why that?")
+
+    check(answer.raw, model=MODEL)
+    assert [block["type"] for block in content_of(answer)] == ["thinking", "text"]
+    assert thoughts(talk.messages)[0]["thinking"] == ""
+    assert 1 <= answer.kinds.count("ping") <= 3
+    assert teller.asked[1]["messages"][-2] == {"role": "assistant", "content": "Yes.", "reasoning_details": [ENCRYPTED]}
+
+
+@proves("case:65c")
+def test_a_silence_before_the_first_word_is_filled_with_pings(gating: Gating, deepseek: Simulator) -> None:
+    """Nothing at all comes from the backend: the client is told that somebody is there, as often as the settings say."""
+    gate = gating(chat(deepseek, "deepseek"), gateway=GatewaySettings(ping_seconds=0.2))
+    deepseek.fault("slow-start 1")
+    answer = ask(gate)
+    check(answer.raw, model=MODEL)
+    assert answer.kinds.index("message_start") >= 3
+    assert set(answer.kinds[: answer.kinds.index("message_start")]) == {"ping"}
+
+
+@proves("req:S3-1")
+def test_an_eager_answer_begins_before_the_backend_says_anything(gating: Gating, deepseek: Simulator) -> None:
+    """S3-1: start, an empty text, a ping; and the client that puts it together has the same answer as a lazy one."""
+    deepseek.fault("stall 30 after=0")
+    gate = gating(chat(deepseek, "deepseek"), thinking=ThinkingSettings(stream_start="eager"))
+    client = Client(gate).asks({"model": MODEL, "max_tokens": 2000, "stream": True, **THINKS, "messages": [user("Why?")]})
+    began = time.monotonic()
+    client.read_until(b'"ping"')
+    client.leaves()
+    assert time.monotonic() - began < 10
+    lazy, eager = content_of(ask(gating(chat(deepseek, "deepseek"), home="lazy"))), ask(gate)
+    assert eager.kinds[:3] == ["message_start", "content_block_start", "ping"]
+    assert eager.events[1]["content_block"] == {"type": "text", "text": ""}
+    assert said(content_of(eager)) == said(lazy)
+
+
+@proves("req:S3-31")
+def test_a_signature_may_be_left_empty(gating: Gating, deepseek: Simulator) -> None:
+    """S3-31: none is sent, and the reasoning still goes back to its maker, from the store."""
+    gate = gating(chat(deepseek, "deepseek"), thinking=ThinkingSettings(signature="empty"))
+    talk = Talk(gate)
+    answer = talk.says("[[scenario:loop]] Look.")
+    check(answer.raw, signatures="empty", model=MODEL)
+    assert {block["signature"] for block in thoughts(talk.messages)} == {""}
+    assert pieces(deepseek) == [("reasoning_content", "own", True, "kept")] * 3
+
+
+def said(blocks: list[Json]) -> list[tuple[str, str]]:
+    """What an answer says, without signatures and what is empty."""
+    found = [(block["type"], block.get("thinking", "") + block.get("text", "")) for block in blocks]
+    return [pair for pair in found if pair[1]]
+
+
+WHOLE = json.dumps(
+    {
+        "id": "c-1",
+        "object": "chat.completion",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "reasoning_content": "Hm.", "content": "Yes."},
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 3},
+    }
+).encode()
+
+
+@proves("case:6")
+def test_an_answer_in_one_piece_is_told_as_the_stream_that_was_asked_for(gating: Gating) -> None:
+    """Servers that do not stream, whatever they are asked for."""
+    with telling(WHOLE, kind="application/json") as teller:
+        gate = gating(chat_row("local", teller.url))
+        answer = ask(gate)
+    check(answer.raw, model=MODEL)
+    assert said(content_of(answer)) == [("thinking", "Hm."), ("text", "Yes.")]
+    assert (exchange_of(gate, answer).outcome, answer.headers["content-type"].startswith(SSE)) == ("whole", True)
+
+
+@proves("case:6")
+@pytest.mark.parametrize(
+    ("body", "kind", "status", "words"),
+    [
+        (b"<html>Bad gateway</html>", "text/html", 502, "<html>Bad gateway</html>"),
+        (b'{"error": {"message": "slow down", "code": 429}}', "application/json", 429, "slow down"),
+        (b"", "application/json", 502, "local: an answer that is none: nothing"),
+        (b'{"hello": "you"}', "application/json", 502, 'local: an answer that is none: {"hello": "you"}'),
+    ],
+    ids=["page", "error", "nothing", "something"],
+)
+def test_a_body_that_is_no_answer_is_an_error(gating: Gating, body: bytes, kind: str, status: int, words: str) -> None:
+    """With a 200 all the same: never silence, and never a whole answer."""
+    with telling(body, kind=kind) as teller:
+        gate = gating(chat_row("local", teller.url), retry=ONCE)
+        answer = ask(gate)
+    assert (answer.status, words in answer.json["error"]["message"]) == (status, True), answer.raw
+
+
+def test_an_error_inside_a_200_before_any_content_is_a_status(gating: Gating, deepseek: Simulator) -> None:
+    """The client can act on it, and so can whoever would try again."""
+    gate = gating(chat(deepseek, "deepseek"), retry=ONCE)
+    deepseek.fault("error service_unavailable_error after=1 message='The server is overloaded'")
+    answer = ask(gate)
+    assert (answer.status, answer.json["error"]["type"]) == (529, "overloaded_error")
+
+
+def test_an_error_inside_a_200_after_content_ends_the_stream(gating: Gating, deepseek: Simulator) -> None:
+    """Blocks are closed, the error is the last event, and the exchange is cut; one answer is never patched with another."""
+    gate = gating(chat(deepseek, "deepseek"))
+    deepseek.fault("error service_unavailable_error before=content message='The server is overloaded'")
+    answer = ask(gate)
+    check(answer.raw, model=MODEL)
+    assert answer.kinds[-1] == "error"
+    assert (exchange_of(gate, answer).outcome, len(deepseek.journal())) == ("cut", 1)
+
+
+@proves("req:S3-43")
+def test_the_first_event_tells_the_last_known_size(gating: Gating, deepseek: Simulator) -> None:
+    """S3-43: a stream has to say it before anybody has counted; from the second answer on it is nearly right."""
+    gate = gating(chat(deepseek, "deepseek"))
+    talk = Talk(gate)
+    talk.says("[[scenario:loop]] " + "many words " * 400)
+    answer = talk.says("[[scenario:thinking]] And now?")
+    start, end = (event.get("message", event)["usage"] for event in answer.events if "usage" in str(event))
+    total = end["input_tokens"] + end["cache_read_input_tokens"]
+    assert abs(start["input_tokens"] - total) < total * 0.1, (start, end)
+
+
+@proves("req:S3-41")
+def test_the_small_questions_have_answers(gating: Gating, deepseek: Simulator, tmp_path: Path) -> None:
+    """S3-41: a count, marked as an estimate and asked of nobody; and a probe of one token."""
+    gate = gating(chat(deepseek, "deepseek"))
+    counting = {"model": MODEL, "messages": [user("Hello there.")]}
+    answers = [gate.ask(counting, path="/v1/messages/count_tokens?beta=true") for _ in range(26)]
+    assert {(answer.status, answer.json["input_tokens"] > 0) for answer in answers} == {(200, True)}
+    assert (answers[0].headers["x-clew-tokens"], deepseek.journal()) == ("estimated", [])
+    probe = gate.ask({"model": MODEL, "max_tokens": 1, "messages": [user("quota")]}, path="/v1/messages?beta=true")
+    assert (probe.status, probe.json["stop_reason"]) == (200, "max_tokens")
