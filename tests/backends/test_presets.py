@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from clew.backends.address import is_local
 from clew.backends.manner import Manner, Quirks, Speech, Wire
 from clew.backends.presets import BACKENDS, Preset, preset_of_host, read_presets
 from clew.errors import SettingsInvalid
@@ -36,9 +37,9 @@ def test_every_row_is_complete(row: Preset) -> None:
     """Documented, dated, with a realm, and an address that is the vendor's, a port of this machine, or each customer's own."""
     assert row.source and row.date == "2026-11-15" and row.realm and row.title
     assert row.simulator in kinds() and speaks_chat(row.simulator) is (row.dialect == "openai-chat")
-    local = f"http://127.0.0.1:{row.port}/v1"
-    assert row.url == local if row.port else row.url.startswith("https://") or row.name == "azure"
-    assert row.keyless is bool(row.port)
+    assert row.keyless is is_local(row.url)
+    assert row.keyless or row.url.startswith("https://") or row.name == "azure"
+    assert not row.port or row.url == f"http://127.0.0.1:{row.port}/v1"
     assert row.quirks.unique_tool_ids is (row.realm == "anthropic")
 
 
@@ -91,9 +92,19 @@ def test_a_vendor_with_two_dialects_speaks_anthropic_by_default_and_is_one_realm
     assert other.url != row.url and other.dialect == "openai-chat"
 
 
-def test_hosts_and_aggregators_and_local_servers_speak_openai_chat() -> None:
-    rows = [BACKENDS[name] for name in NAMES if not BACKENDS[name].others and name != "anthropic"]
-    assert {(row.dialect, row.speaking("anthropic")) for row in rows} == {("openai-chat", None)}
+HOSTS = ("openrouter", "litellm", "fireworks", "vllm", "sglang", "llamacpp", "ollama", "lmstudio")
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_hosts_aggregators_and_local_servers_speak_openai_chat_by_default(name: str) -> None:
+    row, other = BACKENDS[name], BACKENDS[name].speaking("anthropic")
+    assert other is not None and row.dialect == "openai-chat" and row.keyless is other.keyless
+    assert row.url.startswith(other.url), "Anthropic's base has no version in it"
+
+
+def test_who_has_one_dialect_has_one() -> None:
+    single = {name: row.dialect for name, row in BACKENDS.items() if not row.others}
+    assert single.pop("anthropic") == "anthropic" and set(single.values()) == {"openai-chat"}
 
 
 def test_another_regions_row_has_the_other_dialect_only_where_it_gives_its_address() -> None:

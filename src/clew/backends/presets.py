@@ -26,7 +26,10 @@ __all__ = ["BACKENDS", "Preset", "Variable", "preset_of_host", "presets", "read_
 _FILE: Final = "presets.toml"
 _OWN: Final = ("as", "source", "date", "title", "hosts", "variables", "backend")
 """What a row does not take over from the one that it is like."""
-_VENDOR: Final = ("name", "title", "realm", "backend", "variables", "hosts", "auth", "model", "models", "vision", "tools")
+_VENDOR: Final = (
+    *("name", "title", "realm", "backend", "variables", "hosts", "auth", "keyless"),
+    *("model", "models", "vision", "tools"),
+)
 """What holds for a vendor's endpoints in all dialects."""
 _MANNER: Final = ("quirks", "wire", "speech")
 
