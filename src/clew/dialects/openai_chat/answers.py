@@ -8,7 +8,7 @@ import msgspec
 
 from clew.dialects.openai_chat.call_ids import call_id
 from clew.dialects.openai_chat.notes import Notes
-from clew.dialects.openai_chat.passing_back import Back, back_of, filled, joined
+from clew.dialects.openai_chat.passing_back import Back, backs_of, filled, joined
 from clew.dialects.openai_chat.reading import Piece, Said
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import RequestInvalid
@@ -29,7 +29,7 @@ _KNOWN = {"text": frozenset({"type", "text"}), "tool_use": frozenset({"type", "i
 def answer(said: Said, wire: Wire, notes: Notes) -> dict[str, object] | None:
     """The message; None if nothing of it can be said."""
     _note(said.pieces, notes)
-    backs = {at: back_of(piece, wire, notes) for at, piece in enumerate(said.pieces) if piece.type in THINKING_TYPES}
+    backs = backs_of(said.pieces, wire, notes)
     calls = _calls(said.pieces, backs, wire, notes)
     content = _content(said.pieces, backs)
     reasoning = joined(list(backs.values()))

@@ -15,12 +15,14 @@ from typing import Final, cast
 import msgspec
 from msgspec import Struct
 
+from clew.dialects.openai_chat.late_signatures import reunited
 from clew.dialects.openai_chat.notes import Notes
 from clew.dialects.openai_chat.reading import Piece
 from clew.dialects.openai_chat.wire import Wire
+from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["Back", "back_of", "filled", "joined"]
+__all__ = ["Back", "backs_of", "filled", "joined"]
 
 NO_FIELD = "this backend takes no reasoning back"
 NO_TEXT = "this backend takes only its own reasoning back, and this is none of its own"
@@ -48,12 +50,16 @@ class Back(Struct, frozen=True):
     """On the call that follows."""
 
 
-def back_of(piece: Piece, wire: Wire, notes: Notes) -> Back:
-    """What goes back for this block; where that is nothing, a note says why."""
+def backs_of(pieces: Sequence[Piece], wire: Wire, notes: Notes) -> dict[int, Back]:
+    """What goes back for each thinking block of an answer, by its place; where that is nothing, a note says why."""
+    payloads = {at: _payload_of(piece) for at, piece in enumerate(pieces) if piece.type in THINKING_TYPES}
+    return {at: _back_of(pieces[at], payload, wire, notes) for at, payload in reunited(payloads).items()}
+
+
+def _back_of(piece: Piece, payload: JsonObject | None, wire: Wire, notes: Notes) -> Back:
     if not wire.reasoning:
         notes.thought(piece.path, NO_FIELD)
         return Back()
-    payload = _payload_of(piece)
     back, why = _handed_over(piece, wire) if payload is None else _returned(payload, piece, wire)
     if why:
         notes.thought(piece.path, why)
