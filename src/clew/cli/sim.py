@@ -26,18 +26,25 @@ __all__ = ["sim"]
 DEFAULT_PORT = 2541
 KINDS = ("anthropic", "compat", "deepseek", "kimi", "minimax", "qwen", "zai")
 CHAT_KINDS = (
+    "azure",
+    "cerebras",
     "deepseek-chat",
     "deepseek-r1",
     "gemini-chat",
+    "groq",
     "kimi-chat",
     "llamacpp",
     "minimax-chat",
     "mistral",
+    "ollama",
     "openai-chat",
     "openrouter",
+    "qwen-chat",
+    "sglang",
     "tags",
     "vllm",
     "xai",
+    "zai-chat",
 )
 _EXAMPLES = """\b
 Examples:

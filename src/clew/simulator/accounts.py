@@ -43,7 +43,7 @@ def account_of_key(key: str) -> Account | None:
 
 def credential_of(headers: Mapping[str, str]) -> str:
     """The key that counts; "" if there is none."""
-    return headers.get("x-api-key", "") or _bearer(headers.get("authorization", ""))
+    return headers.get("x-api-key", "") or _bearer(headers.get("authorization", "")) or headers.get("api-key", "")
 
 
 def organization_of(account: Account) -> str:

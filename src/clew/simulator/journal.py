@@ -26,7 +26,9 @@ from clew.simulator.model import Performance
 
 __all__ = ["Entry", "Journal", "encoded"]
 
-_SECRETS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "x-clew-key", "x-goog-api-key"})
+_SECRETS: Final = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-clew-key", "x-goog-api-key"}
+)
 _MASK: Final = "***"
 _BODY_BUDGET: Final = 256 * 1024 * 1024
 

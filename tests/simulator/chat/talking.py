@@ -27,7 +27,8 @@ def model_of(kind: str) -> str:
 
 def post(sim: Simulator, body: Any, *, path: str = "/v1/chat/completions", key: str = KEY, **headers: str) -> Reply:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    sent = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {}), **headers}
+    keys = {"authorization": f"Bearer {key}", "api-key": key} if key else {}
+    sent = {"content-type": "application/json", **keys, **headers}
     return call(sim.url, "POST", path, raw, sent)
 
 

@@ -175,6 +175,20 @@ def test_minimax_gets_back_what_it_gave_in_either_form(sim_of: SIM, model: str, 
     assert {piece["fate"] for piece in last(sim)} == {"kept"}
 
 
+def test_a_field_that_comes_back_in_tags(sim_of: SIM) -> None:
+    """Cerebras: GLM's reasoning comes in a field, and goes back in the content."""
+    sim = sim_of("cerebras")
+    talk = Talk(sim, "cerebras", "zai-glm-4.7").ask("[[scenario:loop]] go")
+    message = talk.turn()
+    thought = message.pop("reasoning")
+    message["content"] = f"<think>{thought}</think>"
+    talk.send()
+    assert [(piece["field"], piece["whose"], piece["same"]) for piece in last(sim)] == [("content", "own", True)]
+    message["content"] = None
+    talk.send()
+    assert [(piece["field"], piece["fate"]) for piece in last(sim)] == [("content", "missing")]
+
+
 def test_a_reset_forgets_whose_it_was(sim_of: SIM) -> None:
     sim = sim_of("deepseek-chat")
     talk = started(sim, "deepseek-chat")

@@ -234,6 +234,37 @@ PAIRS = [
         {"messages": [user("Hi."), {"role": "assistant", "content": "Well", "prefix": True}]},
     ),
     Pair("successive", "deepseek-r1", {"messages": [user("Hi."), user("Well?")]}, {"messages": [user("Hi.\nWell?")]}),
+    Pair(
+        "image-remote",
+        "ollama",
+        said([{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]),
+        said([IMAGE]),
+    ),
+    Pair("user-missing", "zai-chat", said("Be brief.", "system"), said("Be brief.")),
+    Pair("budget", "qwen-chat", {"enable_thinking": True, "thinking_budget": 0}, {"thinking_budget": 1}),
+    Pair("budget", "qwen-chat", {"enable_thinking": True, "thinking_budget": 81921}, {"thinking_budget": 81920}),
+    Pair(
+        "tool-choice-thinking",
+        "qwen-chat",
+        {"enable_thinking": True, **choice("required")},
+        {"enable_thinking": False, **choice("required")},
+    ),
+    Pair("message-field-unknown", "groq", answered(called(**THOUGHT)), answered(called(reasoning="Hm."))),
+    Pair("message-field-unknown", "cerebras", answered(called(**THOUGHT)), answered(called(reasoning="Hm."))),
+    Pair("field-unknown", "cerebras", {"reasoning": {"effort": "low"}}, {"reasoning_effort": "low"}),
+    Pair("field-unknown", "groq", {"thinking": {"type": "enabled"}}, {"include_reasoning": True}),
+    Pair(
+        "parameter-unsupported",
+        "ollama",
+        {"model": "llama3.2", "reasoning_effort": "low"},
+        {"model": "gpt-oss:20b", "reasoning_effort": "low"},
+    ),
+    Pair(
+        "thinking-shape",
+        "zai-chat",
+        {"thinking": {"type": "disabled"}},
+        {"thinking": {"type": "enabled", "clear_thinking": False}},
+    ),
     Pair("image-unsupported", "vllm", said([IMAGE]), {"model": "Qwen-VL", **said([IMAGE])}),
     Pair("reasoning-forbidden", "deepseek-r1", answered(called(**THOUGHT)), answered(called())),
     Pair("reasoning-missing", "deepseek-chat", answered(called()), answered(called(reasoning_content=""))),
@@ -347,7 +378,8 @@ def test_every_rule_has_both_sides_and_every_exception_is_a_rule() -> None:
     rules = {name.removeprefix("chat.") for name in chat_rules() if not name.startswith("chat.status-")}
     assert {pair.rule for pair in PAIRS} | ELSEWHERE == rules
     for vendor in chat_vendors().values():
-        assert set(vendor.without) <= rules
+        assert set(vendor.without) <= {name for name in rules if not chat_rules()[f"chat.{name}"].special}
+        assert set(vendor.special) <= {name for name in rules if chat_rules()[f"chat.{name}"].special}
         assert {name for name in vendor.words if not name.startswith("status-")} <= rules
 
 
@@ -363,13 +395,15 @@ def test_any_key_works_at_the_right_path(sim_of: SIM) -> None:
 
 
 @refuses("rule:chat.key-missing")
-@pytest.mark.parametrize("kind", ["openai-chat", "deepseek-chat", "kimi-chat", "openrouter", "mistral", "xai"])
+@pytest.mark.parametrize(
+    "kind", ["openai-chat", "deepseek-chat", "kimi-chat", "openrouter", "mistral", "xai", "azure", "groq"]
+)
 def test_a_vendor_wants_a_key(sim_of: SIM, kind: str) -> None:
     reply = post(sim_of(kind), body_of(kind, {}), key="")
     assert (reply.status, verdict_of(reply)) == (401, "chat.key-missing")
 
 
-@pytest.mark.parametrize("kind", ["vllm", "llamacpp", "tags"])
+@pytest.mark.parametrize("kind", ["vllm", "llamacpp", "tags", "sglang", "ollama"])
 def test_a_server_of_ones_own_does_not(sim_of: SIM, kind: str) -> None:
     assert post(sim_of(kind), body_of(kind, {}), key="").status == 200
 
@@ -378,6 +412,14 @@ def test_a_server_of_ones_own_does_not(sim_of: SIM, kind: str) -> None:
 def test_a_key_that_nobody_has(sim_of: SIM) -> None:
     reply = post(sim_of("openai-chat"), body_of("openai-chat", {}), key="sim-invalid")
     assert (reply.status, reply.json["error"]["code"]) == (401, "invalid_api_key")
+
+
+def test_azure_has_a_header_of_its_own_and_the_journal_does_not_tell_it(sim_of: SIM) -> None:
+    sim = sim_of("azure")
+    assert post(sim, body_of("azure", {}), key="", authorization="Bearer sim-a-1").status == 401
+    assert post(sim, body_of("azure", {}), key="", **{"api-key": "sim-a-1"}).status == 200
+    assert ["api-key", "***"] in sim.journal()[-1]["headers"]
+    assert [entry["account"] for entry in sim.journal()] == ["", "a"]
 
 
 def test_another_dialects_header_is_no_key_here(sim_of: SIM) -> None:

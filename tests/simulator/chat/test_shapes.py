@@ -110,6 +110,42 @@ def test_usage_comes_in_a_chunk_of_its_own_for_those_who_ask(sim_of: SIM, kind: 
     assert not any("usage" in part for part in stream(sim, kind)[:-1])
 
 
+def test_groq_tells_its_usage_twice(sim_of: SIM) -> None:
+    """Recorded: on top and in x_groq; and tags unless asked otherwise, or tools are offered."""
+    *parts, _ = stream(sim_of("groq"), "groq")
+    assert parts[-1]["usage"] == parts[-1]["x_groq"]["usage"]
+    raw = deltas(stream(sim_of("groq"), "groq", model="qwen/qwen3-32b", tools=None))
+    assert "".join(delta.get("content", "") for delta in raw).startswith("<think>\n")
+    parsed = deltas(stream(sim_of("groq"), "groq", model="qwen/qwen3-32b", tools=None, reasoning_format="parsed"))
+    assert any("reasoning" in delta for delta in parsed)
+
+
+def test_qwen_repeats_a_call_with_an_empty_id(sim_of: SIM) -> None:
+    calls = [
+        call for delta in deltas(stream(sim_of("qwen-chat"), "qwen-chat", "loop")) for call in delta.get("tool_calls", [])
+    ]
+    assert calls[0]["id"].startswith("call_")
+    assert [(call["id"], call["type"]) for call in calls[1:]] == [("", "function")]
+
+
+@pytest.mark.parametrize(("wish", "count"), [({}, 1), ({"tool_stream": True}, 2)])
+def test_zai_tells_a_call_in_pieces_if_asked(sim_of: SIM, wish: dict[str, Any], count: int) -> None:
+    told = deltas(stream(sim_of("zai-chat"), "zai-chat", "loop", **wish))
+    assert len([delta for delta in told if "tool_calls" in delta]) == count
+
+
+def test_sglang_fills_with_null_and_counts_on_top(sim_of: SIM) -> None:
+    parts = stream(sim_of("sglang"), "sglang", stream_options={"include_usage": True})
+    assert {tuple(sorted(delta)) for delta in deltas(parts)} == {("content", "reasoning_content", "role", "tool_calls")}
+    assert parts[-2]["usage"]["reasoning_tokens"] == 12
+
+
+def test_azure_begins_with_nothing(sim_of: SIM) -> None:
+    first, second, *_ = stream(sim_of("azure"), "azure")
+    assert (first["choices"], first["id"], first["model"]) == ([], "", "")
+    assert second["choices"][0]["delta"] == {"role": "assistant", "content": "", "refusal": None}
+
+
 def test_llamacpp(sim_of: SIM) -> None:
     sim = sim_of("llamacpp")
     whole = post(sim, Talk(sim, "llamacpp").ask("[[scenario:thinking]]").body()).json

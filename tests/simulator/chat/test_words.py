@@ -188,6 +188,71 @@ def test_vllm(sim_of: SIM) -> None:
     )
 
 
+def test_groq(sim_of: SIM) -> None:
+    """hermes-agent#11089."""
+    thought = called(reasoning_content="Hm.")
+    assert refused(sim_of("groq"), "groq", messages=[user("Hi."), thought, result("call_1")]) == (
+        400,
+        {
+            "error": {
+                "message": "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property "
+                "'reasoning_content' is unsupported)]",
+                "type": "invalid_request_error",
+            }
+        },
+    )
+
+
+def test_cerebras(sim_of: SIM) -> None:
+    """kilocode#10375."""
+    thought = called(reasoning_content="Hm.")
+    place = "messages.1.assistant.reasoning_content"
+    assert refused(sim_of("cerebras"), "cerebras", messages=[user("Hi."), thought, result("call_1")]) == (
+        400,
+        {
+            "message": f"{place}: property '{place}' is unsupported",
+            "type": "invalid_request_error",
+            "param": "validation_error",
+            "code": "wrong_api_format",
+        },
+    )
+
+
+def test_qwen(sim_of: SIM) -> None:
+    """qwen-code#98."""
+    _, body = refused(sim_of("qwen-chat"), "qwen-chat", messages=LONG)
+    assert (body["error"]["message"], body["error"]["code"]) == (
+        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 262144]",
+        "invalid_parameter_error",
+    )
+
+
+def test_zai(sim_of: SIM) -> None:
+    """continue#13261."""
+    words = "The messages parameter is illegal. Please check the documentation."
+    lonely = [{"role": "system", "content": "Hi."}]
+    assert refused(sim_of("zai-chat"), "zai-chat", messages=lonely) == (400, {"error": {"code": "1214", "message": words}})
+
+
+def test_sglang(sim_of: SIM) -> None:
+    assert refused(sim_of("sglang"), "sglang", messages=LONG) == (
+        400,
+        {
+            "object": "error",
+            "message": "The input (1250007 tokens) is longer than the model's context length (131072 tokens).",
+            "type": "BadRequestError",
+            "param": None,
+            "code": 400,
+        },
+    )
+
+
+def test_ollama(sim_of: SIM) -> None:
+    """OpenPlanter#32."""
+    _, body = refused(sim_of("ollama"), "ollama", model="llama3.2", reasoning_effort="low")
+    assert body["error"]["message"] == '"llama3.2" does not support thinking'
+
+
 def test_openai(sim_of: SIM) -> None:
     """open-responses-server#41."""
     assert refused(sim_of("openai-chat"), "openai-chat", reasoning={"effort": "low"}) == (

@@ -103,12 +103,12 @@ def text_of(content: JsonValue) -> str:
 
 
 def _is_wished(body: JsonObject, wish: str) -> bool:
-    """`a.b` is true, or `a.b=c`."""
+    """`a.b` is true or a list with something in it; or `a.b=c`."""
     path, equals, wanted = wish.partition("=")
     value: JsonValue = body
     for name in path.split("."):
         value = inner(value).get(name)
-    return value == wanted if equals else value is True
+    return value == wanted if equals else value is True or (isinstance(value, list) and bool(value))
 
 
 def _typed(value: JsonValue) -> bool | None:

@@ -31,6 +31,8 @@ def check_conversation(case: ChatCase) -> Iterator[Finding]:
     yield from _order(case.messages)
     yield from _successive(case)
     yield from _images(case)
+    if not any(place.role == "user" for place in case.messages):
+        yield Finding("chat.user-missing", "messages")
 
 
 def _pairs(places: tuple[Place, ...]) -> Iterator[Finding]:
@@ -96,10 +98,12 @@ def _successive(case: ChatCase) -> Iterator[Finding]:
 
 
 def _images(case: ChatCase) -> Iterator[Finding]:
-    if case.traits.vision:
-        return
     for place in case.messages:
         for number, part in enumerate(array(place.message.get("content"))):
-            if inner(part).get("type") == "image_url":
-                path = f"{place.path}.content.{number}"
+            if inner(part).get("type") != "image_url":
+                continue
+            path = f"{place.path}.content.{number}"
+            if not case.traits.vision:
                 yield Finding("chat.image-unsupported", path, {"model": case.model, "index": place.index})
+            if string(inner(inner(part).get("image_url")).get("url")).startswith("http"):
+                yield Finding("chat.image-remote", path)

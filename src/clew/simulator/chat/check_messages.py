@@ -51,7 +51,7 @@ def _check(place: Place, vendor: Vendor) -> Iterator[Finding]:
     known = _KEYS.get(place.role, _KEYS["user"]) | set(vendor.message_fields)
     for key, value in place.message.items():
         if key not in known:
-            names = {"role": place.role, "input": value}
+            names = {"role": place.role, "input": value, "message": place.path, "key": key}
             yield Finding("chat.message-field-unknown", f"{place.path}.{key}", names)
     yield from _content(place, vendor)
     if place.role == "assistant":
@@ -91,7 +91,8 @@ def _part(part: JsonValue, path: str, types: tuple[str, ...], vendor: Vendor) ->
     known = {"type", kind, *vendor.part_fields}
     for key, value in inner(part).items():
         if key not in known:
-            yield Finding("chat.message-field-unknown", f"{path}.{key}", {"role": kind, "input": value})
+            names = {"role": kind, "input": value, "message": path, "key": key}
+            yield Finding("chat.message-field-unknown", f"{path}.{key}", names)
     if kind == "image_url":
         yield from _image(inner(part), path)
 
@@ -116,7 +117,8 @@ def _calls(place: Place, vendor: Vendor) -> Iterator[Finding]:
         if not isinstance(arguments, str):
             yield Finding("chat.arguments-not-text", f"{path}.function.arguments", {"given": kind_of(arguments)})
         for key in given.keys() - {"id", "type", "function", "index", *vendor.call_fields}:
-            yield Finding("chat.message-field-unknown", f"{path}.{key}", {"role": "assistant", "input": given[key]})
+            names = {"role": "assistant", "input": given[key], "message": path, "key": key}
+            yield Finding("chat.message-field-unknown", f"{path}.{key}", names)
 
 
 def _missing(call: JsonObject, function: JsonObject) -> Iterator[str]:

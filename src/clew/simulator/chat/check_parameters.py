@@ -22,6 +22,7 @@ def check_parameters(case: ChatCase) -> Iterator[Finding]:
     yield from _effort(case)
     yield from _thinking(case)
     yield from _caps(case)
+    yield from _budget(case)
     yield from _numbers(case)
     yield from _stops(case)
     if case.body.get("stream_options") is not None and case.body.get("stream") is not True:
@@ -69,6 +70,12 @@ def _caps(case: ChatCase) -> Iterator[Finding]:
         given = number(case.body[name])
         if given is not None and not 1 <= given <= limit:
             yield Finding("chat.max-tokens", name, {"given": given, "limit": limit})
+
+
+def _budget(case: ChatCase) -> Iterator[Finding]:
+    given, limit = case.body.get("thinking_budget"), case.traits.budget
+    if given is not None and not (isinstance(given, int) and 1 <= given <= limit):
+        yield Finding("chat.budget", "thinking_budget", {"limit": limit})
 
 
 def _numbers(case: ChatCase) -> Iterator[Finding]:

@@ -100,11 +100,11 @@ def _run(case: ChatCase, place: Place, entries: list[JsonValue]) -> Iterator[Fin
             yield Finding("chat.details-altered", _path(place, number), {"message": place.index, "entry": number})
 
 
-def _signed(case: ChatCase, wanted: list[JsonObject]) -> list[JsonObject]:
+def _signed(case: ChatCase, wanted: list[JsonValue]) -> list[JsonValue]:
     """Gemini's text bears no signature (an entry of its own does), and OpenRouter's own client leaves such text out."""
     if case.traits.makes != "gemini":
         return wanted
-    return [entry for entry in wanted if entry.get("type") != "reasoning.text" or entry.get("signature")]
+    return [entry for entry in wanted if inner(entry).get("type") != "reasoning.text" or inner(entry).get("signature")]
 
 
 def _said(place: Place) -> str:

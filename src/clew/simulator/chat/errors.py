@@ -149,6 +149,18 @@ def _minimax(told: Told) -> JsonObject:
     return {"type": "error", "error": error, "request_id": "sim"}
 
 
+def _flat(told: Told) -> JsonObject:
+    return {"message": told.message, "type": told.type, "param": told.path and "validation_error", "code": told.code}
+
+
+def _object(told: Told) -> JsonObject:
+    return {"object": "error", "message": told.message, "type": told.type, "param": None, "code": told.status}
+
+
+def _zai(told: Told) -> JsonObject:
+    return {"error": {"code": told.code or str(told.status), "message": told.message}}
+
+
 def _vllm(told: Told) -> JsonObject:
     return {"error": {"message": told.message, "type": told.type, "param": told.path or None, "code": told.status}}
 
@@ -190,6 +202,9 @@ _SHAPES: Final[dict[Envelope, Callable[[Told], JsonValue]]] = {
     "vllm": _vllm,
     "llamacpp": _llamacpp,
     "google": _google,
+    "flat": _flat,
+    "object": _object,
+    "zai": _zai,
 }
 
 _IN_STREAM: Final[dict[Envelope, Callable[[Told], JsonValue]]] = {"openrouter": _openrouter_in_stream}

@@ -146,7 +146,10 @@ def _is_given(piece: Returned, given: Remembered) -> bool:
         place = int(piece.path.rpartition(".")[2])
         those = given.details if piece.field == "reasoning_details" else array(given.message.get("content"))
         return place < len(those) and those[place] == piece.value
-    return piece.value == (tagged(given.message.get("content"))[0] if piece.field == "content" else given.reasoning)
+    if piece.field != "content":
+        return piece.value == given.reasoning
+    inside, _ = tagged(given.message.get("content"))
+    return piece.value == inside if inside is not None else str(piece.value).strip("\n") == given.reasoning
 
 
 def _signature(call: JsonObject) -> JsonValue:

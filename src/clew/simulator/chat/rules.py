@@ -26,6 +26,7 @@ class ChatRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     status: int = 400
     type: str = "invalid_request_error"
     code: str = ""
+    special: bool = False
     grade: Grade = "B"
     verified: bool = True
     source: str
@@ -86,7 +87,9 @@ def refusal(finding: Finding, vendor: Vendor) -> Violation:
 
 
 def _counts(rule: str, vendor: Vendor, stance: Stance) -> bool:
-    return vendor.has_rule(rule.removeprefix("chat.")) and chat_rules()[rule].grade not in stance.without_grades
+    row, name = chat_rules()[rule], rule.removeprefix("chat.")
+    has = name in vendor.special if row.special else name not in vendor.without
+    return has and row.grade not in stance.without_grades
 
 
 def _bracketed(path: str) -> str:

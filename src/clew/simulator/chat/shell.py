@@ -85,7 +85,8 @@ class ChatShell(Front):
     # Who, and what.
 
     def _account(self, request: HttpRequest) -> Account | Violation:
-        key = credential_of({"authorization": request.joined.get("authorization", "")})
+        name = self.vendor.key_header
+        key = credential_of({name: request.joined.get(name, "")})
         if not key and self.vendor.open:
             return Account(name="")
         if not key:

@@ -19,7 +19,9 @@ __all__ = ["Chunks", "Given", "Model", "Numbers", "Traits", "Vendor", "chat_vend
 Form: TypeAlias = Literal["reasoning_content", "reasoning", "details", "chunks", "tags", "hidden"]
 Makes: TypeAlias = Literal["text", "claude", "openai", "xai", "gemini", "minimax"]
 Needs: TypeAlias = Literal["nothing", "key", "text", "absence", "details", "signature"]
-Envelope: TypeAlias = Literal["openai", "short", "openrouter", "xai", "mistral", "minimax", "vllm", "llamacpp", "google"]
+Envelope: TypeAlias = Literal[
+    "openai", "short", "openrouter", "xai", "mistral", "minimax", "vllm", "llamacpp", "google", "flat", "object", "zai"
+]
 
 
 class Chunks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,6 +34,10 @@ class Chunks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     last: str = "{}"
     finish: Literal["null", "absent"] = "null"
     calls: Literal["pieces", "whole"] = "pieces"
+    pieces_if: str = ""
+    again: str = "{}"
+    preface: str = ""
+    twice: str = ""
     indices: bool = True
     usage: Literal["asked", "own", "finish"] = "asked"
     frame: str = "{}"
@@ -69,6 +75,7 @@ class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     needs: Needs = "nothing"
     signs: bool = False
     takes: tuple[str, ...] = ("reasoning_content",)
+    back: str = ""
     shows_if: dict[str, Form] = {}
     tag: str = "think"
     cumulative: bool = False
@@ -79,6 +86,7 @@ class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     refuses: dict[str, str] = {}
     pinned: dict[str, float] = {}
     forced_tools: Literal["always", "not_named", "not_thinking"] = "always"
+    budget: int = 0
     vision: bool = True
     context: int = 200_000
     max_output: int = 0
@@ -101,6 +109,7 @@ class Vendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reference: bool = False
     envelope: Envelope = "openai"
     open: bool = False
+    key_header: str = "authorization"
     listed: tuple[str, ...]
     models: tuple[Model, ...] = (Model(names=("*",)),)
     traits: Traits = Traits()
@@ -113,6 +122,7 @@ class Vendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     roles: tuple[str, ...] = ("system", "user", "assistant", "tool")
     stops: int = 4
     without: tuple[str, ...] = ()
+    special: tuple[str, ...] = ()
     words: dict[str, Given] = {}
     tool_ids: ToolIds = "call"
     completion_id: str = "chatcmpl-"
@@ -127,9 +137,6 @@ class Vendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if any(fnmatchcase(model, pattern) for pattern in row.names):
                 return _merged(self.traits, row.traits)
         return None
-
-    def has_rule(self, rule: str) -> bool:
-        return not any(fnmatchcase(rule, pattern) for pattern in self.without)
 
 
 @cache

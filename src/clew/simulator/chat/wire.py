@@ -62,6 +62,8 @@ def chunks(whole: Completion) -> Iterator[Step]:
     ways = whole.vendor.chunks
     if ways.comment:
         yield _comment(ways.comment)
+    if ways.preface:
+        yield Send(f"data: {ways.preface}\n\n".encode(), "preface")
     first = dict(decoded(ways.first))
     if "content" in first or len(first) > 1:
         yield _chunk(whole, first, "role")
@@ -91,6 +93,8 @@ def _step(whole: Completion, step: SaidStep, first: JsonObject) -> Iterator[Step
 def _end(whole: Completion) -> Iterator[Step]:
     ways = whole.vendor.chunks
     together: JsonObject = {"usage": whole.usage} if ways.usage == "finish" else {}
+    if ways.twice:
+        together[ways.twice] = {"id": f"req_{whole.id}", "usage": whole.usage}
     yield _chunk(whole, dict(decoded(ways.last)), "finish", finish=whole.finish, more=together)
     if ways.usage == "own" or (ways.usage == "asked" and whole.usage_asked):
         body: JsonObject = {**_frame(whole, "chat.completion.chunk"), "choices": [], "usage": whole.usage}

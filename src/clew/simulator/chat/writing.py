@@ -12,6 +12,7 @@ from clew.simulator.chat.case import ChatCase
 from clew.simulator.chat.forms import FORMS, Thought
 from clew.simulator.chat.said import Said
 from clew.simulator.chat.sealing import seal
+from clew.simulator.chat.vendors import decoded
 from clew.simulator.judge.values import string
 
 __all__ = ["field_of", "message_of", "written"]
@@ -46,7 +47,7 @@ def field_of(said: Said, case: ChatCase) -> str:
     """Where the client finds what it has to send back; "" if there is nothing."""
     if case.traits.signs and said.calls:
         return "extra_content"
-    place = _PLACES.get(case.form, case.form)
+    place = case.traits.back or _PLACES.get(case.form, case.form)
     there = said.details if case.form == "details" else said.reasoning
     return place if there and place in case.traits.takes else ""
 
@@ -118,11 +119,11 @@ def _call(said: Said, piece: Piece, case: ChatCase, salt: str) -> None:
     said.calls.append({**head, "function": {"name": name, "arguments": arguments}, **signed})
     ways = case.vendor.chunks
     index: JsonObject = {"index": number} if ways.indices else {}
-    whole = ways.calls == "whole"
+    whole = ways.calls == "whole" and case.body.get(ways.pieces_if) is not True
     function: JsonObject = {"name": name, "arguments": arguments if whole else ""}
     said.add("tool_calls", {"tool_calls": [{**index, **head, "function": function, **signed}]})
     for part in [] if whole else [part for part in parts if part] or ["{}"]:
-        said.add("tool_calls", {"tool_calls": [{**index, "function": {"arguments": part}}]})
+        said.add("tool_calls", {"tool_calls": [{**index, **decoded(ways.again), "function": {"arguments": part}}]})
     if case.form == "details" and case.traits.makes == "gemini" and not number:
         _sealed_call(said, case, salt, string(piece.block["id"]))
 
