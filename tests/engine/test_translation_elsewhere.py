@@ -1,0 +1,250 @@
+"""A conversation between dialects: handed over, taken up again after losses, and repaired where a vendor refuses it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.backends.row import Backend
+from clew.cli.exchange_lines import lines_of
+from clew.model.change import Change
+from clew.settings.values import Retry, ThinkingSettings
+from clew.testing import Simulator
+from clew.testing.plugin import StartSimulator
+from tests.build import Json
+from tests.engine.chatting import chat, chat_row, pieces, thinks
+from tests.engine.conftest import Gating
+from tests.engine.gate import Answer, Gate, claude
+from tests.engine.kept import exchange_of
+from tests.engine.talk import Talk, last_asked, refusals, thoughts, thoughts_in, whose
+from tests.manifest import proves
+
+pytestmark = pytest.mark.slow
+
+QUICK = Retry(retries=1, first_wait=0.01, most_wait=0.02, cool_seconds=0.01)
+OWN = ("reasoning_content", "own", True, "kept")
+LOOP = "[[scenario:loop]] Three steps."
+THOUGHT = "The question is short. A short answer will do."
+"""What every model thinks in the scenario `thinking`."""
+
+
+@pytest.fixture
+def deepseek(simulators: StartSimulator) -> Simulator:
+    return simulators(kind="deepseek-chat", realm="deepseek")
+
+
+@pytest.fixture
+def kimi(simulators: StartSimulator) -> Simulator:
+    return simulators(kind="kimi-chat", realm="kimi")
+
+
+def bodies(simulator: Simulator) -> list[Json]:
+    return [entry["body"] for entry in simulator.journal()]
+
+
+def answers_in(body: Json) -> list[Json]:
+    return [message for message in body["messages"] if message["role"] == "assistant"]
+
+
+def tries(gate: Gate, answer: Answer) -> list[tuple[str, int]]:
+    return [(each.backend, each.status) for each in exchange_of(gate, answer).tries]
+
+
+# Failover.
+
+
+@pytest.mark.parametrize("fault", ["status 503", "error service_unavailable_error after=1", "cut after=1 how=rst"])
+def test_another_dialect_takes_over_before_any_content(
+    gating: Gating, deepseek: Simulator, a: Simulator, fault: str
+) -> None:
+    """The client sees one clean answer, of Claude; and the next one is the vendor's again, with its own reasoning."""
+    gate = gating(chat(deepseek, "deepseek"), claude(a), failover=("claude",), retry=QUICK)
+    talk = Talk(gate, tools=[])
+    talk.says("[[scenario:thinking]] One.")
+    deepseek.fault(fault, times=2)
+    answer = talk.says("[[scenario:thinking]] Two.")
+    assert [backend for backend, _ in tries(gate, answer)] == ["deepseek", "deepseek", "claude"]
+    assert (answer.kinds.count("message_start"), "error" in answer.kinds) == (1, False)
+    assert answer.headers["x-clew-backend"] == "claude"
+
+    back = eventually_back(talk)
+    assert back.headers["x-clew-backend"] == "deepseek"
+    placeholder = ("reasoning_content", "placeholder", False, "kept")
+    assert pieces(deepseek)[:2] == [OWN, placeholder]
+    assert (refusals(a), refusals(deepseek), whose(a) <= {"own"}) == ([], [], True)
+
+
+def eventually_back(talk: Talk) -> Answer:
+    """A backend that failed is left alone for a moment."""
+    for _ in range(20):
+        answer = talk.says("[[scenario:thinking]] Again.")
+        if answer.headers["x-clew-backend"] == "deepseek":
+            return answer
+    raise AssertionError("it never came back")
+
+
+def test_a_vendor_takes_over_from_claude_before_any_content(gating: Gating, deepseek: Simulator, a: Simulator) -> None:
+    """The other way round."""
+    gate = gating(claude(a), chat(deepseek, "deepseek"), failover=("deepseek",), retry=QUICK)
+    talk = Talk(gate)
+    talk.says(LOOP)
+    a.fault("status 529", times=2)
+    answer = talk.says("[[scenario:thinking]] And you?")
+    assert tries(gate, answer) == [("claude", 529), ("claude", 529), ("deepseek", 200)]
+    assert (refusals(a), refusals(deepseek)) == ([], [])
+    assert {whose for _, whose, _, _ in pieces(deepseek)} == {"placeholder"}
+
+
+# Foreign thinking.
+
+
+@pytest.mark.parametrize(
+    ("foreign", "first"),
+    [
+        ("drop", {"content": "Here is a short answer.", "reasoning_content": ""}),
+        ("native", {"content": "Here is a short answer.", "reasoning_content": THOUGHT}),
+        ("text", {"reasoning_content": ""}),
+    ],
+)
+def test_what_claude_thought_goes_to_a_vendor_as_the_policy_says(
+    gating: Gating, deepseek: Simulator, a: Simulator, foreign: str, first: Json
+) -> None:
+    """Left out, in the vendor's own field, or said in words; and Claude itself never gets anything that is not its own."""
+    policy = ThinkingSettings(foreign=foreign)
+    gate = gating(claude(a), chat(deepseek, "deepseek"), thinking=policy)
+    talk = Talk(gate, tools=[])
+    talk.says("[[scenario:thinking]] One.")
+    gate.use("deepseek")
+    answer = talk.says("[[scenario:thinking]] Two.")
+    sent = answers_in(bodies(deepseek)[-1])[0]
+    assert {name: sent[name] for name in first} == first
+    assert (THOUGHT in sent["content"]) is (foreign == "text")
+    counts = "left-out=1, handed-over=0" if foreign == "drop" else "left-out=0, handed-over=1"
+    assert counts in answer.headers["x-clew-thinking"]
+
+    gate.use("claude")
+    talk.says("[[scenario:thinking]] Three.")
+    assert (refusals(a), whose(a)) == ([], {"own"})
+    assert len(thoughts_in(last_asked(a))) == 1
+
+
+def test_a_policy_of_one_backend_outranks_the_general_one(gating: Gating, deepseek: Simulator, a: Simulator) -> None:
+    """`quirks.foreign` in its table."""
+    gate = gating(claude(a), chat(deepseek, "deepseek", 'quirks = { foreign = "native" }'))
+    talk = Talk(gate, tools=[])
+    talk.says("[[scenario:thinking]] One.")
+    gate.use("deepseek")
+    talk.says("[[scenario:thinking]] Two.")
+    assert answers_in(bodies(deepseek)[-1])[0]["reasoning_content"] == THOUGHT
+
+
+# Losses.
+
+
+@proves("req:S3-40")
+@pytest.mark.parametrize("home", ["home", "another"], ids=["restart", "lost store"])
+def test_a_restart_loses_nothing_and_neither_does_a_lost_store(
+    gating: Gating, tmp_path: Path, deepseek: Simulator, a: Simulator, home: str
+) -> None:
+    """What the maker wants back travels in the seal: a gateway that knows nothing but its secret gives it back all the same."""
+    rows = (chat(deepseek, "deepseek"), claude(a))
+    talk = spoken(tmp_path / "home", *rows)
+    gate = talk.gate = gating(*rows, home=home)
+    answer = talk.says("[[scenario:thinking]] And now?")
+    assert pieces(deepseek) == [OWN] * 4
+    assert answer.headers["x-clew-thinking"].startswith("kept=4, restored=0, left-out=0")
+    gate.use("claude")
+    talk.says("[[scenario:thinking]] And Claude?")
+    assert (refusals(a), thoughts_in(last_asked(a)), refusals(deepseek)) == ([], [], [])
+
+
+def spoken(home: Path, *rows: Backend) -> Talk:
+    """A loop, in the life of another gateway."""
+    home.mkdir()
+    with Gate(home, *rows) as gate:
+        talk = Talk(gate)
+        talk.says(LOOP)
+    return talk
+
+
+def test_what_a_client_dropped_comes_back_after_a_restart(gating: Gating, tmp_path: Path, deepseek: Simulator) -> None:
+    """From the store, by the ids of the calls; for a vendor that wants every thought back."""
+    talk = spoken(tmp_path / "home", chat(deepseek, "deepseek"))
+    talk.gate = gating(chat(deepseek, "deepseek"))
+    talk.forgets_thinking()
+    answer = talk.says("[[scenario:thinking]] And now?")
+    assert pieces(deepseek) == [OWN] * 4
+    assert "restored=4" in answer.headers["x-clew-thinking"]
+
+
+@proves("case:57")
+def test_a_seal_that_somebody_altered_is_forwarded_to_nobody(gating: Gating, deepseek: Simulator, a: Simulator) -> None:
+    """Forged or edited: the block is left out, and its maker gets it from the store."""
+    gate = gating(chat(deepseek, "deepseek"), claude(a))
+    talk = Talk(gate, tools=[])
+    talk.says("[[scenario:thinking]] One.")
+    [block] = thoughts(talk.messages)
+    block["signature"] = block["signature"][:-6] + "AAAAAA"
+    talk.says("[[scenario:thinking]] Two.")
+    sent = [message.get("reasoning_content") for message in answers_in(bodies(deepseek)[-1])]
+    gate.use("claude")
+    talk.says("[[scenario:thinking]] Three.")
+    assert sent == [THOUGHT]
+    assert (refusals(a), refusals(deepseek), thoughts_in(last_asked(a))) == ([], [], [])
+    assert b"clew1." not in b"".join(sim.body(entry["n"]) for sim in (a, deepseek) for entry in sim.journal())
+
+
+# Repairs.
+
+MISSING = "The `reasoning_content` in the thinking mode must be passed back to the API."
+FILL = "refused for missing reasoning: every answer gets the least that can stand for it"
+OFF = "refused for its reasoning: no thinking this time"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_refusal_for_reasoning_is_repaired_before_the_client_sees_it(
+    gating: Gating, deepseek: Simulator, stream: bool
+) -> None:
+    """The ladder: the least that can stand for it, then no thinking; each with its change, in the header and in the store."""
+    gate = gating(chat(deepseek, "deepseek"))
+    talk = Talk(gate, stream=stream)
+    talk.says(LOOP)
+    deepseek.fault(f"status 400 message='{MISSING}'", times=2)
+    answer = talk.says("[[scenario:thinking]] And now?")
+    exchange = exchange_of(gate, answer)
+    assert [thinks(body) for body in bodies(deepseek)[-3:]] == [True, True, False]
+    assert [change for change in exchange.changes if change.step == "heal"] == [
+        Change("heal", "messages", "healed", FILL),
+        Change("heal", "messages", "healed", OFF),
+    ]
+    assert (exchange.heals, exchange.outcome, tries(gate, answer)) == (2, "whole", [("deepseek", 200)])
+    assert answer.headers["x-clew-thinking"].endswith("healed=2")
+    assert thinks(bodies(deepseek)[-1]) is False
+    talk.says("[[scenario:thinking]] And then?")
+    assert thinks(bodies(deepseek)[-1]) is True
+
+
+def test_a_vendor_without_a_preset_is_repaired_to_what_it_wants(gating: Gating, kimi: Simulator, a: Simulator) -> None:
+    """Nobody told the gateway that this one wants reasoning with every call: it learns so from the refusal."""
+    gate = gating(claude(a), chat_row("unknown", kimi.url, 'model = "kimi-k3"'))
+    talk = Talk(gate)
+    talk.says(LOOP)
+    gate.use("unknown")
+    answer = talk.says("[[scenario:thinking]] And you?")
+    assert [message.partition(" at ")[0] for message in refusals(kimi)] == [
+        "thinking is enabled but reasoning_content is missing in assistant tool call message"
+    ]
+    assert {whose for _, whose, _, _ in pieces(kimi)} == {"placeholder"}
+    assert answer.headers["x-clew-thinking"].endswith("healed=1")
+
+
+def test_a_repair_is_in_the_log(gating: Gating, deepseek: Simulator) -> None:
+    """With its reason, so that whoever looks knows what was sent."""
+    gate = gating(chat(deepseek, "deepseek"))
+    talk = Talk(gate, tools=[])
+    talk.says("[[scenario:thinking]] One.")
+    deepseek.fault(f"status 400 message='{MISSING}'")
+    answer = talk.says("[[scenario:thinking]] Two.")
+    lines = [line.text.strip() for line in lines_of(exchange_of(gate, answer))]
+    assert ("thinking: 1 kept, 1 healed" in lines, f"healed messages: {FILL}" in lines) == (True, True), lines
