@@ -47,6 +47,22 @@ def test_a_request_shows_its_way_its_thinking_with_reasons_its_tokens_and_its_tr
     ]
 
 
+def test_what_another_dialect_has_no_words_for_is_one_line(home: Home) -> None:
+    """It is the same in every request; what became of the conversation has its reasons all the same."""
+    changes = (
+        Change("openai_chat", "context_management", "left out", "Chat Completions has no field for it"),
+        Change("openai_chat", "anthropic-beta", "left out", "a header of Anthropic's: one, two"),
+        Change("openai_chat", "messages.1.content.0", "left out", "tags do not go back"),
+        Change("openai_chat", "output_config.effort", "replaced", "'high' is the nearest"),
+    )
+    home.keep(turn(recorded("g", origin=GLM), at=yesterday(), changes=changes))
+    assert home.lines("log")[1:4] == [
+        "    left out messages.1.content.0: tags do not go back",
+        "    replaced output_config.effort: 'high' is the nearest",
+        "    not said in the backend's dialect: context_management, anthropic-beta",
+    ]
+
+
 def test_a_request_that_failed_says_how_and_by_which_name_the_backend_knows_it(home: Home) -> None:
     home.keep(talk(yesterday())[-1])
     assert home.lines("log") == [

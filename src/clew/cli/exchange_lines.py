@@ -1,6 +1,7 @@
 """One exchange as lines for people: what was asked and who answered, what became of the thinking and why, what it cost.
 
-Reasons are grouped: a history with forty blocks of one maker has one reason forty times. `--json` has each.
+Reasons are grouped: a history with forty blocks of one maker has one reason forty times. What a dialect has no field for is
+the same in every request, and one line. `--json` has each.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from clew.store.values import Exchange, Try, Usage
 __all__ = ["at_time", "lines_of", "thinking_of"]
 
 _STEPS = frozenset({"thinking", "heal"})
+_DIALECTS = frozenset({"openai_chat"})
+"""Steps that write a request in another dialect."""
 _MOST_PATHS = 3
 
 
@@ -59,7 +62,14 @@ def _thinking(exchange: Exchange) -> Iterator[str]:
     counts = {name: count for name, count in thinking_of(exchange).items() if count}
     if counts:
         yield "thinking: " + ", ".join(f"{count} {name}" for name, count in counts.items())
-    yield from _reasons(exchange.changes)
+    yield from _reasons(change for change in exchange.changes if not _is_wordless(change))
+    if wordless := [change.path for change in exchange.changes if _is_wordless(change)]:
+        yield f"not said in the backend's dialect: {', '.join(wordless)}"
+
+
+def _is_wordless(change: Change) -> bool:
+    """A parameter that is left out for want of words. What is said in the conversation is never among these."""
+    return change.step in _DIALECTS and change.what == "left out" and not change.path.startswith("messages.")
 
 
 def _reasons(changes: Iterable[Change]) -> Iterator[str]:
