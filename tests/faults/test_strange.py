@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clew.engine import exchange
+from clew.engine import underway
 from clew.http.client_message import ResponseLimits
 from clew.settings.values import Retry
 from clew.testing import Simulator
@@ -124,8 +124,8 @@ def test_an_event_or_a_line_without_end_is_cut_off(gating: Gating, a: Simulator,
 @pytest.mark.parametrize("place", ["content=2", "after=1"])
 def test_events_without_end_are_cut_off(gating: Gating, a: Simulator, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """U15: an answer has a bound as a whole too, and what came of it is put together without holding up anybody."""
-    assert ResponseLimits(body_bytes=64 * 1024 * 1024) == exchange.LIMITS
-    monkeypatch.setattr(exchange, "LIMITS", ResponseLimits(body_bytes=4 * 1024 * 1024))
+    assert ResponseLimits(body_bytes=64 * 1024 * 1024) == underway.LIMITS
+    monkeypatch.setattr(underway, "LIMITS", ResponseLimits(body_bytes=4 * 1024 * 1024))
     gate = gating(claude(a), **impatient(retry=ONCE))
     a.fault(f"flood 0 shape=events {place}")
     with grows_by_less_than(60):
@@ -137,7 +137,7 @@ def test_events_without_end_are_cut_off(gating: Gating, a: Simulator, monkeypatc
 @proves("fault:U15")
 def test_a_whole_answer_that_is_too_long_is_refused(gating: Gating, a: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     """U15, not streamed."""
-    monkeypatch.setattr(exchange, "LIMITS", ResponseLimits(body_bytes=100))
+    monkeypatch.setattr(underway, "LIMITS", ResponseLimits(body_bytes=100))
     gate = gating(claude(a), **impatient(retry=ONCE))
     answer = gate.ask(question(stream=False))
     assert (answer.status, "more than 100 bytes" in answer.json["error"]["message"]) == (502, True)

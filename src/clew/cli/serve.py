@@ -10,7 +10,7 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,7 +138,7 @@ async def _alone(stage: _Stage, ending: Ending) -> None:
     gateway = await opened(stage.plan, stage.loaded, stage.home, environ=stage.environ)
     try:
         _greet(stage, gateway.url, gateway.key)
-        async with gateway.load() as works, _beside(stage, works, gateway.url, ending):
+        async with gateway.load() as works, _beside(stage, works, gateway.url, ending, lambda: gateway.plane.running):
             await ending.asked.wait()
             await gateway.drain(ending)
     finally:
@@ -167,7 +167,7 @@ async def _with_workers(stage: _Stage, ending: Ending) -> None:
             await workers.listening.wait()
             url = url_of(plan.host, plan.port)
             _greet(stage, url, key)
-            async with _beside(stage, works, url, ending):
+            async with _beside(stage, works, url, ending, lambda: 0):
                 await running
         finally:
             running.cancel()
@@ -184,12 +184,12 @@ def _greet(stage: _Stage, url: str, key: str) -> None:
 
 
 @asynccontextmanager
-async def _beside(stage: _Stage, works: Works, url: str, ending: Ending) -> AsyncGenerator[None]:
-    """The admin, and the entry in the registry of what runs."""
+async def _beside(stage: _Stage, works: Works, url: str, ending: Ending, running: Callable[[], int]) -> AsyncGenerator[None]:
+    """The admin, and the entry in the registry of what runs. `running`: exchanges that are under way in this process."""
     from clew.cli.greeting import admin_line, as_json
     from clew.settings.running import Running, register, unregister
 
-    admin = await _admin(stage, works) if stage.admin else None
+    admin = await _admin(stage, works, running) if stage.admin else None
     place = {"admin_url": admin.url, "socket": str(admin.socket)} if admin else {}
     gateway = register(stage.home, Running(pid=os.getpid(), url=url, started=time.time(), name=stage.plan.name, **place))
     if stage.as_json:
@@ -205,7 +205,7 @@ async def _beside(stage: _Stage, works: Works, url: str, ending: Ending) -> Asyn
                 await asyncio.wait_for(admin.close(), _HASTE_SECONDS if ending.insisted.is_set() else _CLOSE_SECONDS)
 
 
-async def _admin(stage: _Stage, works: Works) -> Admin:
+async def _admin(stage: _Stage, works: Works, running: Callable[[], int]) -> Admin:
     """On its usual port, or on any other if that is taken and nobody asked for it."""
     from clew.admin.server import serve_admin
 
@@ -219,7 +219,7 @@ async def _admin(stage: _Stage, works: Works) -> Admin:
                 home=stage.home,
                 port=port,
                 name=stage.plan.name,
-                open_streams=lambda: works.engine.running,
+                open_streams=running,
             )
         except OSError as error:
             if error.errno != errno.EADDRINUSE or port == ports[-1]:

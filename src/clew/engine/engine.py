@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from clew.engine.call import Call
-from clew.engine.exchange import LiveExchange
+from clew.engine.express import Express
 from clew.engine.parts import Parts
 from clew.http.responder import Responder
 
@@ -15,13 +17,10 @@ class Engine:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.running = 0
-        """Exchanges under way."""
 
-    async def answer(self, call: Call, client: Responder) -> None:
-        """Answer one call, to its end. Raises ClewError only before anything was said to the client."""
-        self.running += 1
-        try:
-            await LiveExchange(self.parts, call, client).run()
-        finally:
-            self.running -= 1
+    def answer(self, call: Call, client: Responder) -> Awaitable[None] | None:
+        """Answer one call, to its end: what is left of it to await, or nothing if `client` is held until then.
+
+        Either raises ClewError only before anything was said to the client.
+        """
+        return Express(self.parts, call, client).begin()

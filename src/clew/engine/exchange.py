@@ -12,29 +12,22 @@ dialect, and kept.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import msgspec
 
 from clew.engine.aside import LARGE, aside
-from clew.engine.asking import Asking, asking_of
-from clew.engine.call import Call
-from clew.engine.dialects import Hints, Refused
-from clew.engine.failures import DRAINING, NO_RETRY, named, no_credential, refuse, tell_in_stream, without_key
-from clew.engine.hearing import LIMITS, StreamHearing, Told, hear_whole
-from clew.engine.keeping import Keeping
-from clew.engine.outgoing import outgoing, place_of
-from clew.engine.parts import Parts
+from clew.engine.dialects import Refused
+from clew.engine.failures import DRAINING, NO_RETRY, named, no_credential, without_key
+from clew.engine.hearing import Told, hear_whole
 from clew.engine.passing import Passing
-from clew.engine.reply_head import ESTIMATED, JSON_TYPE, kept_paths, own_headers
+from clew.engine.reply_head import ESTIMATED, JSON_TYPE
 from clew.engine.route import Way
 from clew.engine.story import Story
-from clew.engine.token_learning import learn
 from clew.engine.turns import Heard
+from clew.engine.underway import UnderWay
 from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
-from clew.http.responder import Responder
 from clew.model.json import JsonObject
 from clew.pipeline.attempts import Outcome, attempts
 from clew.pipeline.heal import Heal, Remedy, heal
@@ -42,7 +35,6 @@ from clew.pipeline.project import Projection
 from clew.pipeline.retry_hints import retry_after_of, should_retry_of
 from clew.pipeline.stream.answer import answer_of_message
 from clew.pipeline.token_estimate import estimate
-from clew.settings.values import timeouts_for
 from clew.store import values as kept
 from clew.thinking.refusals import refusal_in
 
@@ -54,53 +46,42 @@ MOST_WORDS = 1024 * 1024
 """Of a refusal."""
 
 
-class LiveExchange:
-    """Made for one call, run once."""
-
-    def __init__(self, parts: Parts, call: Call, client: Responder) -> None:
-        self._parts = parts
-        self._call = call
-        self._client = client
-        self._id = parts.new_id()
-        self._passed: list[tuple[str, str]] = []
-        self._story: Story | None = None
-        self._hearing: StreamHearing | None = None
-        self._heard: Heard | None = None
-        self._keeping = Keeping(parts)
-        self._shows_bodies = parts.log is not None and parts.log.shows_bodies
+class LiveExchange(UnderWay):
+    """Run once."""
 
     async def run(self) -> None:
         """Answer the client. Raises ClewError only for a request that cannot be read."""
         self._log_body("asked", self._call.body)
         asking = self._read() if len(self._call.body) <= LARGE else await self._aside(self._read)
-        self._story = story = self._begin(asking)
-        passing = Passing(self._client, self._headers, asking.snapshot.settings.gateway.ping_seconds)
-        if asking.streams and self._call.kind == "messages":
+        self._story = self._begin(asking)
+        await self._go_on()
+
+    async def _go_on(self) -> None:
+        """From where it stands: nothing was sent yet, or `_asked` is on its way."""
+        story = self._told()
+        self._passing = passing = self._passing or self._new_passing(story)
+        if self._streams(story):
             passing.watch_silence()
+        await self._guard(self._attempts(story, passing))
+
+    async def _guard(self, work: Awaitable[BackendError | None]) -> None:
+        """Whatever comes of it is told and kept."""
         try:
-            failure = await self._attempts(story, passing)
+            failure = await work
         except asyncio.CancelledError:
-            passing.close()
+            self._hush()
             await self._interrupted()
             raise
         except ClewError as error:
             failure = error
         finally:
-            passing.close()
+            self._hush()
         if failure is not None:
             await self._fail(failure)
 
-    # Reading.
-
-    def _read(self) -> Asking:
-        parts = self._parts
-        return asking_of(self._call, parts.snapshot(), parts.store, self._id)  # a new thread is named after its first turn
-
-    def _begin(self, asking: Asking) -> Story:
-        way = asking.ways[0]
-        return Story(
-            self._id, asking, self._parts.wall(), self._parts.clock(), way=way, dialect=way.dialect, going=asking.request
-        )
+    def _hush(self) -> None:
+        if self._passing is not None:
+            self._passing.close()
 
     async def _aside(self, work: Callable[[], T]) -> T:
         return await aside(len(self._call.body), work)
@@ -115,7 +96,7 @@ class LiveExchange:
         """
         ways = {way.candidate: way for way in story.asking.ways}
         cool_downs, result = self._parts.cool_downs, None
-        if not cool_downs.until:
+        if self._asked is not None or not cool_downs.until:
             result = await self._attempt(story.way, story, passing)
             if result.is_success:
                 return None
@@ -133,7 +114,8 @@ class LiveExchange:
                 return end.value.failure
 
     async def _attempt(self, way: Way, story: Story, passing: Passing) -> Outcome:
-        story.tries_way(way, self._parts.clock())
+        if self._asked is None:
+            story.tries_way(way, self._parts.clock())
         try:
             result = await self._ask(way, story, passing)
         except BackendError as error:
@@ -170,16 +152,8 @@ class LiveExchange:
 
     async def _ask(self, way: Way, story: Story, passing: Passing) -> Outcome:
         """Send the request in this target's form; repair it as long as it is refused for its thinking."""
-        if way.backend.auth == "passthrough" and not self._call.credential:
-            self._passed = [NO_RETRY]
-            return self._outcome(401, no=Refused(401, no_credential(way.backend.name)))
-        if len(self._call.body) <= LARGE:
-            self._project(way, story)
-        else:
-            await self._aside(lambda: self._project(way, story))
-        self._log_decisions(story)
-        if self._call.kind == "count_tokens" and not way.dialect.counts:
-            return await self._estimate(story)
+        if self._asked is None and (answered := await self._before_asking(way, story)):
+            return answered
         tried: tuple[Remedy, ...] = ()
         while True:
             refused = await self._send(way, story, passing)
@@ -191,6 +165,17 @@ class LiveExchange:
                 return self._refusal(story.dialect.told(refused), story)
             story.heals, tried = story.heals + 1, (*tried, remedy.remedy) if remedy else tried
             await self._aside(lambda projection=projection: story.goes(projection))
+
+    async def _before_asking(self, way: Way, story: Story) -> Outcome | None:
+        """The request in this target's form; an outcome where the backend need not be asked at all."""
+        if self._lacks_credential(way):
+            self._passed = [NO_RETRY]
+            return self._outcome(401, no=Refused(401, no_credential(way.backend.name)))
+        await self._aside(lambda: self._project(way, story))
+        self._log_decisions(story)
+        if self._call.kind == "count_tokens" and not way.dialect.counts:
+            return await self._estimate(story)
+        return None
 
     def _healed_projection(self, story: Story, remedy: Heal) -> Projection:
         return Projection(remedy.request, (*story.projected, *remedy.changes))
@@ -207,19 +192,6 @@ class LiveExchange:
         self._passed = story.dialect.passed(refused.headers, self._parts.wall()) or self._passed
         return self._outcome(refused.status, no=refused)
 
-    def _project(self, way: Way, story: Story) -> None:
-        story.goes(self._projection(way, story))
-
-    def _projection(self, way: Way, story: Story) -> Projection:
-        if story.by_sessions:
-            return self._parts.sessions.project(story, way, self._parts.clock(), self._parts.log)
-        return way.projector.project(story.asking.request, story.asking.facts)
-
-    def _log_decisions(self, story: Story) -> None:
-        log = self._parts.log
-        if log is not None and log.traces and not story.by_sessions:
-            log.decided(story.id, story.changes, kept_paths(story.going))
-
     def _healed(self, refused: Refused, way: Way, story: Story, tried: tuple[Remedy, ...]) -> Heal | None:
         refusal = refusal_in(refused.status, refused.body.decode("utf-8", "replace"))
         if refusal is None:
@@ -228,18 +200,14 @@ class LiveExchange:
 
     async def _send(self, way: Way, story: Story, passing: Passing) -> Refused | None:
         """One request to the backend, and its answer to the client; or the backend's no."""
-        self._log_body("sent", story.sent)
-        request = outgoing(self._call, way, story.going, story.sent)
-        patience = timeouts_for(story.asking.snapshot.settings, way.backend)
-        self._passed, story.request_id = [], ""  # what another backend said before is not this one's
-        endpoint = place_of(way.backend.url).endpoint
-        async with self._parts.pool.ask(endpoint, request, timeouts=patience, limits=LIMITS) as reply:
-            self._passed = story.dialect.passed(reply.headers, self._parts.wall())
-            story.request_id = next((value for name, value in self._passed if name == "request-id"), "")
+        asked, self._asked = self._asked or self._asking(way, story), None
+        async with asked as reply:
+            self._note_head(reply.head, story)
             if not 200 <= reply.status < 300:
                 return Refused(reply.status, await reply.read(most=MOST_WORDS), reply.headers)
-            if self._call.kind == "messages" and story.asking.streams:
-                self._hearing = self._stream_hearing(story, passing)
+            if self._streams(story):
+                if self._hearing is None or not self._hearing.opened:
+                    self._hearing = self._stream_hearing(story, passing)
                 return await self._hearing.hear(reply, self._stream_begins)
             heard = await hear_whole(reply, story.dress(), story.dialect, self._hints(story), self._call.kind)
             return heard if isinstance(heard, Refused) else await self._tell_whole(*heard)
@@ -257,28 +225,6 @@ class LiveExchange:
 
     # Answering.
 
-    def _stream_hearing(self, story: Story, passing: Passing) -> StreamHearing:
-        seconds = story.asking.snapshot.settings.first_content_seconds
-        return StreamHearing(
-            story.dress(),
-            story.dialect,
-            self._hints(story),
-            passing,
-            self._settle,
-            first_content=seconds,
-            blocks=self._parts.store is not None or story.by_sessions,
-        )
-
-    def _hints(self, story: Story) -> Hints:
-        way, log = story.way, self._parts.log
-        tell = partial(log.lived, self._id) if log is not None and log.shows_bodies else None
-        return story.hints(self._parts.token_counts.about(way.backend.name, way.target.model, len(story.sent)), tell)
-
-    def _stream_begins(self) -> None:
-        self._told().content_begins(self._parts.clock())
-        if self._hearing is not None:
-            self._keeping.watch(self._told(), self._hearing)
-
     async def _tell_whole(self, raw: bytes, shown: bytes, heard: Heard) -> None:
         story = self._told()
         story.answered = raw
@@ -286,27 +232,7 @@ class LiveExchange:
         await self._settle(heard)
         self._client.send(200, [JSON_TYPE, *self._headers()], shown)
 
-    def _headers(self) -> list[tuple[str, str]]:
-        story = self._told()
-        return [*self._passed, *own_headers(self._id, story.way, str(story.counts()))]
-
     # Ending.
-
-    def _log_body(self, which: str, raw: bytes) -> None:
-        if self._shows_bodies and self._parts.log is not None:
-            self._parts.log.body(self._id, which, raw)
-
-    async def _settle(self, heard: Heard) -> None:
-        story = self._told()
-        self._heard = heard
-        if story.by_sessions:
-            self._parts.sessions.register(heard.answer.blocks, self._parts.clock())
-        if self._hearing is not None:
-            story.answered = self._hearing.raw
-        self._log_body("answered", story.answered)
-        if story.dialect.translates:
-            learn(self._parts.token_counts, story, heard.answer)
-        await self._keeping.settle(story, heard)
 
     async def _interrupted(self) -> None:
         """The client left, or the server must end: a client that is there is told, and what came of the answer is kept."""
@@ -328,15 +254,3 @@ class LiveExchange:
             await self._keeping.leave(story, "cut", lambda: hearing.heard(whole=False))
         else:
             await self._keeping.leave(story, ending, lambda: None)
-
-    def _say(self, failure: ClewError) -> None:
-        if self._client.ended:
-            return
-        if self._client.started:
-            tell_in_stream(self._client, failure)
-        else:
-            refuse(self._client, failure, self._headers(), self._id)
-
-    def _told(self) -> Story:
-        assert self._story is not None, "the request is read first"
-        return self._story

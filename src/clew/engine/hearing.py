@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -19,7 +21,7 @@ from clew.engine.failures import shown
 from clew.engine.passing import Passing
 from clew.engine.turns import Heard
 from clew.errors import BackendBroken, BackendError, BackendTimedOut, StreamIllegal
-from clew.http.client_message import ResponseLimits
+from clew.http.client_message import ResponseHead, ResponseLimits
 from clew.model.blocks import made
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message, answer_of_parts
@@ -28,7 +30,7 @@ from clew.pipeline.stream.rename import renamed
 from clew.pipeline.stream.translated import TranslatedRelay, Unfolded
 from clew.upstream.reply import Reply
 
-__all__ = ["LIMITS", "Settle", "StreamHearing", "hear_whole"]
+__all__ = ["JSON", "LIMITS", "STREAM", "Settle", "StreamHearing", "Whole", "comes_as", "hear_whole", "read_whole"]
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
@@ -36,26 +38,42 @@ LIMITS = ResponseLimits(body_bytes=MOST_BYTES)
 _END_SECONDS = 0.25
 """How long a backend may keep the connection open after the end event before it is closed."""
 
+STREAM, JSON = "text/event-stream", "application/json"
+
 Settle = Callable[[Heard], Awaitable[None]]
 """Keeps the turn. The end of the answer waits for it."""
 
 
+def comes_as(head: ResponseHead, wanted: str) -> bool:
+    """Is it an answer of the type that was asked for?"""
+    return 200 <= head.status < 300 and not _packing(head) and _type_of(head) == wanted
+
+
 def check_encoding(reply: Reply) -> None:
     """We asked for none: what comes packed all the same is not unpacked, however little it seems."""
-    coding = reply.head.header(b"content-encoding")
-    if coding and coding.strip().lower() != b"identity":
+    if coding := _packing(reply.head):
         raise BackendBroken(
             f"{reply.endpoint}: an answer in the encoding {coding.decode('latin-1')!r}, which nobody asked for"
         )
 
 
-def _type_of(reply: Reply) -> str:
-    return (reply.head.header(b"content-type") or b"").decode("latin-1").partition(";")[0].strip().lower()
+def _packing(head: ResponseHead) -> bytes:
+    coding = head.header(b"content-encoding")
+    return coding if coding and coding.strip().lower() != b"identity" else b""
+
+
+def _type_of(head: ResponseHead) -> str:
+    return _named_in(head.header(b"content-type") or b"")
+
+
+@lru_cache(maxsize=64)
+def _named_in(value: bytes) -> str:
+    return value.decode("latin-1").partition(";")[0].strip().lower()
 
 
 async def _not_expected(reply: Reply, wanted: str) -> BackendBroken:
     body = await reply.read(most=MOST_BYTES)
-    kind = _type_of(reply) or "no type"
+    kind = _type_of(reply.head) or "no type"
     return BackendBroken(f"{reply.endpoint}: {kind} instead of {wanted}: {shown(body) or 'nothing'}")
 
 
@@ -71,8 +89,10 @@ class StreamHearing:
         settle: Settle,
         *,
         first_content: float,
+        since: float | None = None,
         blocks: bool = True,
     ) -> None:
+        """`first_content`: how many seconds that may take, counted from now or from `since`, on the loop's clock."""
         self._dress = dress
         self._dialect = dialect
         self._hints = hints if blocks else structs.replace(hints, blocks=False)
@@ -80,13 +100,24 @@ class StreamHearing:
         self._passing = passing
         self._settle = settle
         self._seconds = first_content
+        self._since = since
         self._blocks = blocks
+        self.opened = False
+        """Has the first content gone to the client?"""
         self._reply: Reply | None = None
         self._grace: asyncio.TimerHandle | None = None
 
     @property
     def begun(self) -> bool:
         return self._relay.begun
+
+    @property
+    def ended(self) -> bool:
+        return self._relay.ended
+
+    @property
+    def size(self) -> int:
+        return self._relay.size
 
     @property
     def stops(self) -> int:
@@ -108,9 +139,17 @@ class StreamHearing:
 
     async def hear(self, reply: Reply, begun: Callable[[], None]) -> Refused | None:
         """To its end, or to the refusal that came instead. Raises BackendError, StreamIllegal."""
-        check_encoding(reply)
         self._reply = reply
-        if _type_of(reply) != "text/event-stream":
+        if not self.opened and (refused := await self._open(reply, begun)):
+            return refused
+        await self._rest(reply)
+        await self._end()
+        return None
+
+    async def _open(self, reply: Reply, begun: Callable[[], None]) -> Refused | None:
+        """To the first content."""
+        check_encoding(reply)
+        if _type_of(reply.head) != STREAM:
             first = await self._unfolded(reply)
         else:
             first = self._relay.begin() or await self._first(reply)
@@ -118,15 +157,24 @@ class StreamHearing:
             return first
         if self._relay.failure is not None and not self._relay.begun:
             return refused_with(self._relay.failure)
+        self.open(first, begun)
+        return None
+
+    def open(self, first: bytes, begun: Callable[[], None]) -> None:
+        """The first content is here."""
+        self.opened = True
         begun()
         self._passing.push(first)
-        await self._rest(reply)
-        await self._end()
-        return None
+
+    def opening(self, data: bytes) -> bytes | None:
+        """The beginning of the answer; None as long as it is not whole. Raises StreamIllegal."""
+        relay = self._relay
+        out = relay.begin() or relay.feed(data)
+        return out if relay.begun or relay.failure is not None else None
 
     async def _unfolded(self, reply: Reply) -> bytes | Refused:
         """Some servers answer in one piece, whatever was asked for; in another dialect that is told as a stream."""
-        if not self._dialect.translates or _type_of(reply) != "application/json":
+        if not self._dialect.translates or _type_of(reply.head) != JSON:
             raise await _not_expected(reply, "an event stream")
         raw = await reply.read(most=MOST_BYTES)
         message = self._dialect.message(raw, self._hints, "messages")
@@ -141,7 +189,7 @@ class StreamHearing:
         """Everything up to the first content."""
         relay = self._relay
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout_at((self._since or asyncio.get_running_loop().time()) + self._seconds):
                 while data := await reply.chunk():
                     out = relay.feed(data)
                     if relay.begun or relay.failure is not None:
@@ -158,16 +206,19 @@ class StreamHearing:
     async def _rest(self, reply: Reply) -> None:
         try:
             if not self._relay.ended:
-                await reply.relay(self._sink(reply))
+                await reply.relay(self.sink(reply))
             elif not await self._drained(reply):
                 return
         except BackendError:
             if not self._relay.ended:
                 raise
         finally:
-            if self._grace is not None:
-                self._grace.cancel()
+            self._end_grace()
         self._passing.push(self._relay.flush())
+
+    def _end_grace(self) -> None:
+        if self._grace is not None:
+            self._grace.cancel()
 
     async def _drained(self, reply: Reply) -> bool:
         """Read to the end of the body, which is nearly always here already, so that the connection can be kept."""
@@ -178,7 +229,7 @@ class StreamHearing:
             return False
         return True
 
-    def _sink(self, reply: Reply) -> Callable[[bytes], None]:
+    def sink(self, reply: Reply) -> Callable[[bytes], None]:
         """What is called with every read: on to the client. Bound once, because it is called for every event."""
         relay, feed, push = self._relay, self._relay.feed, self._passing.flow(reply, hides=self._dialect.translates)
 
@@ -186,15 +237,22 @@ class StreamHearing:
             new = feed(data)
             if new and not push(new):
                 self._passing.wait(reply)
-            if relay.ended and self._grace is None:
+            if relay.ended and self._grace is None and not reply.is_over:
                 self._grace = asyncio.get_running_loop().call_later(_END_SECONDS, reply.give_up)
 
         return sink
 
+    def is_whole(self) -> bool:
+        """At the end of the body: is this the end of the answer too? What is left of it goes out, but for the end."""
+        self._end_grace()
+        if rest := self._relay.flush():
+            self._passing.push(rest)
+        return self._relay.ended and self._relay.failure is None
+
     async def _end(self) -> None:
         """The turn is kept, then its end goes out."""
-        relay, passing = self._relay, self._passing
-        passing.hush()
+        relay = self._relay
+        self._passing.hush()
         if relay.failure is not None:
             raise Told(relay.failure)
         if not relay.ended:
@@ -203,8 +261,13 @@ class StreamHearing:
         if heard.answer.illegal is not None:
             raise heard.answer.illegal
         await self._settle(heard)
-        passing.push(b"".join(relay.held))
-        passing.client.end()
+        self.close()
+
+    def close(self) -> None:
+        """The end goes out."""
+        self._passing.hush()
+        self._passing.push(b"".join(self._relay.held))
+        self._passing.client.end()
 
     def _endpoint(self) -> str:
         return str(self._reply.endpoint) if self._reply else "the backend"
@@ -217,23 +280,35 @@ class Told(StreamIllegal):
         super().__init__(str(error.get("message", "the backend broke off")), event="error")
 
 
-async def hear_whole(
-    reply: Reply, dress: Dress, dialect: Dialect, hints: Hints, kind: Kind
-) -> tuple[bytes, bytes, Heard] | Refused:
+class Whole(NamedTuple):
     """An answer in one piece: as it came, as the client gets it, and what it says."""
+
+    raw: bytes
+    shown: bytes
+    heard: Heard
+
+
+async def hear_whole(reply: Reply, dress: Dress, dialect: Dialect, hints: Hints, kind: Kind) -> Whole | Refused:
+    """Raises BackendError."""
     check_encoding(reply)
-    if _type_of(reply) != "application/json":
+    if _type_of(reply.head) != JSON:
         raise await _not_expected(reply, "JSON")
     raw = await reply.read(most=MOST_BYTES)
-    message = dialect.message(raw, hints, kind)
-    if message is None:
+    found = read_whole(raw, dress, dialect, hints, kind)
+    if found is None:
         raise BackendBroken(f"{reply.endpoint}: an answer that is none: {shown(raw) or 'nothing'}")
-    if isinstance(message, Refused):
+    return found
+
+
+def read_whole(raw: bytes, dress: Dress, dialect: Dialect, hints: Hints, kind: Kind) -> Whole | Refused | None:
+    """None if it is no answer at all."""
+    message = dialect.message(raw, hints, kind)
+    if message is None or isinstance(message, Refused):
         return message
     answer = answer_of_message(message)
     if dress.wear.is_plain and not dialect.translates:
         shown_body = raw if answer.model == dress.wear.model else renamed(raw, dress.wear.model)
-        return raw, shown_body, Heard(answer=answer)
+        return Whole(raw, shown_body, Heard(answer=answer))
     shown_body = dressed_message(message, dress)
     held = None if dress.wear.is_plain else dress.held(answer.blocks)
-    return raw, shown_body, Heard(answer=answer, held=held)
+    return Whole(raw, shown_body, Heard(answer=answer, held=held))

@@ -62,13 +62,21 @@ class Keeping:
         if self._timer is not None:
             self._timer.cancel()
 
+    def settle_at_once(self, story: Story, heard: Heard) -> bool:
+        """A whole answer, where there is no store that should have it."""
+        parts = self._parts
+        if parts.store is not None and story.asking.call.kind == "messages":
+            return False
+        self._end()
+        self._tell(story.exchange("whole", heard, parts.wall()), None)
+        return True
+
     async def settle(self, story: Story, heard: Heard) -> None:
         """A whole answer: kept before its end is told."""
-        parts, call = self._parts, story.asking.call
-        if parts.store is None or call.kind != "messages":
-            self._end()
-            self._tell(story.exchange("whole", heard, parts.wall()), None)
+        if self.settle_at_once(story, heard):
             return
+        parts, call = self._parts, story.asking.call
+        assert parts.store is not None
         turn = await aside(len(call.body), lambda: story.turn("whole", heard, parts.wall()))
         self._end()
         problem = await outcome(parts.store.record(turn), parts.commit_seconds)

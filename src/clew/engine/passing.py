@@ -39,11 +39,16 @@ class Passing:
         self._timer: asyncio.TimerHandle | None = None
         self._catching_up: asyncio.Task[None] | None = None
 
-    def watch_silence(self) -> None:
-        """From now on the client is not left without a word for longer than it may be."""
-        loop = asyncio.get_running_loop()
-        self._last = loop.time()
-        self._timer = loop.call_later(self._seconds, self._tick)
+    def watch_silence(self, due: Callable[[], None] | None = None, within: float | None = None) -> None:
+        """From now on the client is not left without a word for longer than it may be.
+
+        `due` is called in place of the first `tick`, after `within` seconds at most, and has to call that itself.
+        """
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._last = loop.time()
+            seconds = self._seconds if within is None else min(within, self._seconds)
+            self._timer = loop.call_later(seconds, due or self.tick)
 
     def open(self) -> None:
         """The 200, if it has not gone yet."""
@@ -71,7 +76,7 @@ class Passing:
         self._last = loop.time()
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = loop.call_later(_HIDDEN_SECONDS, self._tick)
+            self._timer = loop.call_later(_HIDDEN_SECONDS, self.tick)
 
         def noting(data: bytes) -> bool:
             self._last = loop.time()
@@ -105,7 +110,8 @@ class Passing:
             self._catching_up = None
         source.resume()
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
+        """Look whether it is quiet, and when to look again."""
         loop = asyncio.get_running_loop()
         heard = self._source.heard_at if self._source else 0.0
         quiet = loop.time() - (self._last if self._hides else max(self._last, heard))
@@ -114,4 +120,4 @@ class Passing:
             self.open()
             self.client.push(PING)
             self._last, quiet = loop.time(), 0.0
-        self._timer = loop.call_later(max(patience - quiet, 0.0) or patience, self._tick)
+        self._timer = loop.call_later(max(patience - quiet, 0.0) or patience, self.tick)

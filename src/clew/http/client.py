@@ -137,6 +137,11 @@ class ClientConnection(asyncio.Protocol):
         return self._error is not None or (self._reader is not None and self._reader.done)
 
     @property
+    def is_full(self) -> bool:
+        """No more is read until somebody takes what is here."""
+        return self._paused
+
+    @property
     def has_failed(self) -> bool:
         return self._error is not None
 
@@ -186,7 +191,7 @@ class ClientConnection(asyncio.Protocol):
 
     def rest(self) -> None:
         """Lay it aside for the next request. Only one that is reusable can rest."""
-        self._used, self._reader, self._sink = self._reader, None, None
+        self._used, self._reader, self._sink, self.news = self._reader, None, None, None
         self._parts, self._waiting = [], 0
         self._read(on=True)
 

@@ -79,6 +79,11 @@ class Reply:
         """When something came last, on the loop's clock."""
         return self._connection.heard_at
 
+    @property
+    def is_over(self) -> bool:
+        """Nothing more will come."""
+        return self._connection.is_over
+
     def give_up(self) -> None:
         """Close the connection: nothing more that comes is wanted."""
         self._connection.abort()

@@ -1,0 +1,229 @@
+"""The short way of an exchange: from inside the client's read to the backend's write, and from its reads to the client.
+
+Nearly every request needs no decision that has to be waited for: a connection rests in the pool, the backend says yes, and
+what it sends goes on. So all of that happens where the bytes arrive, without a task and without a coroutine. Whatever is
+unusual goes the long way (`exchange`), from where it stands: what was taken of the answer is put back, and the same request
+goes on there. A turn that a store must have first is waited for there too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from clew.engine.aside import LARGE
+from clew.engine.dialects import Refused
+from clew.engine.exchange import LiveExchange
+from clew.engine.hearing import JSON, STREAM, Whole, comes_as, read_whole
+from clew.engine.reply_head import JSON_TYPE
+from clew.engine.story import Story
+from clew.engine.turns import Heard
+from clew.errors import BackendError, ClewError, StreamIllegal
+from clew.http.client import ClientConnection
+from clew.upstream.pool import Asking
+from clew.upstream.reply import Reply
+
+__all__ = ["Express"]
+
+
+class Express(LiveExchange):
+    """Begun once. Holds the client's responder as long as it goes the short way."""
+
+    _on: ClientConnection
+    """What the request went out on."""
+    _taken: tuple[bytes, ...] = ()
+    """What came before the first content."""
+
+    def begin(self) -> Awaitable[None] | None:
+        """None if it is under way; else what is left to be awaited. Raises ClewError if the request cannot be read."""
+        if self._takes_time():
+            return self.run()
+        self._story = story = self._begin(self._read())
+        self._asked = asked = self._ready(story)
+        on = asked.begin() if asked is not None else None
+        if on is None:
+            return self._go_on()
+        self._on = on
+        self._client.hold(self)
+        self._listen(self._stream_begins_to_come if self._streams(story) else self._whole_comes)
+        if self._streams(story):
+            self._passing = self._new_passing(story)
+            self._passing.watch_silence(self._quiet, story.asking.snapshot.settings.first_content_seconds)
+        return None
+
+    def cancel(self) -> None:
+        """The client is gone, or the server ends: the backend stops at once."""
+        self._let_go()
+        self._client.hand_over(self._guard(_cancelled()))
+
+    # Asking.
+
+    def _takes_time(self) -> bool:
+        parts = self._parts
+        logs = parts.log is not None and (self._shows_bodies or parts.log.traces)
+        return len(self._call.body) > LARGE or bool(parts.cool_downs.until) or logs
+
+    def _ready(self, story: Story) -> Asking | None:
+        """The request in the first target's form; None where it needs more than that."""
+        way = story.way
+        uncounted = self._call.kind == "count_tokens" and not way.dialect.counts
+        if uncounted or story.by_sessions or self._lacks_credential(way):
+            return None
+        story.tries_way(way, self._parts.clock())
+        try:
+            self._project(way, story)
+        except ClewError:  # said by the long way, which meets it again
+            return None
+        return self._asking(way, story)
+
+    # Hearing: an answer in one piece.
+
+    def _whole_comes(self) -> None:
+        on = self._on
+        head, raw = on.heard, on.whole()
+        if head is None or raw is None:
+            if on.has_failed or on.is_full or (head is not None and not comes_as(head, JSON)):
+                self._go_the_long_way()
+            return
+        whole = self._read_whole(raw) if comes_as(head, JSON) else None
+        if whole is None:
+            on.put_back(raw)
+            self._go_the_long_way()
+            return
+        self._note_head(head, self._told())
+        self._let_go()
+        self._tell_at_once(whole)
+
+    def _read_whole(self, raw: bytes) -> Whole | None:
+        story = self._told()
+        found = read_whole(raw, story.dress(), story.dialect, self._hints(story), self._call.kind)
+        return None if isinstance(found, Refused) else found
+
+    def _tell_at_once(self, whole: Whole) -> None:
+        story = self._told()
+        story.answered = whole.raw
+        story.content_begins(self._parts.clock())
+        self._settle_then(whole.heard, lambda: self._client.send(200, [JSON_TYPE, *self._headers()], whole.shown))
+
+    # Hearing: a stream.
+
+    def _stream_begins_to_come(self) -> None:
+        """All up to the first content is taken, and given back if it turns out to be unusual."""
+        on, head = self._on, self._on.heard
+        if on.has_failed or (head is not None and not comes_as(head, STREAM)):
+            self._go_the_long_way()
+        if head is None or on.news is None or self._passing is None:
+            return
+        if self._hearing is None:
+            self._note_head(head, self._told())
+            self._opened_at = on.heard_at
+            self._hearing = self._stream_hearing(self._told(), self._passing)
+        data = on.take()
+        self._taken = (*self._taken, data) if data else self._taken
+        self._open(data)
+
+    def _open(self, data: bytes) -> None:
+        on, hearing = self._on, self._hearing
+        assert hearing is not None
+        try:
+            first = hearing.opening(data)
+        except (StreamIllegal, BackendError):
+            first = b""
+        if first is None and not on.is_over:
+            return
+        if first is None or not hearing.begun:
+            self._take_back()
+            return
+        self._taken = ()
+        hearing.open(first, self._stream_begins)
+        self._stream_goes_on()
+
+    def _stream_goes_on(self) -> None:
+        on, hearing, asked = self._on, self._hearing, self._asked
+        assert hearing is not None
+        assert asked is not None
+        assert on.heard is not None
+        if on.is_over:
+            self._stream_is_over()
+        elif hearing.ended:
+            self._go_the_long_way()
+        else:
+            self._listen(self._stream_is_over)
+            on.pour(hearing.sink(Reply(asked.endpoint, on, on.heard)))
+
+    def _stream_is_over(self) -> None:
+        hearing = self._hearing
+        assert hearing is not None
+        if (self._on.has_failed and not hearing.ended) or hearing.size > LARGE or not hearing.is_whole():
+            self._go_the_long_way()
+            return
+        heard = hearing.heard(whole=True)
+        if heard.answer.illegal is not None:
+            self._go_the_long_way()
+            return
+        self._let_go()
+        self._settle_then(heard, hearing.close)
+
+    def _quiet(self) -> None:
+        """Nothing came for a while. Before the first content there is a time to keep."""
+        if self._on.news is not None and self._hearing is not None and not self._hearing.begun:
+            self._take_back()
+        elif self._on.news is not None and self._hearing is None:
+            self._go_the_long_way()
+        if self._passing is not None:
+            self._passing.tick()
+
+    # Ending.
+
+    def _settle_then(self, heard: Heard, tell: Callable[[], None]) -> None:
+        """At once, if nobody has to be waited for."""
+        story = self._told()
+        if self._parts.store is not None and self._call.kind == "messages":
+            self._client.hand_over(self._guard(self._settled(heard, tell)))
+            return
+        self._note(heard)
+        self._keeping.settle_at_once(story, heard)
+        tell()
+        self._client.release()
+
+    async def _settled(self, heard: Heard, tell: Callable[[], None]) -> None:
+        await self._settle(heard)
+        tell()
+
+    def _take_back(self) -> None:
+        """As if nothing had been heard."""
+        self._hearing = None
+        self._on.put_back(b"".join(self._taken))
+        self._taken = ()
+        self._go_the_long_way()
+
+    def _go_the_long_way(self) -> None:
+        self._on.news = None
+        self._client.hand_over(self._go_on())
+
+    def _let_go(self) -> None:
+        """The backend is done, or no longer wanted."""
+        self._on.news = None
+        if self._asked is not None:
+            self._asked.end()
+            self._asked = None
+
+    def _listen(self, heard: Callable[[], None]) -> None:
+        """Nothing that goes wrong here may be lost on the loop: the client would wait for ever."""
+
+        def news() -> None:
+            try:
+                heard()
+            except Exception as error:
+                self._let_go()
+                self._client.hand_over(self._guard(_raised(error)))
+
+        self._on.news = news
+
+
+async def _cancelled() -> None:
+    raise asyncio.CancelledError
+
+
+async def _raised(error: Exception) -> None:
+    raise error

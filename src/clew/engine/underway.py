@@ -1,0 +1,165 @@
+"""An exchange under way: what is known of it, and all that is done about it without waiting.
+
+`exchange` adds what can wait, `express` what is called from inside a read; both decide by what stands here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from clew.engine.asking import Asking, asking_of
+from clew.engine.call import Call
+from clew.engine.dialects import Hints
+from clew.engine.failures import refuse, tell_in_stream
+from clew.engine.hearing import LIMITS, StreamHearing
+from clew.engine.keeping import Keeping
+from clew.engine.outgoing import outgoing, place_of
+from clew.engine.parts import Parts
+from clew.engine.passing import Passing
+from clew.engine.reply_head import kept_paths, own_headers
+from clew.engine.route import Way
+from clew.engine.story import Story
+from clew.engine.token_learning import learn
+from clew.engine.turns import Heard
+from clew.errors import ClewError
+from clew.http.client_message import ResponseHead
+from clew.http.responder import Responder
+from clew.pipeline.project import Projection
+from clew.settings.values import timeouts_for
+from clew.upstream import pool
+
+__all__ = ["UnderWay"]
+
+
+class UnderWay:
+    """Made for one call."""
+
+    def __init__(self, parts: Parts, call: Call, client: Responder) -> None:
+        self._parts = parts
+        self._call = call
+        self._client = client
+        self._id = parts.new_id()
+        self._passed: list[tuple[str, str]] = []
+        self._story: Story | None = None
+        self._asked: pool.Asking | None = None
+        """A request that is ready to go, or on its way."""
+        self._passing: Passing | None = None
+        self._hearing: StreamHearing | None = None
+        self._opened_at: float | None = None
+        """Since when the first content of an answer is waited for, if that has begun."""
+        self._heard: Heard | None = None
+        self._keeping = Keeping(parts)
+        self._shows_bodies = parts.log is not None and parts.log.shows_bodies
+
+    def _told(self) -> Story:
+        assert self._story is not None, "the request is read first"
+        return self._story
+
+    # Asking.
+
+    def _read(self) -> Asking:
+        parts = self._parts
+        return asking_of(self._call, parts.snapshot(), parts.store, self._id)  # a new thread is named after its first turn
+
+    def _begin(self, asking: Asking) -> Story:
+        way = asking.ways[0]
+        return Story(
+            self._id, asking, self._parts.wall(), self._parts.clock(), way=way, dialect=way.dialect, going=asking.request
+        )
+
+    def _streams(self, story: Story) -> bool:
+        return self._call.kind == "messages" and story.asking.streams
+
+    def _lacks_credential(self, way: Way) -> bool:
+        return way.backend.auth == "passthrough" and not self._call.credential
+
+    def _project(self, way: Way, story: Story) -> None:
+        story.goes(self._projection(way, story))
+
+    def _projection(self, way: Way, story: Story) -> Projection:
+        if story.by_sessions:
+            return self._parts.sessions.project(story, way, self._parts.clock(), self._parts.log)
+        return way.projector.project(story.asking.request, story.asking.facts)
+
+    def _asking(self, way: Way, story: Story) -> pool.Asking:
+        """What goes out, and where to."""
+        self._log_body("sent", story.sent)
+        request = outgoing(self._call, way, story.going, story.sent)
+        patience = timeouts_for(story.asking.snapshot.settings, way.backend)
+        self._passed, story.request_id = [], ""  # what another backend said before is not this one's
+        return self._parts.pool.ask(place_of(way.backend.url).endpoint, request, timeouts=patience, limits=LIMITS)
+
+    # Answering.
+
+    def _note_head(self, head: ResponseHead, story: Story) -> None:
+        self._passed = story.dialect.passed(head.headers, self._parts.wall())
+        story.request_id = next((value for name, value in self._passed if name == "request-id"), "")
+
+    def _new_passing(self, story: Story) -> Passing:
+        return Passing(self._client, self._headers, story.asking.snapshot.settings.gateway.ping_seconds)
+
+    def _stream_hearing(self, story: Story, passing: Passing) -> StreamHearing:
+        return StreamHearing(
+            story.dress(),
+            story.dialect,
+            self._hints(story),
+            passing,
+            self._settle,
+            first_content=story.asking.snapshot.settings.first_content_seconds,
+            since=self._opened_at,
+            blocks=self._parts.store is not None or story.by_sessions,
+        )
+
+    def _hints(self, story: Story) -> Hints:
+        way, log = story.way, self._parts.log
+        tell = partial(log.lived, self._id) if log is not None and log.shows_bodies else None
+        return story.hints(self._parts.token_counts.about(way.backend.name, way.target.model, len(story.sent)), tell)
+
+    def _stream_begins(self) -> None:
+        self._told().content_begins(self._parts.clock())
+        if self._hearing is not None:
+            self._keeping.watch(self._told(), self._hearing)
+
+    def _headers(self) -> list[tuple[str, str]]:
+        story = self._told()
+        return [*self._passed, *own_headers(self._id, story.way, str(story.counts()))]
+
+    # Ending.
+
+    def _note(self, heard: Heard) -> None:
+        """A whole answer, before it is kept."""
+        story = self._told()
+        self._heard = heard
+        if story.by_sessions:
+            self._parts.sessions.register(heard.answer.blocks, self._parts.clock())
+        if self._hearing is not None and self._needs_raw(story):
+            story.answered = self._hearing.raw
+        self._log_body("answered", story.answered)
+        if story.dialect.translates:
+            learn(self._parts.token_counts, story, heard.answer)
+
+    def _needs_raw(self, story: Story) -> bool:
+        return self._shows_bodies or (self._parts.store is not None and story.asking.snapshot.settings.store.bodies != "off")
+
+    async def _settle(self, heard: Heard) -> None:
+        self._note(heard)
+        await self._keeping.settle(self._told(), heard)
+
+    def _say(self, failure: ClewError) -> None:
+        if self._client.ended:
+            return
+        if self._client.started:
+            tell_in_stream(self._client, failure)
+        else:
+            refuse(self._client, failure, self._headers(), self._id)
+
+    # For the log.
+
+    def _log_body(self, which: str, raw: bytes) -> None:
+        if self._shows_bodies and self._parts.log is not None:
+            self._parts.log.body(self._id, which, raw)
+
+    def _log_decisions(self, story: Story) -> None:
+        log = self._parts.log
+        if log is not None and log.traces and not story.by_sessions:
+            log.decided(story.id, story.changes, kept_paths(story.going))
