@@ -71,16 +71,11 @@ class Feed:
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follow_hub())
-            tasks.create_task(self._follow_active())
-            if self._store is not None:
-                tasks.create_task(self._follow_store(self._store))
-
-    async def _follow_hub(self) -> None:
-        async with self._source.subscribe(4096) as events:
-            async for event in events:
-                self._tell(event.kind, event.value)
+        with self._source.attend(self._tell):
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._follow_active())
+                if self._store is not None:
+                    tasks.create_task(self._follow_store(self._store))
 
     async def _follow_active(self) -> None:
         before = self._active()
@@ -119,13 +114,16 @@ class Feed:
 
     def _tell(self, kind: str, value: Value) -> None:
         if isinstance(value, Exchange):
-            if value.id in self._known:
+            if self._store is not None and self._is_known(value.id):
                 return
-            self._remember(value.id)
             self._heard(value)
         self.hub.publish(kind, value)
 
-    def _remember(self, id: str) -> None:
+    def _is_known(self, id: str) -> bool:
+        """Was it told of before? From now on it was."""
+        if id in self._known:
+            return True
         self._known[id] = None
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
+        return False

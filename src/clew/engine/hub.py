@@ -3,14 +3,17 @@
 Telling costs a look at an empty tuple while nobody listens, and never waits: each listener has a bounded queue of its own,
 and one that does not keep up loses the oldest events, which are counted. So a browser tab that sleeps costs neither memory
 nor anybody's time, and can see that it missed something. Everything happens on one event loop; nothing here is for threads.
+
+One that only notes what it hears, and never fails, may be called instead (`attend`): to wake a task for every answer costs
+more than most answers.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -63,6 +66,7 @@ class Hub:
 
     def __init__(self) -> None:
         self._listeners: tuple[Subscription, ...] = ()
+        self._attending: tuple[Callable[[str, Value], None], ...] = ()
         self._last = 0
 
     @property
@@ -71,6 +75,8 @@ class Hub:
 
     def publish(self, kind: str, value: Value) -> None:
         """Tell everybody who listens. Never waits and never fails."""
+        for told in self._attending:
+            told(kind, value)
         if not self._listeners:
             return
         self._last += 1
@@ -87,3 +93,12 @@ class Hub:
             yield subscription
         finally:
             self._listeners = tuple(each for each in self._listeners if each is not subscription)
+
+    @contextmanager
+    def attend(self, told: Callable[[str, Value], None]) -> Generator[None]:
+        """Be called with each event from now on, at once, until the context is left."""
+        self._attending = (*self._attending, told)
+        try:
+            yield
+        finally:
+            self._attending = tuple(each for each in self._attending if each is not told)

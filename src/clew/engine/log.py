@@ -108,8 +108,12 @@ def _own(out: IO[str]) -> IO[str]:
 class RequestLog:
     """What the engine calls. `known` is how many thinking blocks the store held at the start."""
 
-    def __init__(self, wanted: LogWanted, *, logger: logging.Logger | None = None, known: int = 0) -> None:
+    def __init__(
+        self, wanted: LogWanted, *, logger: logging.Logger | None = None, known: int = 0, sink: Sink | None = None
+    ) -> None:
+        """Lines go to `logger`, and so to its handlers; or at once to `sink`, where that is known to be all that listens."""
         self._logger = logger or logging.getLogger("clew")
+        self._write = sink.emit if sink is not None else self._logger.handle
         self._open: dict[str, _Counts] = {}
         self._known = known
         self.epoch = 0
@@ -187,7 +191,9 @@ class RequestLog:
             if self._logger.isEnabledFor(logging.DEBUG):
                 self._recorded(recording, counts.session)
         if self._logger.isEnabledFor(logging.INFO):
-            self._say(logging.INFO, "request", _summary(exchange, counts, self._known))
+            line = Line(self._logger.name, logging.INFO, "request", partial(_summary, exchange, counts, self._known))
+            line.names = exchange.asked_model, exchange.backend, exchange.model, exchange.thread
+            self._write(line)
 
     def _counts(self, kept: int, changes: Sequence[Change]) -> _Counts:
         if not changes:
@@ -219,7 +225,7 @@ class RequestLog:
 
     def _say(self, level: int, event: str, fields: JsonObject, more: Mapping[str, object] | None = None) -> None:
         if self._logger.isEnabledFor(level):
-            self._logger.handle(Line(self._logger.name, level, event, fields, more or {}))
+            self._write(Line(self._logger.name, level, event, fields, more))
 
 
 _NO_USAGE: Final = Usage()

@@ -46,6 +46,8 @@ _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\uf
 _BARE = re.compile(r"[\w./:@%+\-]+", re.ASCII)
 
 Form: TypeAlias = Callable[[JsonObject], str]
+Fields: TypeAlias = JsonObject | Callable[[], JsonObject]
+"""What a record says, or what puts that together."""
 
 
 class Line(logging.LogRecord):
@@ -55,16 +57,24 @@ class Line(logging.LogRecord):
     args = exc_info = exc_text = stack_info = None
     pathname = filename = module = funcName = ""  # noqa: N815  (as `logging` names them)
     lineno = 0
+    names: tuple[str, ...] | None = None
+    """All in it that came from outside, if that is known."""
 
-    def __init__(self, name: str, level: int, event: str, fields: JsonObject, more: Mapping[str, object]) -> None:
+    def __init__(self, name: str, level: int, event: str, fields: Fields, more: Mapping[str, object] | None = None) -> None:
         self.name = name
         self.msg = event
         self.levelno = level
-        self.levelname = logging.getLevelName(level)
+        self.levelname = "INFO" if level == logging.INFO else logging.getLevelName(level)
         self.created = time.time()
         self.msecs = self.created % 1 * 1000
-        self.fields = fields
-        self.__dict__.update(more)
+        self._fields = fields
+        if more:
+            self.__dict__.update(more)
+
+    @property
+    def fields(self) -> JsonObject:
+        """Put together by whoever writes them, if they were not before."""
+        return self._fields() if callable(self._fields) else self._fields
 
 
 def line_of(record: logging.LogRecord, redact: Redactor, form: Form, *, pretty: bool = False) -> str:
@@ -87,6 +97,9 @@ def _fields(record: logging.LogRecord, redact: Redactor) -> JsonObject:
     fields: JsonObject | None = getattr(record, "fields", None)
     told: JsonObject = {"event": record.getMessage()} if fields is not None else _foreign(record)
     told = told | fields if fields else told
+    names: tuple[str, ...] | None = getattr(record, "names", None)
+    if names is not None and redact.trusts(names):
+        return told
     texts = "\n".join([value for value in told.values() if isinstance(value, str)])
     if redact.suspects(texts):
         told = _cleaned(told, redact)
@@ -170,13 +183,14 @@ class Sink(logging.Handler):
         self._closing = False
         self._writing = False
         self._hurry = False
-        self._arrived = threading.Condition()
+        self._lock = threading.Lock()
+        self._arrived = threading.Condition(self._lock)
         self._thread = threading.Thread(target=self._write, name="clew log", daemon=True)
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        weight = _weight(record)
-        with self._arrived:
+        weight = 0 if isinstance(record, Line) and record.names is not None else _weight(record)
+        with self._lock:
             if self._closing or len(self._waiting) >= WAITING or self._bytes + weight > WAITING_BYTES:
                 self._lost += 1
                 return

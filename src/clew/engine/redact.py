@@ -20,6 +20,9 @@ HIDDEN: Final = "[redacted]"
 SHORTEST: Final = 6
 """A shorter secret is hidden by where it stands alone: by value it would blank innocent words."""
 
+LONGEST_NAMES: Final = 500
+MOST_TRUSTED: Final = 500
+
 _SECRET_NAME = re.compile(
     r"(?:set-)?cookie|(?:proxy-)?authorization|x-api-key|x-clew-key|x-goog-api-key"
     r"|(?:.*[-_])?(?:api[-_]?key|access[-_]?token|auth[-_]?token|password|secret)",
@@ -58,6 +61,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: frozenset[str] = frozenset()
         self._pattern: re.Pattern[str] | None = None
+        self._trusted: set[tuple[str, ...]] = set()
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
@@ -67,6 +71,7 @@ class Redactor:
         self._secrets = known
         longest_first = sorted(known, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+        self._trusted = set()  # another one: whoever is just looking at the old one adds to nothing
 
     def values(self, text: str) -> str:
         """Without the secrets that are known; what only looks like one stays."""
@@ -78,6 +83,19 @@ class Redactor:
             return True
         small = text.lower()
         return any(word in small for word in _SUSPECT)
+
+    def trusts(self, names: tuple[str, ...]) -> bool:
+        """Whether these are short, and nothing in them can be a secret. The same few are asked about again and again."""
+        trusted = self._trusted
+        if names in trusted:
+            return True
+        text = "\n".join(names)
+        if len(text) > LONGEST_NAMES or self.suspects(text):
+            return False
+        if len(trusted) >= MOST_TRUSTED:
+            trusted.clear()
+        trusted.add(names)
+        return True
 
     def __call__(self, text: str) -> str:
         if not self.suspects(text):

@@ -94,8 +94,7 @@ async def build_works(
     `finished` is told of every exchange that is over, after the log."""
     settings = loaded.settings
     redact = Redactor([*hidden, *_vendor_keys(settings)])
-    open_log(settings.log, redact, out=log_to)
-    log = RequestLog(settings.log)
+    log = RequestLog(settings.log, sink=open_log(settings.log, redact, out=log_to))
     sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
     store = await asyncio.to_thread(_opened, settings.store, home)
     current = Current(
