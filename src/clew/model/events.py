@@ -50,7 +50,8 @@ class Event:
 
     def __post_init__(self) -> None:
         for name, shape in self.shapes.items():
-            _need(self, getattr(self, name), name, *shape)
+            if type(getattr(self, name)) not in shape:
+                _need(self, getattr(self, name), name, *shape)
 
 
 @dataclass(frozen=True, slots=True)

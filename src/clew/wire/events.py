@@ -19,6 +19,9 @@ from clew.wire.sse import SseEvent, sse_bytes
 __all__ = ["decode_event", "encode_event"]
 
 
+_HEADS = {name: b"event: %b\ndata: " % name.encode() for name in EVENTS}
+
+
 def decode_event(sse: SseEvent) -> Event:
     """Raises StreamIllegal if a known event holds no JSON, bytes that are no UTF-8, or members of the wrong shape."""
     try:
@@ -60,5 +63,7 @@ def _name(sse: SseEvent) -> str:
 
 def encode_event(event: Event) -> bytes:
     """The event as it goes over the wire; one that was read, with the bytes it was read from."""
+    if not event.raw and event.type in _HEADS:
+        return _HEADS[event.type] + data_of(event) + b"\n\n"  # written here, so it is one line
     name = event.name if isinstance(event, Unknown) else event.type
     return sse_bytes(name.encode(errors="surrogateescape"), data_of(event))

@@ -25,6 +25,9 @@ _TITLE: Final = re.compile(r"<(title|h1)[^>]*>([^<]{1,200})</\1>", re.I)
 _TAGS: Final = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.I | re.S)
 
 
+_PLACES: Final = frozenset(("error", "x_groq", "type", "base_resp"))
+
+
 def error_of(body: bytes) -> JsonObject:
     """The object that describes the error of a response; made from its text if the body is no JSON."""
     value = read_value(body)
@@ -37,6 +40,8 @@ def error_of(body: bytes) -> JsonObject:
 
 def error_in(value: JsonObject) -> JsonObject | None:
     """The object that describes the error, in any of the places where one is put; None if there is none."""
+    if value.keys().isdisjoint(_PLACES) and value.get("object") != "error":
+        return None  # a chunk like most
     for error in (value.get("error"), object_of(value.get("x_groq")).get("error")):
         if error:
             return error if isinstance(error, dict) else {"code": value.get("code"), "message": _text(error)}

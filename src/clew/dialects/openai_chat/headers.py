@@ -50,7 +50,9 @@ def response_headers(headers: Iterable[tuple[bytes, bytes]], *, wall: float) -> 
 
 def rate_headers(headers: Iterable[tuple[bytes, bytes]], *, wall: float) -> list[tuple[str, str]]:
     """The limits by Anthropic's names, each from the first of the vendor's that tells what remains."""
-    found = _plain(headers)
+    found = {name: value for name, value in _plain(headers).items() if "ratelimit" in name}
+    if not found:
+        return []
     return [pair for kind, names in _NAMES.items() for pair in _told(kind, names, found, wall)]
 
 

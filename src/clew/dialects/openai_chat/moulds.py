@@ -9,23 +9,26 @@ read. That the word stands where it seems to is not guessed from the bytes but t
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Final, NamedTuple
 
 from clew.dialects.openai_chat.literals import BETWEEN
 from clew.dialects.openai_chat.shapes import object_of, read_object
 from clew.dialects.openai_chat.thoughts import FIELDS
-from clew.dialects.openai_chat.usage import usage_in
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["Member", "Mould", "mould_of"]
 
 _PROBE: Final = "\ufffd a word that no backend says"
 _PROBE_LITERAL: Final = f'"{_PROBE}"'.encode()
-_MOST_LINES: Final = 128
-"""So that little is done in vain where a run is short."""
+_AT_ONCE: Final = 100
+"""How many events are looked at together, so that little is done in vain where a run is short."""
+_WORD: Final = 32
+"""The usual size of one."""
 _NOTHING: Final[tuple[JsonValue, ...]] = (None, "", [], {})
 _SILENT: Final = frozenset(("index", "delta", "content_filter_results"))
 """Members of a choice that add nothing to a delta."""
+_ROLE: Final = ("role",)
 _CALL: Final = frozenset(("index", "id", "type", "function"))
 _PLAIN: Final = ("content", *FIELDS)
 _STRINGS: Final = {
@@ -55,8 +58,8 @@ class Mould(NamedTuple):
 
     def words_at(self, whole: bytes, at: int) -> list[bytes]:
         """What stands in the place of the word in the events that begin here, as long as they come out of this mould."""
-        lines = whole[at:].split(b"\n", _MOST_LINES)
         head, tail = len(self.head), 2 - len(self.tail)
+        lines = whole[at : at + _AT_ONCE * (head - tail + _WORD)].split(b"\n")
         words = [line[head:tail] for line in lines[:-1:2]]
         if whole.startswith(self.head + (self.tail + self.head).join(words) + self.tail, at):
             return words
@@ -100,24 +103,28 @@ def _is_same(chunk: JsonObject, member: Member, probe: bytes) -> bool:
 def _member_in(chunk: JsonObject) -> Member | None:
     """The only member that says something; None if there is no such."""
     choices = chunk.get("choices")
-    if not isinstance(choices, list) or len(choices) != 1 or usage_in(chunk):
+    if not isinstance(choices, list) or len(choices) != 1 or chunk.get("usage") or "x_groq" in chunk:
         return None
     choice = object_of(choices[0])
-    if any(value not in _NOTHING for name, value in choice.items() if name not in _SILENT) or choice.get("index"):
+    if choice.get("index") or _said_in(choice, _SILENT):
         return None
     delta = object_of(choice.get("delta"))
-    said = [name for name, value in delta.items() if name != "role" and value not in _NOTHING]
+    said = _said_in(delta, _ROLE)
     if said == ["tool_calls"]:
         return _call_in(delta["tool_calls"])
     return Member(said[0]) if len(said) == 1 and said[0] in _PLAIN and isinstance(delta[said[0]], str) else None
+
+
+def _said_in(value: JsonObject, silent: Container[str]) -> list[str]:
+    """The members that say something, besides those that add nothing."""
+    return [name for name, each in value.items() if name not in silent and each not in _NOTHING]
 
 
 def _call_in(calls: JsonValue) -> Member | None:
     """A call that says nothing but more of its arguments."""
     entry = object_of(calls[0]) if isinstance(calls, list) and len(calls) == 1 else {}
     function = object_of(entry.get("function"))
-    said = [name for name, value in function.items() if value not in _NOTHING]
-    more = [name for name, value in entry.items() if name not in _CALL and value not in _NOTHING]
+    said, more = _said_in(function, ()), _said_in(entry, _CALL)
     place, call_id = entry.get("index"), entry.get("id")
     if said != ["arguments"] or more or type(place) is not int or not isinstance(function["arguments"], str):
         return None

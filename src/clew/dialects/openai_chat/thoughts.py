@@ -40,7 +40,8 @@ _NOTHING: Final = Thought()
 
 def thought_in(delta: JsonObject, details: DetailTexts, blocks: DetailTexts) -> Thought:
     """`details` and `blocks` remember from delta to delta what was last shown of such entries."""
-    if not any(delta[name] is not None for name in delta.keys() & _NAMES):
+    said = [name for name in delta.keys() & _NAMES if delta[name] is not None]
+    if not said:
         return _NOTHING
     lists = {name: objects_of(delta.get(name)) for name in ("reasoning_details", "thinking_blocks")}
     texts = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from clew.model.events import BlockStop, Event
+from clew.model.events import BlockDelta, BlockStop, Event, StreamFailed
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
 from clew.pipeline.stream.answer import Part
@@ -112,14 +112,16 @@ class TranslatedRelay(Relay):
 
     def _told_event(self, event: Event) -> bytes:
         raw = encode_event(event)
+        if isinstance(event, BlockDelta) and self._cut.run.fullmatch(raw):
+            return self._told_run(raw)
         self._came(raw)
         return self._read(event, raw)
 
     def _read(self, event: Event, raw: bytes) -> bytes:
         """As it is; but a block that breaks off with the stream is stopped for the client, if not for the recording."""
-        was_open, index = self._lifecycle.is_open, self._lifecycle.blocks - 1
+        if not isinstance(event, StreamFailed) or not self._lifecycle.is_open:
+            return super()._read(event, raw)
+        index = self._lifecycle.blocks - 1
         out = super()._read(event, raw)
-        if self.failure is None or not was_open:
-            return out
         stop = encode_event(BlockStop(index)) if self._sealing is None else self._sealing.broken_off(index)
         return stop + out
