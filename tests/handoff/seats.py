@@ -39,9 +39,10 @@ def _rows() -> Iterator[Seat]:
 
 
 ROWS = tuple(_rows())
-_OWN = {seat.kind: seat for seat in reversed(ROWS)}
-KINDS = {**_OWN, "openai-chat": next(seat for seat in ROWS if seat.preset == "openai")}
-"""One row for each kind of simulator: the first that names it, and for the plain one the vendor itself."""
+_FIRST = {seat.kind: seat for seat in reversed(ROWS)}
+_NAMED = {seat.kind: seat for seat in ROWS if seat.kind in (seat.preset, f"{seat.preset}-chat")}
+KINDS = {**_FIRST, **_NAMED, "openai-chat": next(seat for seat in ROWS if seat.preset == "openai")}
+"""One row for each kind of simulator: the one of its own name, else the first that names it."""
 
 
 def seated(seat: Seat, simulator: Simulator, model: str = "") -> Backend:

@@ -37,17 +37,17 @@ ON_CALLS = {"gemini-chat"}
 """Kinds that show thoughts between tags, which do not go back, and sign their calls, which do."""
 
 
-def _turn(talk: Talk, table: Table, *kinds: str) -> list[Answer]:
-    """A question with three tool calls, each model call to the next of these; the last takes what is left."""
-    talk.messages.append(user("[[scenario:loop]] Three steps."))
-    answers: list[Answer] = []
-    for number in range(4):
-        table.gate.use(KINDS[kinds[min(number, len(kinds) - 1)]].name)
-        answers.append(talk.step())
-        if talk.calls:
-            talk.runs()
-    assert not talk.calls, "the loop has an end"
-    return answers
+def _turn(talk: Talk, table: Table, calls: str, answers: str) -> list[Answer]:
+    """A question: one vendor thinks and calls a tool, the same or another thinks and answers."""
+    talk.messages.append(user("And now?"))
+    first = _step(talk, table, calls)
+    talk.runs()
+    return [first, _step(talk, table, answers)]
+
+
+def _step(talk: Talk, table: Table, kind: str) -> Answer:
+    table.gate.use(KINDS[kind].name)
+    return talk.step()
 
 
 @proves("req:S3-40", "case:57", "case:57b")
@@ -59,12 +59,13 @@ def test_a_conversation_goes_on_elsewhere_and_comes_back(table: Table, origin: s
     """
     table.begin(origin, target)
     talk = Talk(table.gate)
-    first, second = _turn(talk, table, origin), _turn(talk, table, target)
-    mixed = _turn(talk, table, origin, target, origin)
+    first, second = _turn(talk, table, origin, origin), _turn(talk, table, target, target)
+    mixed = _turn(talk, table, origin, target)
+    talk.messages.append(user("And in the end?"))
+    _step(talk, table, origin)
 
     assert (table.refused(origin), table.refused(target)) == ([], [])
-    own = [*first, mixed[0], mixed[2]] if origin != target else [*first, *second, *mixed[:3]]
-    _got_its_own(table, origin, own)
+    _got_its_own(table, origin, [*first, mixed[0]] if origin != target else [*first, *second, *mixed])
     assert _fate(second[0], exchange_of(table.gate, second[0])) == FATES.get(f"{origin} to {target}")
 
 
