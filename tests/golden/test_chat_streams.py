@@ -17,8 +17,8 @@ from tests.manifest import proves
 STREAMS = scenes("backend", "events", "client")
 EACH = [pytest.param(scene, id=scene.id, marks=proves(f"case:{case.number}")) for case, scene in STREAMS]
 SCENES = [scene for _, scene in STREAMS]
-CUTS = 10_000 if SOAK else 40
-"""How many single cuts of a stream are tried, evenly spread. Streams are shorter than the larger number: the soak tries all."""
+SOME = 100_000 if SOAK else 40
+"""How many places of a stream are tried, evenly spread. Streams are shorter than the larger number: the soak tries all."""
 
 
 @pytest.mark.parametrize("scene", EACH)
@@ -39,14 +39,20 @@ def test_every_client_can_read_it(scene: Scene) -> None:
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
 def test_no_cut_of_the_bytes_matters(scene: Scene) -> None:
-    """Byte by byte, and in two pieces."""
+    """Byte by byte, and in two pieces, at some places."""
     backend = scene.sections["backend"]
-    pieces = [[backend[at : at + 1] for at in range(len(backend))]]
-    pieces += [[backend[:at], backend[at:]] for at in _places(len(backend))]
+    _check_pieces(scene, [backend[at : at + 1] for at in range(len(backend))])
+    for at in _places(len(backend)):
+        _check_pieces(scene, [backend[:at], backend[at:]])
 
-    for each in pieces:
-        assert events_of(scene, each) == scene.text("events")
-        assert client_of(scene, each).decode() == scene.text("client")
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
+def test_no_single_cut_of_the_bytes_matters(scene: Scene) -> None:
+    """In two pieces, at every place."""
+    backend = scene.sections["backend"]
+    for at in range(len(backend)):
+        _check_pieces(scene, [backend[:at], backend[at:]])
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -55,10 +61,7 @@ def test_no_cuts_of_the_bytes_matter(scene: Scene, cuts: list[int]) -> None:
     """In any pieces."""
     backend = scene.sections["backend"]
     places = [0, *sorted(cut % (len(backend) + 1) for cut in cuts), len(backend)]
-    pieces = [backend[start:end] for start, end in pairwise(places)]
-
-    assert events_of(scene, pieces) == scene.text("events")
-    assert client_of(scene, pieces).decode() == scene.text("client")
+    _check_pieces(scene, [backend[start:end] for start, end in pairwise(places)])
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
@@ -81,7 +84,12 @@ def test_bytes_that_are_spoilt_break_nothing(scene: Scene, at: int, new: bytes, 
 
 
 def _places(size: int) -> list[int]:
-    return sorted({at * size // CUTS for at in range(CUTS)} if size > CUTS else range(size))
+    return sorted({at * size // SOME for at in range(SOME)} if size > SOME else range(size))
+
+
+def _check_pieces(scene: Scene, pieces: list[bytes]) -> None:
+    assert events_of(scene, pieces) == scene.text("events")
+    assert client_of(scene, pieces).decode() == scene.text("client")
 
 
 def _check_broken(scene: Scene, begun: bytes) -> None:
