@@ -196,7 +196,7 @@ def m003_one_row_for_what_happened(connection: Database) -> None:
     """A turn is no row of its own any more: what was asked, and which recording answered it, stand in its exchange.
 
     The two were written together, found together and deleted together. Every table and every index is one page more in each
-    commit, and the commit is what the end of an answer waits for: of seventeen pages for a turn, three were these and the
+    commit, and the commit is what the end of an answer waits for: of some twenty pages for a turn, three were these and the
     index of recordings by thread, which the exchanges know too. For whoever reads, *turns* is still there, as a view."""
     connection.execute(_M003)
 
