@@ -8,8 +8,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.clients.claude import QUIET
 from tests.clients.installed import HERE, NODE
@@ -20,11 +21,13 @@ MOST_SECONDS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What the client got: the last text for each prompt, each proof, and why each answer stopped."""
+    """What the client got: the last text for each prompt, each proof, and why each answer stopped; from some also what it
+    put together of each answer."""
 
     answers: list[str]
     proofs: list[str]
     stops: list[str]
+    blocks: list[list[dict[str, Any]]] = field(default_factory=list[list[dict[str, Any]]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Sdk:
     program: str
     tool: str = "run"
 
-    def converse(self, url: str, key: str, prompts: Sequence[str], home: Path, **more: Sequence[str]) -> Heard:
+    def converse(self, url: str, key: str, prompts: Sequence[str], home: Path, **more: Any) -> Heard:
         """Ask one prompt after the other in one conversation. The environment is empty but for what Claude Code wants."""
         home.mkdir(exist_ok=True)
         runtime = NODE if self.program.endswith(".mjs") else sys.executable

@@ -1,6 +1,7 @@
 """A tool conversation with `anthropic`, as its README shows it: stream, run the tools, send the whole message back.
 
-Standard input: {url, key, model, prompts}. Standard output: {answers, proofs, stops}.
+Standard input: {url, key, model, prompts}, and `whole` to have answers in one piece. Standard output: {answers, proofs, stops,
+blocks}.
 """
 
 import json
@@ -26,7 +27,7 @@ def main() -> None:
     for prompt in given["prompts"]:
         messages.append({"role": "user", "content": prompt})
         while True:
-            message = answer(client, given["model"], messages)
+            message = answer(client, given, messages)
             heard.append(message)
             messages.append({"role": "assistant", "content": message.content})
             if message.stop_reason != "tool_use":
@@ -37,12 +38,17 @@ def main() -> None:
         answers.append("".join(block.text for block in message.content if block.type == "text"))
     blocks = [block for message in heard for block in message.content]
     proofs = [block.signature if block.type == "thinking" else block.data for block in blocks if "thinking" in block.type]
-    json.dump({"answers": answers, "proofs": proofs, "stops": [message.stop_reason for message in heard]}, sys.stdout)
+    stops = [message.stop_reason for message in heard]
+    shown = [[block.model_dump(mode="json") for block in message.content] for message in heard]
+    json.dump({"answers": answers, "proofs": proofs, "stops": stops, "blocks": shown}, sys.stdout)
 
 
-def answer(client: anthropic.Anthropic, model: str, messages: list[Any]) -> Any:
+def answer(client: anthropic.Anthropic, given: dict[str, Any], messages: list[Any]) -> Any:
     thinking: Any = {"type": "adaptive", "display": "summarized"}
-    with client.messages.stream(model=model, max_tokens=4096, thinking=thinking, tools=[TOOL], messages=messages) as stream:
+    asked = {"model": given["model"], "max_tokens": 4096, "thinking": thinking, "tools": [TOOL], "messages": messages}
+    if given.get("whole"):
+        return client.messages.create(**asked)
+    with client.messages.stream(**asked) as stream:
         return stream.get_final_message()
 
 
