@@ -14,7 +14,12 @@ from clew.errors import RequestInvalid, Unrepresentable
 from tests.build import Json, request, user
 from tests.dialects.openai_chat.encoding import body, told
 
-SCHEMA: Json = {"type": "object", "properties": {"title": {"type": "string"}}}
+SCHEMA: Json = {
+    "type": "object",
+    "properties": {"title": {"type": "string"}},
+    "required": ["title"],
+    "additionalProperties": False,
+}
 HI: list[Json] = [{"role": "user", "content": "hi"}]
 
 
@@ -84,6 +89,13 @@ def test_a_schema_for_the_answer_is_a_response_format() -> None:
     assert told(form, schema="json_object") == [("output_config.format", "replaced")]
     assert "response_format" not in body(form, schema="none")
     assert told(form, schema="none") == [("output_config.format", "left out")]
+
+
+def test_a_schema_with_open_objects_is_asked_for_and_not_held_to() -> None:
+    form = asked(output_config={"format": {"type": "json_schema", "schema": {"type": "object"}}})
+
+    assert body(form)["response_format"]["json_schema"] == {"name": "answer", "schema": {"type": "object"}, "strict": False}
+    assert told(form) == [("output_config.format.schema", "replaced")]
 
 
 def test_a_schema_that_is_not_there_is_named_by_its_place() -> None:

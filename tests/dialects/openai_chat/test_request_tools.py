@@ -31,12 +31,33 @@ def test_no_tools_are_no_key() -> None:
     assert "tools" not in body(request(user("go"), tools=[]))
 
 
+CLOSED: Json = {**SCHEMA, "required": ["path"], "additionalProperties": False}
+
+
 def test_strict_is_passed_on_only_where_the_backend_takes_it() -> None:
-    asked = asking(tool={**READ, "strict": True})
+    asked = asking(tool={**READ, "input_schema": CLOSED, "strict": True})
 
     assert body(asked, strict_tools=True)["tools"][0]["function"]["strict"] is True
-    assert body(asked)["tools"] == [FUNCTION]
+    assert "strict" not in body(asked)["tools"][0]["function"]
     assert told(asked) == [("tools.0.strict", "left out")]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        SCHEMA,
+        {**CLOSED, "required": []},
+        {**CLOSED, "additionalProperties": True},
+        {**CLOSED, "properties": {"path": {"type": "array", "items": SCHEMA}}},
+        {**CLOSED, "properties": {"path": {"anyOf": [{"type": "null"}, SCHEMA]}}},
+    ],
+)
+def test_strict_is_left_out_where_an_object_is_open(schema: Json) -> None:
+    """Anthropic allows properties that are not required; OpenAI refuses the whole request for one."""
+    asked = asking(tool={**READ, "input_schema": schema, "strict": True})
+
+    assert "strict" not in body(asked, strict_tools=True)["tools"][0]["function"]
+    assert told(asked, strict_tools=True) == [("tools.0.strict", "left out")]
 
 
 @pytest.mark.parametrize(

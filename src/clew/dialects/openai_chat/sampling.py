@@ -9,6 +9,7 @@ from msgspec.json import Decoder
 
 from clew.dialects.openai_chat.notes import Notes
 from clew.dialects.openai_chat.reading import BOOLEAN, INTEGER, OBJECT, Fields, Piece, decoded
+from clew.dialects.openai_chat.tool_schemas import is_closed, schema_to_send
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import RequestInvalid, Unrepresentable
 
@@ -22,6 +23,7 @@ NO_TOP_K = "this backend has no top_k"
 NOT_TOLD = "this backend is not told who asks"
 TOO_LONG = "longer than this backend takes; its SHA-256 stands for it"
 NO_SCHEMA = "this backend does not take a schema for its answer"
+NOT_HELD = "it is asked for, not held to: that takes objects that require all their properties and allow no others"
 ANY_JSON = "this backend promises JSON, but not this schema"
 
 _STRINGS = Decoder(list[str])
@@ -98,5 +100,11 @@ def answer_format(fields: Fields, wire: Wire, notes: Notes) -> dict[str, object]
     if wire.schema == "json_object":
         notes.add(path, "replaced", ANY_JSON)
         return {"response_format": {"type": "json_object"}}
-    schema = {"name": SCHEMA_NAME, "schema": _schema(form), "strict": True}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+    given = _schema(form)
+    schema = schema_to_send(given, f"{path}.schema", wire, notes) or {"type": "object"}
+    strict = is_closed(given, f"{path}.schema")
+    if not strict:
+        notes.add(f"{path}.schema", "replaced", NOT_HELD)
+    return {
+        "response_format": {"type": "json_schema", "json_schema": {"name": SCHEMA_NAME, "schema": schema, "strict": strict}}
+    }

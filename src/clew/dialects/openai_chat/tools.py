@@ -14,6 +14,7 @@ from msgspec import Raw
 
 from clew.dialects.openai_chat.notes import Notes
 from clew.dialects.openai_chat.reading import BOOLEAN, OBJECT, OBJECTS, Fields, Piece, Said, decoded, pieces
+from clew.dialects.openai_chat.tool_schemas import is_closed, schema_to_send
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import Unrepresentable
 
@@ -21,6 +22,7 @@ __all__ = ["encode_choice", "encode_tools", "is_forced", "refuse_server_tools"]
 
 NOT_LOADED = "a deferred tool that nothing has loaded yet"
 NO_STRICT = "this backend does not check tool inputs strictly"
+OPEN = "this backend is strict only about objects that require all their properties and allow no others"
 NO_TOOLS = "there are no tools to choose from"
 NO_PARALLEL = "this backend has no switch for parallel tool calls"
 THINKING = "this backend refuses a forced tool while it thinks; the choice is left to the model"
@@ -75,15 +77,17 @@ def _function(piece: Piece, wire: Wire, notes: Notes) -> dict[str, object]:
     function: dict[str, object] = {"name": piece.string("name")}
     if description := piece.string("description"):
         function["description"] = description
-    function["parameters"] = piece.fields.get("input_schema", _ANY_OBJECT)
-    return {"type": "function", "function": function | _strict(piece, wire, notes)}
+    schema = piece.fields.get("input_schema", _ANY_OBJECT)
+    if parameters := schema_to_send(schema, f"{piece.path}.input_schema", wire, notes):
+        function["parameters"] = parameters
+    return {"type": "function", "function": function | _strict(piece, schema, wire, notes)}
 
 
-def _strict(piece: Piece, wire: Wire, notes: Notes) -> dict[str, object]:
+def _strict(piece: Piece, schema: Raw, wire: Wire, notes: Notes) -> dict[str, object]:
     if not piece.value("strict", BOOLEAN):
         return {}
-    if not wire.strict_tools:
-        notes.left_out(f"{piece.path}.strict", NO_STRICT)
+    if not wire.strict_tools or not is_closed(schema, f"{piece.path}.input_schema"):
+        notes.left_out(f"{piece.path}.strict", OPEN if wire.strict_tools else NO_STRICT)
         return {}
     return {"strict": True}
 

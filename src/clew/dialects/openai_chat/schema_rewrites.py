@@ -1,0 +1,223 @@
+"""Ways to say one thing of a schema in other words: each takes a schema and gives it anew, or the very same.
+
+They look at one schema and not below it, and leave alone what they do not understand. Their order is that of `REWRITES`:
+what one of them brings in (the members of a reference, a union out of "one of") is there for those that follow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from clew.model.facts.validators import Rewrite
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = ["REWRITES", "merged", "resolved", "without"]
+
+_ANCHORED: Final = re.compile(r"\^(?:[^\\]|\\[^a-zA-Z0-9])*\$", re.S)
+_ANY_ITEM: Final[JsonObject] = {"type": "string"}
+_TYPES: Final = {"bool": "boolean", "int": "integer", "float": "number", "str": "string", "dict": "object", "list": "array"}
+
+
+def without(node: JsonObject, *keys: str) -> JsonObject:
+    return {key: value for key, value in node.items() if key not in keys}
+
+
+def resolved(node: JsonObject, root: JsonObject, within: tuple[str, ...]) -> tuple[JsonObject, tuple[str, ...]]:
+    """What a reference refers to, with what stands beside it; any object if it is in a circle or leads nowhere."""
+    beside = without(node, "$ref")
+    name = str(node["$ref"])
+    target = None if name in within else _target(name, root)
+    if target is None:
+        return {"type": "object", **beside}, within
+    if "$ref" in target:
+        found, within = resolved(target, root, (*within, name))
+        return {**found, **beside}, within
+    return {**target, **beside}, (*within, name)
+
+
+def _target(name: str, root: JsonObject) -> JsonObject | None:
+    at: JsonValue = root if name.startswith("#") else None
+    for step in filter(None, name.removeprefix("#").split("/")):
+        at = at.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(at, dict) else None
+    return at if isinstance(at, dict) else None
+
+
+def merged(parts: list[JsonObject]) -> JsonObject:
+    """Parts that all hold, as one."""
+    done: JsonObject = {}
+    for part in parts:
+        done = _both(done, part)
+    return done
+
+
+def _both(one: JsonObject, other: JsonObject) -> JsonObject:
+    """Properties of both, what either requires; otherwise the other's word."""
+    done = {**one, **other}
+    mine, theirs = one.get("properties"), other.get("properties")
+    if isinstance(mine, dict) and isinstance(theirs, dict):
+        done["properties"] = {**mine, **theirs}
+    needed, more = one.get("required"), other.get("required")
+    if isinstance(needed, list) and isinstance(more, list):
+        done["required"] = [*needed, *(each for each in more if each not in needed)]
+    return done
+
+
+def _one_of(node: JsonObject) -> JsonObject:
+    members = node.get("oneOf")
+    if not isinstance(members, list):
+        return node
+    others = node.get("anyOf")
+    return {**without(node, "oneOf"), "anyOf": [*(others if isinstance(others, list) else ()), *members]}
+
+
+def _null(node: JsonObject) -> JsonObject:
+    return _null_type(_null_member(node))
+
+
+def _null_member(node: JsonObject) -> JsonObject:
+    """A union of null and others; a union of one is that one."""
+    members = node.get("anyOf")
+    if not isinstance(members, list):
+        return node
+    some = [member for member in members if not (isinstance(member, dict) and member.get("type") == "null")]
+    nullable: JsonObject = {"nullable": True} if len(some) < len(members) else {}
+    rest = without(node, "anyOf")
+    if len(some) > 1:
+        return {**rest, "anyOf": some, **nullable} if nullable else node
+    only = some[0] if some else None
+    return {**(only if isinstance(only, dict) else {}), **rest, **nullable}
+
+
+def _null_type(node: JsonObject) -> JsonObject:
+    """A list of types: null apart, one alone, several as a union."""
+    types = node.get("type")
+    if not isinstance(types, list):
+        return node
+    some = [each for each in types if each != "null"]
+    rest = {**without(node, "type"), **({"nullable": True} if len(some) < len(types) else {})}
+    if len(some) == 1:
+        return {"type": some[0], **rest}
+    return {"anyOf": [{"type": each} for each in some], **rest} if some else rest
+
+
+def _const(node: JsonObject) -> JsonObject:
+    if "const" not in node:
+        return node
+    kind = _kind(node["const"])
+    typed: JsonObject = {"type": kind} if kind else {}
+    return {**typed, **without(node, "const"), "enum": [node["const"]]}
+
+
+def _bounds(node: JsonObject) -> JsonObject:
+    done = node
+    for exclusive, inclusive, step in (("exclusiveMinimum", "minimum", 1), ("exclusiveMaximum", "maximum", -1)):
+        if exclusive in done:
+            done = _inclusive(done, exclusive, inclusive, step)
+    return done
+
+
+def _inclusive(node: JsonObject, exclusive: str, inclusive: str, step: int) -> JsonObject:
+    """A bound that is true or false is of an older draft, and says something about the inclusive one."""
+    value, own = node[exclusive], node.get(inclusive)
+    rest = without(node, exclusive)
+    bound = own if value is True else value
+    if isinstance(bound, bool) or not isinstance(bound, int | float):
+        return rest
+    return {**rest, inclusive: bound + step if node.get("type") == "integer" else bound}
+
+
+def _enums(node: JsonObject) -> JsonObject:
+    values = node.get("enum")
+    if not isinstance(values, list):
+        return node
+    texts: list[JsonValue] = [each for each in values if isinstance(each, str) and each]
+    if len(texts) == len(values) and texts:
+        return node
+    rest = without(node, "enum")
+    return {**rest, "enum": texts} if texts and node.get("type", "string") == "string" else rest
+
+
+def _patterns(node: JsonObject) -> JsonObject:
+    pattern = node.get("pattern")
+    if not isinstance(pattern, str) or _ANCHORED.fullmatch(pattern):
+        return node
+    return without(node, "pattern")
+
+
+def _required(node: JsonObject) -> JsonObject:
+    needed, known = node.get("required"), node.get("properties")
+    if not isinstance(needed, list):
+        return node
+    there: list[JsonValue] = [each for each in needed if isinstance(known, dict) and each in known]
+    if len(there) == len(needed) and there:
+        return node
+    rest = without(node, "required")
+    return {**rest, "required": there} if there else rest
+
+
+def _items(node: JsonObject) -> JsonObject:
+    places, items = node.get("prefixItems"), node.get("items")
+    if node.get("type") != "array" and not isinstance(items, list):
+        return node
+    places = items if isinstance(items, list) else places
+    if isinstance(items, dict) and places is None:
+        return node
+    rest = without(node, "items", "prefixItems")
+    members: list[JsonValue] = [each for each in places if isinstance(each, dict)] if isinstance(places, list) else []
+    return {**rest, "items": members[0] if len(members) == 1 else {"anyOf": members} if members else _ANY_ITEM}
+
+
+def _types(node: JsonObject) -> JsonObject:
+    if "$ref" in node:
+        return node
+    members = node.get("anyOf")
+    if isinstance(members, list):
+        return _typed_members(node, members)
+    return node if "type" in node else {"type": _type_of(node), **node}
+
+
+def _typed_members(node: JsonObject, members: list[JsonValue]) -> JsonObject:
+    kind = node.get("type")
+    if kind is None:
+        return node
+    return {
+        **without(node, "type"),
+        "anyOf": [{"type": kind, **each} if isinstance(each, dict) else each for each in members],
+    }
+
+
+def _type_of(node: JsonObject) -> str:
+    """What a schema without a type is about."""
+    if "properties" in node or "required" in node:
+        return "object"
+    if "items" in node or "prefixItems" in node:
+        return "array"
+    values = node.get("enum")
+    kinds = {_kind(each) for each in values} if isinstance(values, list) else set[str]()
+    return (kinds.pop() or "string") if len(kinds) == 1 else "string"
+
+
+def _kind(value: JsonValue) -> str:
+    """The type of a value, in the words of a schema; "" for null."""
+    return _TYPES.get(type(value).__name__, "")
+
+
+def _empty(node: JsonObject) -> JsonObject:
+    return without(node, "properties") if node.get("properties") == {} else node
+
+
+REWRITES: Final[Mapping[Rewrite, Callable[[JsonObject], JsonObject]]] = {
+    "one_of": _one_of,
+    "null": _null,
+    "const": _const,
+    "bounds": _bounds,
+    "enums": _enums,
+    "patterns": _patterns,
+    "items": _items,
+    "types": _types,
+    "empty": _empty,
+    "required": _required,
+}
+"""By name, in the order in which they are done. References and parts are put together before; the root is seen to after."""

@@ -1,0 +1,54 @@
+"""The schemas of a request, of tools' inputs and of the answer: as they are, or as the backend's check wants them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Raw
+from msgspec.json import Decoder
+
+from clew.dialects.openai_chat.notes import Notes
+from clew.dialects.openai_chat.reading import decoded
+from clew.dialects.openai_chat.schemas import fitted
+from clew.dialects.openai_chat.wire import Wire
+from clew.model.facts.validators import validator
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = ["is_closed", "schema_to_send"]
+
+REFUSED = "this backend's check of schemas does not know it as it is: "
+
+_object: Final[Decoder[JsonObject]] = Decoder(dict[str, JsonValue])
+
+
+def schema_to_send(raw: Raw, path: str, wire: Wire, notes: Notes) -> Raw | JsonObject:
+    """The bytes that came, if they pass; {} for an object without properties where that must not be said."""
+    if not wire.validator:
+        return raw
+    check = validator(wire.validator)
+    done = fitted(decoded(raw, _object, path), check)
+    if "empty" in check.rewrites and done.is_empty:
+        return {}
+    if not done.altered:
+        return raw
+    notes.add(path, "replaced", REFUSED + ", ".join(done.altered))
+    return done.schema
+
+
+def is_closed(raw: Raw, path: str) -> bool:
+    """Whether every object in it has all its properties required and no others: only then can it be held to strictly."""
+    return _is_closed(decoded(raw, _object, path))
+
+
+def _is_closed(value: JsonValue) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_closed, value))
+    if not isinstance(value, dict):
+        return True
+    known, needed = value.get("properties"), value.get("required")
+    names = known if isinstance(known, dict) else {}
+    required = needed if isinstance(needed, list) else []
+    shut = value.get("additionalProperties") is False and all(name in required for name in names)
+    if value.get("type") == "object" and not shut:
+        return False
+    return all(map(_is_closed, [*names.values(), value.get("items"), value.get("anyOf")]))
