@@ -27,7 +27,7 @@ $(CLIENTS): tests/clients/package-lock.json tests/clients/.npmrc | .venv/.ready
 
 clients: $(CLIENTS) ## install the JavaScript clients that the tests run, among them two Claude Codes
 
-run: .venv/.ready ## the gateway with two simulated backends: nothing to configure, no key
+run: .venv/.ready ## the gateway with three simulated backends: nothing to configure, no key
 	CLEW_HOME=$(CURDIR)/.demo .venv/bin/clew serve --demo
 
 check: .venv/.ready ## format, lint, types, layers, fast tests (under two minutes)

@@ -227,10 +227,11 @@ def test_the_demo_in_the_readme_works(demo: int, tmp_path: Path) -> None:
         ["bash", "-euo", "pipefail", "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert ran.stdout.splitlines()[:3] == [
-        "claude  kept=0, restored=0, left-out=0, handed-over=0, healed=0",
-        "other   kept=0, restored=0, left-out=1, handed-over=0, healed=0",
-        "claude  kept=1, restored=0, left-out=1, handed-over=0, healed=0",
+    assert ran.stdout.splitlines()[:4] == [
+        "claude    kept=0, restored=0, left-out=0, handed-over=0, healed=0",
+        "other     kept=0, restored=0, left-out=1, handed-over=0, healed=0",
+        "deepseek  kept=0, restored=0, left-out=2, handed-over=0, healed=0",
+        "claude    kept=1, restored=0, left-out=2, handed-over=0, healed=0",
     ]
     assert "left out messages.3.content.0: made by other" in ran.stdout
     assert "as claude (claude-opus-5-5) would get it" in ran.stdout

@@ -1,7 +1,8 @@
-"""The demo: two simulated backends of different realms, and a config that names them. Nothing leaves the machine.
+"""The demo: three simulated backends of different realms, and a config that names them. Nothing leaves the machine.
 
-One is Anthropic with block binding enforced, so that a lost or altered thinking block is refused at once; the other speaks
-the same dialect and signs with a key of its own, which the first must never see. Its home is a directory that goes with it,
+One is Anthropic with block binding enforced, so that a lost or altered thinking block is refused at once; another speaks
+the same dialect and signs with a key of its own, which the first must never see; the third speaks Chat Completions, and
+refuses a tool call that comes back without its reasoning. Its home is a directory that goes with it,
 unless `CLEW_HOME` says where to keep it.
 """
 
@@ -21,10 +22,10 @@ from clew.simulator.stances import stance
 
 __all__ = ["demo"]
 
-_MARK: Final = "# The demo's two backends, both simulated."
+_MARK: Final = "# The demo's backends, all simulated."
 _CONFIG: Final = (
     _MARK
-    + """ `clew use other` switches, `clew use claude` switches back.
+    + """ `clew use other` or `clew use deepseek` switches, `clew use claude` switches back.
 active = "claude"
 
 [backends.claude]
@@ -38,6 +39,12 @@ url = "{other}"
 auth = "key"
 key = "${{CLEW_DEMO_KEY}}"
 model = "other-model"
+
+[backends.deepseek]
+preset = "deepseek"
+dialect = "openai-chat"
+url = "{deepseek}"
+key = "${{CLEW_DEMO_KEY}}"
 """
 )
 _KEYS: Final = {"CLEW_DEMO_KEY": "sim-demo-1"}
@@ -51,13 +58,14 @@ async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[st
         home = _home(environ, stack)
         claude = await start(Settings(stance=stance({"prefix_enforcement": "on"})), judge)
         other = await start(Settings(stance=stance(), kind="compat"), judge)
+        deepseek = await start(Settings(stance=stance(), kind="deepseek-chat"), judge)
         file = _file(home)
-        file.write_text(_CONFIG.format(claude=claude.url, other=other.url))
+        file.write_text(_CONFIG.format(claude=claude.url, other=other.url, deepseek=deepseek.url))
         own = {name: value for name, value in environ.items() if name.startswith("CLEW_") and name != "CLEW_CONFIG"}
         try:
             yield file, {**own, **_KEYS, HOME_VARIABLE: str(home.root), "PATH": environ.get("PATH", "")}
         finally:
-            await _closed(claude, other)
+            await _closed(claude, other, deepseek)
 
 
 def _home(environ: Mapping[str, str], stack: ExitStack) -> Home:

@@ -33,7 +33,7 @@ __all__ = ["serve"]
 _EXAMPLES = """\b
 Examples:
   clew serve                      with what clew.toml says, or with the keys that the environment has
-  clew serve --demo               two simulated backends: nothing to configure, no key needed
+  clew serve --demo               three simulated backends: nothing to configure, no key needed
   clew serve --port 8080 --workers 2
   CLEW_KEY=… clew serve --host 0.0.0.0     others may call it; say by which name in `hosts`
 
