@@ -119,6 +119,7 @@ class Stage:
             bodies = [witness.body(entry["n"]) for entry in witness.asked()]
             assert [body for body in bodies if b"clew1." in body] == []
         texts = [text for entry in self.claude.asked() for text in texts_in(entry["body"]["messages"])]
+        texts += [text for entry in self.vendor.asked() for text in map(_said, entry["body"]["messages"])]
         assert [text for text in texts if PLANTED in text] == []
         return True
 
@@ -132,6 +133,11 @@ def translated(kind: str, script: str, directory: Path, more: str = "") -> Itera
         config = CONFIG.format(more=more, claude=claude.url, vendor=vendor.url, row=VENDORS[kind].row)
         gateway = stack.enter_context(Gateway(config, {"SIM_KEY": Simulator.key}))
         yield Stage(claude=claude, vendor=vendor, gateway=gateway)
+
+
+def _said(message: dict[str, Any]) -> str:
+    """A message of a chat without its fields for reasoning."""
+    return json.dumps({name: value for name, value in message.items() if not name.startswith("reasoning")})
 
 
 def texts_in(messages: list[dict[str, Any]]) -> list[str]:
