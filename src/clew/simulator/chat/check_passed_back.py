@@ -125,7 +125,7 @@ def _signatures(case: ChatCase) -> Iterator[Finding]:
             if signature is None:
                 if number == 0 and place.index > case.loop_start:
                     yield _unsigned(place)
-            elif signature not in DUMMIES and not is_sealed(case.books.secret, string(signature)):
+            elif string(signature) not in DUMMIES and not is_sealed(case.books.secret, string(signature)):
                 yield Finding("chat.signature-invalid", path)
 
 

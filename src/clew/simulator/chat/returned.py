@@ -135,7 +135,7 @@ def _judged(piece: Returned, given: Remembered | None, books: ChatBooks, model: 
 
 def _is_nothing(piece: Returned) -> bool:
     if piece.field == "extra_content":
-        return piece.value in DUMMIES
+        return string(piece.value) in DUMMIES
     return isinstance(piece.value, str) and not any(character.isalnum() for character in piece.value)
 
 
