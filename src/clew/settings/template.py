@@ -102,9 +102,9 @@ def _keys(kind: type) -> Iterator[str]:
 
 
 def _commented(name: str, default: object, says: str) -> str:
-    """A key with its default, where a file can say that."""
-    value = _example(default)
-    return f"# {name}{f' = {value}' if value else ': off'}{f'  # {says}' if says else ''}"
+    """A key with its default, where a file can say that, on one line."""
+    value, meaning = _example(default), " ".join(says.split())
+    return f"# {name}{f' = {value}' if value else ': off'}{f'  # {meaning}' if meaning else ''}"
 
 
 def _example(default: object) -> str:
