@@ -17,7 +17,9 @@ from clew.backends.chat import wire_of
 from clew.backends.presets import presets
 from clew.backends.row import Backend, target_of
 from clew.dialects.anthropic.requests import parse
+from clew.dialects.openai_chat.heals import Rung, heal
 from clew.dialects.openai_chat.requests import encode
+from clew.dialects.openai_chat.wire import Wire
 from clew.errors import RequestInvalid, SealInvalid, Unrepresentable
 from clew.model.blocks import made
 from clew.model.change import Change
@@ -83,8 +85,19 @@ def _sent(scene: Scene) -> tuple[Any, tuple[Change, ...]]:
     projected = project(asked, reader, facts)
     if backend.dialect == "anthropic":
         return json.loads(projected.body), projected.changes
-    encoded = encode(projected.request, wire_of(backend, reader.model))
+    encoded = encode(projected.request, _wire(backend, reader.model, scene.sections.get("after", b"").decode()))
     return json.loads(encoded.body), (*projected.changes, *encoded.changes)
+
+
+def _wire(backend: Backend, model: str, refusals: str) -> Wire:
+    """What the backend wants, after these refusals, one to a line."""
+    wire = wire_of(backend, model)
+    tried: list[Rung] = []
+    for words in refusals.splitlines():
+        healed = heal(wire, 400, words, tried)
+        assert healed is not None, f"nobody knows what to do after {words!r}"
+        wire, tried = healed.wire, [*tried, healed.rung]
+    return wire
 
 
 def _backend(row: dict[str, Any]) -> Backend:

@@ -229,6 +229,7 @@ def test_minting_is_pure_and_no_two_blocks_get_the_same_seal() -> None:
     assert len(set(tokens)) == 4
 
 
+@proves("case:60")
 def test_a_payload_of_80_kB_comes_back_whole() -> None:
     """The largest signature that was seen to survive a client has 80,000 characters (clients 1.5)."""
     seal = Seal("local", GROK, "ex_01", 0, bytes(range(256)) * 313)
