@@ -8,6 +8,7 @@ from clew.backends.chat import path_of, speech_of, wire_of
 from clew.backends.manner import Manner, Quirks, Speech, Wire
 from clew.backends.presets import BACKENDS
 from clew.backends.row import Backend, target_of
+from clew.model.facts.validators import validators
 
 
 def backend(**fields: Any) -> Backend:
@@ -95,3 +96,26 @@ def test_what_is_always_sent_is_the_models_own() -> None:
     groq = of_preset("groq")
     always = [wire_of(groq, model).always for model in ("openai/gpt-oss-20b", "qwen/qwen3-32b", "llama-3.3-70b")]
     assert always == [{"include_reasoning": True}, {"reasoning_format": "parsed"}, {}]
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "check"),
+    [
+        ("gemini", "gemini-2.5-pro", "gemini"),
+        ("kimi", "kimi-k2.6", "kimi"),
+        ("mistral", "magistral-medium", "mistral"),
+        ("llamacpp", "any", "llamacpp"),
+        ("openai", "gpt-5", "openai"),
+        ("azure", "deployment", "openai"),
+        ("deepseek", "deepseek-v4", ""),
+    ],
+)
+def test_schemas_are_fitted_where_a_backends_check_is_known_to_be_narrow(name: str, model: str, check: str) -> None:
+    assert wire_of(of_preset(name), model).validator == check
+
+
+@pytest.mark.parametrize("name", [name for name, row in BACKENDS.items() if row.speaking("openai-chat")])
+def test_a_row_names_only_checks_that_there_are(name: str) -> None:
+    row = of_preset(name)
+    wires = [row.wire, *(manner.wire for manner in row.by_model.values())]
+    assert {wire.validator for wire in wires} <= {"", *validators()}

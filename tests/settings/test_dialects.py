@@ -113,6 +113,11 @@ FAULTS: list[tuple[str, tuple[int, str], str]] = [
     (f'preset = "groq"\n{KEY}path = "x"', (4, "backends.x.path"), "it begins with /"),
     (f'preset = "groq"\n{KEY}wire = {{ stop = 1 }}', (4, "backends.x.wire.stop"), "there is no such key; did you mean"),
     (f'preset = "groq"\n{KEY}wire = {{ knob = "gpt-oss" }}', (4, "backends.x.wire.knob"), "there is no such knob; did you"),
+    (
+        f'preset = "groq"\n{KEY}wire = {{ validator = "gemni" }}',
+        (4, "backends.x.wire.validator"),
+        "there is no such validator; did you",
+    ),
     (f'preset = "groq"\n{KEY}wire = {{ missing = "off" }}', (4, "backends.x.wire.missing"), "say it as quirks.missing"),
     (f'preset = "groq"\n{KEY}speech = {{ tags = "some" }}', (4, "backends.x.speech.tags"), "expected one of leading,"),
     (

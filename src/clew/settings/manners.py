@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from clew.backends.manner import Manner, Quirks
 from clew.backends.presets import Preset, presets
 from clew.model.facts.efforts import knobs
+from clew.model.facts.validators import validators
 from clew.model.origin import ANTHROPIC
 from clew.settings.document import BackendTable
 from clew.settings.lines import Key
@@ -97,10 +98,10 @@ def _part_faults(key: Key, said: BackendTable | Manner, names: _Names, dialect: 
         yield from (Problem((*key, part), _ELSEWHERE) for part in ("wire", "speech") if names[part])
     if "missing" in names["wire"]:
         yield Problem((*key, "wire", "missing"), "say it as quirks.missing")
-    knob = said.wire.knob
-    if knob and knob not in knobs():
-        known = f"there is no such knob{nearest(knob, knobs())} (known: {', '.join(knobs())})"
-        yield Problem((*key, "wire", "knob"), known)
+    for name, value, rows in (("knob", said.wire.knob, knobs()), ("validator", said.wire.validator, validators())):
+        if value and value not in rows:
+            known = f"there is no such {name}{nearest(value, rows)} (known: {', '.join(rows)})"
+            yield Problem((*key, "wire", name), known)
 
 
 def unusual(manner: Manner) -> Iterator[tuple[str, str]]:
