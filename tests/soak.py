@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 GROUPS = {
     "streams": ["tests/wire", "tests/model"],
     "projection": ["tests/pipeline", "tests/dialects", "tests/properties"],
+    "fuzz": ["tests/fuzz"],
     "identity": ["tests/identity", "tests/thinking"],
     "simulator": ["tests/simulator", "tests/http", "tests/testing"],
     "gateway": ["tests/engine", "tests/gateway", "tests/faults", "tests/chaos", "tests/clients"],

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.quirks import Quirks
+from clew.dialects.openai_chat.quirks import Speech
 from clew.model.json import JsonObject, JsonValue
 
 Shape = Callable[[str], JsonObject]
@@ -174,6 +174,22 @@ def _entries(index: int, word: str) -> list[JsonValue]:
     return [{"index": index, "function": {"arguments": word}}]
 
 
+THOUGHTS = frozenset(
+    (
+        "reasoning",
+        "reasoning_content",
+        "reasoning_content, empty content",
+        "reasoning and content",
+        "thinking",
+        "both names",
+        "details",
+        "details alone",
+        "details, constant",
+        "summary",
+        "encrypted",
+        "thinking parts",
+    )
+)
 USUAL_SHAPES = ("content", "reasoning", "reasoning_content", "call begins", "call goes on")
 
 
@@ -182,6 +198,14 @@ class Segment(NamedTuple):
 
     shape: str
     words: list[str]
+
+    @property
+    def thinks(self) -> bool:
+        """Whether its words are the model's thoughts."""
+        return self.shape in THOUGHTS
+
+    def marked(self, mark: str) -> "Segment":
+        return Segment(self.shape, [mark + word for word in self.words])
 
     @property
     def deltas(self) -> list[JsonObject]:
@@ -193,8 +217,8 @@ RUN = st.one_of(st.lists(WORD, max_size=8), st.lists(st.sampled_from(PLAIN_WORDS
 SHAPE = st.one_of(st.sampled_from(sorted(SHAPES)), st.sampled_from(USUAL_SHAPES))
 SEGMENTS = st.lists(st.builds(Segment, SHAPE, RUN), max_size=8)
 ENDS = st.sampled_from(["stop", "tool_calls", "length", "", "error"])
-QUIRKS = st.builds(
-    Quirks,
+SPEECH = st.builds(
+    Speech,
     tags=st.sampled_from(["leading", "anywhere", "never"]),
     implicit_open=st.booleans(),
     snapshots=st.booleans(),

@@ -1,0 +1,67 @@
+"""What must hold for every stream that a backend can send, whatever is in it.
+
+The bytes go the gateway's own way, through a translation and the relay that seals; a checker that shares no code with either
+reads what comes out as the strictest client would. Two ways must agree: bytes in one piece with nothing passed unread, and
+bytes cut anywhere. What comes out is bounded by what goes in.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from unittest.mock import patch
+
+from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.lanes import Lanes
+from clew.dialects.openai_chat.moulds import Member
+from clew.dialects.openai_chat.quirks import Speech
+from clew.dialects.openai_chat.translate import Translation
+from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.translated import TranslatedRelay
+from tests.golden.driving import MODEL, wear
+from tests.golden.legal import problems
+
+_PER_BYTE = 60
+"""The most bytes that one byte can become: a delta of one character, in the shortest chunk that there is."""
+
+
+class Heard:
+    """What the client got."""
+
+    def __init__(self, pieces: Sequence[bytes], speech: Speech) -> None:
+        translation = Translation(Asked(MODEL, message_id="msg_1"), speech)
+        relay = TranslatedRelay(Dress(wear()), translation, keep=False)
+        out = [relay.feed(piece) for piece in pieces] + [relay.flush()]
+        self.stream = b"".join([*out, *relay.held])
+        self.begun = relay.begun
+        self.failed = relay.failure is not None
+        self.ended = relay.ended
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line[6:]) for line in self.stream.split(b"\n") if line.startswith(b"data: ")]
+
+    def said(self, kind: str) -> str:
+        """All that deltas of one kind say: `text_delta`, `thinking_delta`, `input_json_delta`."""
+        deltas = [event["delta"] for event in self.events if event["type"] == "content_block_delta"]
+        return "".join(value for each in deltas if each["type"] == kind for name, value in each.items() if name != "type")
+
+
+def nowhere(_lanes: Lanes, _member: Member) -> None:
+    """In the place of `Lanes.at`: nothing passes unread."""
+
+
+def heard_slowly(stream: bytes, speech: Speech) -> Heard:
+    with patch.object(Lanes, "at", nowhere):
+        return Heard([stream], speech)
+
+
+def judge(pieces: Sequence[bytes], speech: Speech) -> Heard:
+    """Fails with what is wrong. Whatever the code raises is wrong."""
+    stream = b"".join(pieces)
+    heard, slowly = Heard(pieces, speech), heard_slowly(stream, speech)
+    assert heard.events == slowly.events
+    assert heard.ended is not heard.failed, "it ends, well or not"
+    assert len(heard.stream) <= _PER_BYTE * len(stream) + 2000
+    if heard.begun:
+        assert problems(heard.stream, model=MODEL) == []
+    return heard
