@@ -9,6 +9,7 @@ from clew.backends.manner import Manner, Quirks, Speech, Wire
 from clew.backends.presets import BACKENDS, Preset, preset_of_host, read_presets
 from clew.errors import SettingsInvalid
 from clew.model.facts.efforts import knobs
+from clew.model.facts.validators import validators
 from clew.simulator.kinds import kinds, speaks_chat
 from tests.manifest import proves
 
@@ -47,7 +48,7 @@ def test_every_row_is_complete(row: Preset) -> None:
 @each_endpoint
 def test_every_rule_of_a_row_asks_by_a_knob_that_there_is(row: Preset) -> None:
     for manner in manners(row):
-        assert manner.wire.knob in ("", *knobs())
+        assert manner.wire.knob in ("", *knobs()) and manner.wire.validator in ("", *validators())
         assert manner.wire.missing == "nothing", "said by the quirk alone"
         assert row.vision != "no" or manner.wire.images != "take"
 
