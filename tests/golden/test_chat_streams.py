@@ -8,11 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.model.assemble import assemble
+from clew.model.events import StreamFailed
+from clew.wire.events import decode_event
+from clew.wire.sse import SseReader
 from tests.counts import SOAK, examples
 from tests.golden.cases import Case, Scene, scenes
 from tests.golden.driving import MODEL, client_of, events_of
 from tests.golden.legal import check, problems
 from tests.manifest import proves
+from tests.properties.stream_strategies import plainly, sdk_message
 
 STREAMS = scenes("backend", "events", "client")
 EACH = [pytest.param(scene, id=scene.id, marks=proves(f"case:{case.number}")) for case, scene in STREAMS]
@@ -35,6 +40,17 @@ def test_every_client_can_read_it(scene: Scene) -> None:
     """The golden itself is held to what clients need, so that no wrong expectation is ever met."""
     if not scene.text("client").startswith("HTTP "):
         check(scene.sections["client"], model=MODEL)
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
+def test_the_official_sdk_reads_the_same_blocks(scene: Scene) -> None:
+    """What its accumulator holds at the end, or when the stream fails, is what ours does."""
+    if scene.text("client").startswith("HTTP "):
+        return
+    events = [decode_event(event) for event in SseReader().feed(scene.sections["client"])]
+    told = [event for event in events if not isinstance(event, StreamFailed)]
+
+    assert plainly(sdk_message(told)) == plainly(assemble(told))
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
