@@ -32,6 +32,7 @@ sys.path.insert(0, str(HERE))  # whoever loads this file need not stand beside i
 
 from backends_page import backends_page  # noqa: E402  (found by the line above)
 from simulator_page import simulator_page  # noqa: E402
+from translation_page import translation_page  # noqa: E402
 
 NOTE = "<!-- Made by docs/generate.py. Do not edit. -->\n\n"
 
@@ -276,6 +277,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "scenarios": scenarios_page,
     "simulator": lambda: simulator_page(_table),
     "stances": stances_page,
+    "translation": lambda: translation_page(_table),
 }
 
 

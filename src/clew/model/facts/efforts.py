@@ -16,7 +16,7 @@ from clew.errors import SettingsInvalid
 from clew.model.facts.tables import read_table, to_rows
 from clew.model.json import JsonValue
 
-__all__ = ["LEVELS", "RANKED", "Knob", "Level", "knob", "knobs", "level_of_budget"]
+__all__ = ["LEVELS", "RANKED", "Knob", "Level", "bands", "knob", "knobs", "level_of_budget"]
 
 Level: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max", "auto"]
 
@@ -60,11 +60,12 @@ def knob(name: str) -> Knob:
 
 
 @cache
-def _bands() -> tuple[tuple[int, Level], ...]:
+def bands() -> tuple[tuple[int, Level], ...]:
+    """From how many tokens on a budget is which level, the highest first."""
     floors = convert(read_table(_EFFORTS)["bands"], dict[Level, int])
     return tuple(sorted(((floor, level) for level, floor in floors.items()), reverse=True))
 
 
 def level_of_budget(tokens: int) -> Level:
     """The level whose band holds a budget."""
-    return next(level for floor, level in _bands() if tokens >= floor)
+    return next(level for floor, level in bands() if tokens >= floor)
