@@ -133,6 +133,7 @@ def target_of(
         dialect=backend.dialect,
         foreign=quirks.foreign or foreign,
         missing=quirks.missing,
+        signed=quirks.signed,
         adaptive_budget=quirks.adaptive_budget,
     )
 

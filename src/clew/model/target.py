@@ -30,6 +30,8 @@ class Target(Struct, frozen=True, kw_only=True):
     dialect: str = "anthropic"
     foreign: Foreign = "drop"
     missing: Missing = "nothing"
+    signed: bool = True
+    """Whether a thought without a signature may be refused, in Anthropic's dialect."""
     adaptive_budget: int = 0
     """What adaptive thinking is worth in tokens where it has to be said as a budget; 0: by the effort that is asked for."""
 
@@ -37,6 +39,11 @@ class Target(Struct, frozen=True, kw_only=True):
     def reader(self) -> Reader:
         account = self.account if self.profile.account_bound else ""
         return Reader(self.realm, self.profile.id, account)
+
+    @property
+    def takes_unsigned(self) -> bool:
+        """Whether a thought can be given to it that has no signature of its own."""
+        return self.dialect != "anthropic" or not (self.signed or self.binding)
 
     @property
     def binding(self) -> bool:

@@ -19,6 +19,7 @@ from clew.model.recording import Recording
 from clew.model.request import Request
 from clew.model.target import Target
 from clew.pipeline.step import Facts
+from clew.pipeline.thinking.other_dialect import in_anthropic_words
 from clew.pipeline.thinking.pieces import STEP, Outcome, filtered, opened, refusal, restored
 from clew.thinking.align import aligned, holds_all
 from clew.thinking.history import Piece
@@ -33,7 +34,9 @@ MISSING = "this backend wants reasoning in every answer, and this one has none"
 
 
 def for_open(request: Request, found: Sequence[Found], target: Target, facts: Facts) -> list[Outcome]:
-    return [_with_missing(_own(request, each, target, facts), target) for each in found]
+    own = (_own(request, each, target, facts) for each in found)
+    said = (in_anthropic_words(each, target) for each in own) if target.dialect == "anthropic" else own
+    return [_with_missing(outcome, target) for outcome in said]
 
 
 def _own(request: Request, each: Found, target: Target, facts: Facts) -> Outcome:

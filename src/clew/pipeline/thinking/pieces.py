@@ -91,7 +91,12 @@ def _handed_over(block: Block, each: Found, target: Target | None, facts: Facts 
     Text has no label: labels are refused as an attempt to extract reasoning, plain text is not. Whoever checks signatures
     is never given a thought without one.
     """
-    if target is None or facts is None or target.foreign == "drop" or (target.foreign == "native" and target.binding):
+    if (
+        target is None
+        or facts is None
+        or target.foreign == "drop"
+        or (target.foreign == "native" and not target.takes_unsigned)
+    ):
         return None
     origin = _origin_of(block, each, facts)
     text = string_of(block.thinking).strip() if origin and origin.realm != target.realm else ""
