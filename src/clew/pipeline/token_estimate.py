@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from clew.dialects.anthropic.requests import encode
+from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
 from clew.pipeline.image_tokens import USUAL, image_tokens
@@ -46,8 +47,8 @@ def estimate(request: Request) -> int:
     body: JsonObject = msgspec.json.decode(encode(request))
     counter = _Counter()
     counter.content(body.get("system"))
-    counter.tools(_objects(body.get("tools")))
-    for message in _objects(body.get("messages")):
+    counter.tools(objects_of(body.get("tools")))
+    for message in objects_of(body.get("messages")):
         counter.fixed += _MESSAGE
         counter.content(message.get("content"))
     return counter.total()
@@ -78,10 +79,8 @@ class _Counter:
     def content(self, value: JsonValue) -> None:
         if isinstance(value, str):
             self._texts.append(value)
-        for block in _objects(value):
-            kind = block.get("type")
-            count = _KINDS.get(kind, _Counter.unknown) if isinstance(kind, str) else _Counter.unknown
-            count(self, block)
+        for block in objects_of(value):
+            _KINDS.get(text_of(block.get("type")), _Counter.unknown)(self, block)
 
     def tools(self, tools: list[JsonObject]) -> None:
         self.fixed += _TOOLS * bool(tools) + _TOOL * len(tools)
@@ -105,11 +104,11 @@ class _Counter:
         self.content(block.get("content"))
 
     def image(self, block: JsonObject) -> None:
-        data = _source(block).get("data")
+        data = object_of(block.get("source")).get("data")
         self.fixed += image_tokens(data) if isinstance(data, str) else USUAL
 
     def document(self, block: JsonObject) -> None:
-        source = _source(block)
+        source = object_of(block.get("source"))
         data = source.get("data")
         self._text(block, "title", "context")
         self.content(source.get("content"))
@@ -141,12 +140,3 @@ _KINDS: Final[Mapping[str, Callable[[_Counter, JsonObject], None]]] = {
     "image": _Counter.image,
     "document": _Counter.document,
 }
-
-
-def _objects(value: JsonValue) -> list[JsonObject]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _source(block: JsonObject) -> JsonObject:
-    source = block.get("source")
-    return source if isinstance(source, dict) else {}

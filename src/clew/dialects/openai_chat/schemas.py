@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from clew.dialects.openai_chat.schema_rewrites import REWRITES, merged, resolved, without
+from clew.dialects.openai_chat.shapes import object_of, objects_of
 from clew.model.facts.validators import Validator
 from clew.model.json import JsonObject, JsonValue
 
@@ -143,12 +144,8 @@ class _Fitting:
 
 def _kept(node: JsonObject) -> JsonObject:
     """The properties that the members of a union have."""
-    members = [each for key in ("anyOf", "oneOf", "allOf") for each in _objects(node.get(key))]
+    members = (each for key in ("anyOf", "oneOf", "allOf") for each in objects_of(node.get(key)))
     found: JsonObject = {}
-    for inner in (each.get("properties") for each in members):
-        found |= inner if isinstance(inner, dict) else {}
+    for member in members:
+        found |= object_of(member.get("properties"))
     return {"properties": found} if found else {}
-
-
-def _objects(value: JsonValue) -> list[JsonObject]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

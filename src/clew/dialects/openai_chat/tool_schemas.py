@@ -10,6 +10,7 @@ from msgspec.json import Decoder
 from clew.dialects.openai_chat.notes import Notes
 from clew.dialects.openai_chat.reading import decoded
 from clew.dialects.openai_chat.schemas import fitted
+from clew.dialects.openai_chat.shapes import object_of
 from clew.dialects.openai_chat.wire import Wire
 from clew.model.facts.validators import validator
 from clew.model.json import JsonObject, JsonValue
@@ -45,8 +46,7 @@ def _is_closed(value: JsonValue) -> bool:
         return all(map(_is_closed, value))
     if not isinstance(value, dict):
         return True
-    known, needed = value.get("properties"), value.get("required")
-    names = known if isinstance(known, dict) else {}
+    names, needed = object_of(value.get("properties")), value.get("required")
     required = needed if isinstance(needed, list) else []
     shut = value.get("additionalProperties") is False and all(name in required for name in names)
     if value.get("type") == "object" and not shut:
