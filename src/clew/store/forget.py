@@ -27,7 +27,8 @@ FREED = 2000
 _ROWS = f"SELECT {COLUMNS}, seq FROM recordings"  # noqa: S608  (the columns are a constant)
 _TOO_OLD = f"{_ROWS} WHERE used < ? ORDER BY used LIMIT ?"
 _OLDEST = f"{_ROWS} ORDER BY used, seq LIMIT 1"
-_OF_THREAD = f"{_ROWS} WHERE principal = ?1 AND id IN (SELECT recording FROM turns WHERE principal = ?1 AND thread = ?2)"  # noqa: S608
+_IN_THREAD = "SELECT recording FROM turns WHERE principal = ?1 AND thread = ?2"
+_OF_THREAD = f"{_ROWS} WHERE principal = ?1 AND id IN ({_IN_THREAD})"
 
 _UNMARK = "DELETE FROM marks WHERE principal = ? AND kind = ? AND hash = ? AND recording = ?"
 _EXCHANGE_OF = "DELETE FROM exchanges WHERE principal = ? AND thread = ? AND recording = ?"
