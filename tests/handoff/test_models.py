@@ -24,7 +24,7 @@ def _is_unsigned(thought: Json) -> bool:
     return thought["fate"] == "missing" and thought["maker"].startswith("google/")
 
 
-@proves("dialect:54")
+@proves("case:54")
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize(("kind", "model"), MODELS, ids=[f"{kind}, {model}" for kind, model in MODELS])
 def test_a_model_goes_on_with_its_own(
