@@ -31,13 +31,16 @@ from tests.golden.shorthand import lines_of, opening
 
 __all__ = [
     "MODEL",
+    "ORIGIN",
     "PlainSealer",
+    "asked_of",
     "client_of",
     "client_of_body",
     "client_of_messages",
     "client_of_refusal",
     "events_of",
     "relay_of",
+    "speech_of",
     "wear",
 ]
 

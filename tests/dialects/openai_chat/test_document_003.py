@@ -98,6 +98,24 @@ def test_issue_5_no_backend_needs_code_of_its_own(name: str) -> None:
     assert short(told(stream({name: "a"}, {"content": "x"}))) == short(told(stream({"reasoning": "a"}, {"content": "x"})))
 
 
+@proves("req:S3-37")
+@pytest.mark.parametrize(
+    ("content", "kinds"),
+    [
+        ("x", ["text"]),
+        ([{"type": "text", "text": "x"}], ["text"]),
+        (
+            [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}, {"type": "text", "text": "x"}],
+            ["thinking", "text"],
+        ),
+        ("<think>a</think>x", ["thinking", "text"]),
+    ],
+)
+def test_issue_5_content_may_be_text_or_thinking_or_both(content: Any, kinds: list[str]) -> None:
+    """Its adapters were to say which; what says nothing of it is read as before."""
+    assert [kind for kind, _ in _said(told(stream({"content": content})))] == kinds
+
+
 @proves("req:S3-2", "req:S3-24")
 def test_issue_6_the_events_are_in_the_order_of_the_protocol() -> None:
     assert short(told(GROK)) == [
