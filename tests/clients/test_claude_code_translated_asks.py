@@ -65,7 +65,7 @@ def too_long(limit: int, given: int, answer: int) -> str:
 
 @proves("case:58", "case:65b")
 def test_a_full_context_is_said_in_the_words_that_make_it_act(claude_code: Installed, tmp_path: Path) -> None:
-    """No room for the answer: it asks for less. No room for the conversation: it compacts, and no stale reasoning goes along."""
+    """No room for the answer: less is asked for. No room for the conversation: it compacts, and no stale thought goes along."""
     with translated("deepseek-chat", YES, tmp_path) as stage:
         client = client_of(stage, claude_code)
         stage.vendor.fault(too_long(65536, 12000, 64000))

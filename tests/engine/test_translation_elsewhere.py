@@ -248,3 +248,15 @@ def test_a_repair_is_in_the_log(gating: Gating, deepseek: Simulator) -> None:
     answer = talk.says("[[scenario:thinking]] Two.")
     lines = [line.text.strip() for line in lines_of(exchange_of(gate, answer))]
     assert ("thinking: 1 kept, 1 healed" in lines, f"healed messages: {FILL}" in lines) == (True, True), lines
+
+
+def test_an_answer_that_is_asked_for_too_long_is_asked_for_again(gating: Gating, deepseek: Simulator) -> None:
+    """Claude Code asks for more than many models can say, and would do nothing but repeat it."""
+    gate = gating(chat(deepseek, "deepseek"))
+    deepseek.fault("status 400 message='Invalid max_tokens value, the valid range of max_tokens is [1, 8192]'")
+    talk = Talk(gate, tools=[], max_tokens=128_000)
+    answer = talk.says("[[scenario:thinking]] Why?")
+    assert [body["max_tokens"] for body in bodies(deepseek)] == [128_000, 8192]
+    assert answer.headers["x-clew-thinking"].endswith("healed=0")
+    [change] = [change for change in exchange_of(gate, answer).changes if change.step == "heal"]
+    assert (change.path, change.what) == ("max_tokens", "replaced")

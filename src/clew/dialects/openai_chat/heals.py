@@ -1,4 +1,4 @@
-"""What to change after a backend refused a request for its reasoning, before the first byte of an answer.
+"""What to change after a backend refused a request for its reasoning or its length, before the first byte of an answer.
 
 A repair is a weaker `Wire`: the same request is written again with it. Each kind of refusal has its own ladder, and no rung
 is tried twice. The words are the vendors' and unstable, so they are searched for by what cannot be left out; a refusal that
@@ -13,13 +13,14 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
+from clew.dialects.openai_chat.overflow import room_in
 from clew.dialects.openai_chat.wire import Wire
 
 __all__ = ["MOST_HEALS", "Heal", "Rung", "heal"]
 
 MOST_HEALS = 3
 
-Rung: TypeAlias = Literal["fill", "entries", "effort", "free tools", "off"]
+Rung: TypeAlias = Literal["less", "fill", "entries", "effort", "free tools", "off"]
 
 _STEPS: Final[dict[Rung, dict[str, object]]] = {
     "fill": {"missing": "space", "missing_on": "all", "empty": {}},
@@ -31,6 +32,7 @@ _STEPS: Final[dict[Rung, dict[str, object]]] = {
 """What each rung changes."""
 
 _WHY: Final[dict[Rung, str]] = {
+    "less": "refused for the length of the answer that was asked for: it is asked for less",
     "fill": "refused for missing reasoning: every answer gets the least that can stand for it",
     "entries": "refused for reasoning that it could not read: only its text goes",
     "effort": "refused for the effort: the backend's default holds",
@@ -72,6 +74,9 @@ def heal(wire: Wire, status: int, words: str, tried: Iterable[Rung] = ()) -> Hea
     done = frozenset(tried)
     if status != 400 or len(done) >= MOST_HEALS:
         return None
+    room = room_in(words)
+    if room is not None and "less" not in done:
+        return Heal(structs.replace(wire, most_tokens=room), "less", _WHY["less"])
     ladder = next((rungs for pattern, rungs in _LADDERS if pattern.search(words)), ())
     for rung in ladder:
         weaker = structs.replace(wire, **_STEPS[rung])

@@ -14,10 +14,13 @@ from clew.dialects.openai_chat.shapes import count_of
 from clew.model.facts.failures import numbers
 from clew.model.json import JsonObject
 
-__all__ = ["over_the_cap", "too_long"]
+__all__ = ["over_the_cap", "room_in", "too_long"]
 
 SPARE = 1000
 """Tokens that Claude Code leaves unused when it asks again with a smaller `max_tokens`."""
+
+LEAST = 4096
+"""An answer that must be shorter than this is better not begun: then the conversation has to become shorter."""
 
 _DIGITS = 12
 
@@ -34,10 +37,20 @@ def too_long(message: str, error: JsonObject) -> str:
     return message if "prompt is too long" in message.lower() else f"prompt is too long: {message}".removesuffix(": ")
 
 
+def room_in(message: str) -> int | None:
+    """How much may be asked for, where less would do; None where nobody says so, or that is too little to be of use."""
+    known = numbers()
+    if cap := _found(known.cap, message):
+        return cap["limit"]
+    both = _found(known.both, message)
+    room = both["limit"] - both["input"] - SPARE if both else 0
+    return room if room >= LEAST else None
+
+
 def over_the_cap(message: str) -> str:
     """More asked for than the model can say at once."""
     found = _found(numbers().cap, message)
-    if not found:
+    if "output" not in found:
         return message
     return f"max_tokens: {found['output']} > {found['limit']}, which is the maximum allowed number of output tokens"
 

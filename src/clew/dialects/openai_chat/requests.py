@@ -81,7 +81,7 @@ def _body(request: Request, reading: Reading, wire: Wire, notes: Notes) -> dict[
 def _asked(reading: Reading, lost: bool, forced: bool, wire: Wire, notes: Notes) -> Asked:
     intent = intent_of(reading.fields, reading.said, notes)
     intent = settled(intent, lost=lost, forced=forced, wire=wire, notes=notes)
-    return ask(intent, max_tokens_of(reading.fields), wire, notes)
+    return ask(intent, max_tokens_of(reading.fields, wire), wire, notes)
 
 
 def _without(body: dict[str, object], wire: Wire, notes: Notes) -> dict[str, object]:

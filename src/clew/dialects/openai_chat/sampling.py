@@ -19,6 +19,7 @@ SCHEMA_NAME = "answer"
 """A schema must have a name; the client gave none."""
 
 TOO_MANY = "this backend takes fewer stop sequences"
+AT_MOST = "this backend says at most {} tokens at once"
 NO_TOP_K = "this backend has no top_k"
 NOT_TOLD = "this backend is not told who asks"
 TOO_LONG = "longer than this backend takes; its SHA-256 stands for it"
@@ -29,13 +30,19 @@ ANY_JSON = "this backend promises JSON, but not this schema"
 _STRINGS = Decoder(list[str])
 
 
-def max_tokens_of(fields: Fields) -> int | None:
-    return Piece("", fields).value("max_tokens", INTEGER) if "max_tokens" in fields else None
+def max_tokens_of(fields: Fields, wire: Wire) -> int | None:
+    """As many as the client asks for, or as the backend can say."""
+    given = Piece("", fields).value("max_tokens", INTEGER) if "max_tokens" in fields else None
+    return given if given is None or not wire.most_tokens else min(given, wire.most_tokens)
 
 
 def sampling(fields: Fields, wire: Wire, notes: Notes) -> dict[str, object]:
     """Limits and sampling, each number as the client wrote it."""
     sent: dict[str, object] = {wire.max_tokens: fields["max_tokens"]} if "max_tokens" in fields else {}
+    most = max_tokens_of(fields, wire) if wire.most_tokens else None
+    if most is not None and bytes(fields["max_tokens"]) != str(most).encode():
+        sent[wire.max_tokens] = most
+        notes.add("max_tokens", "replaced", AT_MOST.format(most))
     sent |= {name: fields[name] for name in ("temperature", "top_p") if name in fields}
     if "top_k" in fields and not wire.top_k:
         notes.left_out("top_k", NO_TOP_K)

@@ -29,6 +29,8 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one backend wants."""
 
     max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    most_tokens: int = 0
+    """The most that it may be asked to say at once; 0: as much as the client likes."""
     """The field for how long an answer may be."""
     system: Literal["system", "developer"] = "system"
     """The role of the system prompt."""

@@ -14,7 +14,7 @@ from clew.dialects.anthropic.errors import error_body
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure, failure_of
 from clew.dialects.openai_chat.headers import response_headers
-from clew.dialects.openai_chat.heals import Rung, heal
+from clew.dialects.openai_chat.heals import Heal, Rung, heal
 from clew.dialects.openai_chat.requests import encode
 from clew.dialects.openai_chat.translate import Translation
 from clew.dialects.openai_chat.whole import translated
@@ -94,7 +94,14 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
         if found is None:
             return None
         weaker = structs.replace(self, wire=found.wire, rungs=(*self.rungs, found.rung))
-        return Repair(weaker, Change("heal", "messages", "healed", found.why))
+        return Repair(weaker, _told_of(found))
+
+
+def _told_of(found: Heal) -> Change:
+    """A shorter answer is no matter of thinking."""
+    if found.rung == "less":
+        return Change("heal", "max_tokens", "replaced", found.why)
+    return Change("heal", "messages", "healed", found.why)
 
 
 def _refused(failure: Failure, given: Refused | None = None) -> Refused:
