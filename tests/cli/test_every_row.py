@@ -53,7 +53,7 @@ def table(row: Preset, base: str) -> str:
     said = {"preset": row.name, "dialect": row.dialect, "key": "sim-a-1"}
     said["url"] = base + ("/v1" if row.dialect == "openai-chat" else "")
     if row.name == "azure":
-        said |= {"model": "gpt-5.6", "auth": "bearer"}  # every customer's own; the simulator does not know its header
+        said["model"] = "gpt-5.6"  # every customer's own
     lines = [f'{key} = "{value}"' for key, value in said.items()]
     return "\n".join([f"[backends.{row.name}_{row.dialect}]", *lines, ""])
 
