@@ -211,6 +211,14 @@ def test_an_error_from_behind_is_a_text_in_a_text(sim: Simulator) -> None:
     assert json.loads(raw)["error"]["status"] == "INVALID_ARGUMENT"
 
 
+def test_what_the_aggregator_itself_refuses_is_told_in_its_own_name(sim: Simulator) -> None:
+    talk = Talk(sim, "openrouter").ask("Hi.")
+    talk.messages += [called(reasoning_details={"type": "reasoning.text"}), result("call_1")]
+    reply = talk.send()
+    assert verdict_of(reply) == "chat.details-shape"
+    assert "metadata" not in reply.json["error"]
+
+
 def test_reasoning_that_is_excluded_by_effort_none_is_not_there(sim: Simulator) -> None:
     body = Talk(sim, "openrouter").ask("Hi.").body(reasoning={"effort": "none"})
     assert set(post(sim, body).json["choices"][0]["message"]) == {"role", "content", "tool_calls"}

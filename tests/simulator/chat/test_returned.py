@@ -175,6 +175,45 @@ def test_minimax_gets_back_what_it_gave_in_either_form(sim_of: SIM, model: str, 
     assert {piece["fate"] for piece in last(sim)} == {"kept"}
 
 
+def test_parallel_calls_have_one_signature_and_need_one(sim_of: SIM) -> None:
+    """Gemini: on the first call of a step alone."""
+    sim = sim_of("gemini-chat")
+    talk = started(sim, "gemini-chat", "parallel")
+    calls = talk.messages[1]["tool_calls"]
+    assert ["extra_content" in call for call in calls] == [True, False, False]
+    assert talk.send().status == 200
+    calls[1]["extra_content"] = calls[0].pop("extra_content")
+    assert talk.send().headers["x-sim-rule"] == "chat.signature-missing"
+
+
+def test_entries_that_changed_places_are_not_the_same(sim_of: SIM) -> None:
+    sim = sim_of("openrouter")
+    talk = Talk(sim, "openrouter", "x-ai/grok-4.6").ask("[[scenario:loop]] go")
+    talk.turn()["reasoning_details"].reverse()
+    talk.send()
+    assert [(piece["whose"], piece["same"]) for piece in last(sim) if piece["field"] == "reasoning_details"] == [
+        ("own", False),
+        ("own", False),
+    ]
+
+
+def test_a_like_call_under_an_id_that_we_did_not_give_is_not_ours(sim_of: SIM) -> None:
+    sim = sim_of("vllm")
+    call = started(sim, "vllm").messages[1]["tool_calls"][0]
+    theirs = called("toolu_1", call["function"]["name"], call["function"]["arguments"])
+    Talk(sim, "vllm", messages=[user("Hi."), theirs, result("toolu_1")]).send()
+    assert last(sim) == []
+
+
+def test_ours_under_another_id_is_known_by_its_reasoning(sim_of: SIM) -> None:
+    """A client may name calls anew."""
+    sim = sim_of("vllm")
+    talk = started(sim, "vllm")
+    talk.messages[1]["tool_calls"][0]["id"] = talk.messages[2]["tool_call_id"] = "toolu_1"
+    talk.send()
+    assert [(piece["whose"], piece["same"]) for piece in last(sim)] == [("own", True)]
+
+
 def test_a_field_that_comes_back_in_tags(sim_of: SIM) -> None:
     """Cerebras: GLM's reasoning comes in a field, and goes back in the content."""
     sim = sim_of("cerebras")

@@ -374,6 +374,33 @@ def test_the_nearest_thing_that_keeps_the_rule_is_taken(sim_of: SIM, pair: Pair)
     assert (verdict_of(reply), reply.status) == ("", 200), reply.body
 
 
+def test_of_two_defects_the_first_in_the_book_is_named(sim_of: SIM) -> None:
+    """And of two places the first: numbers by their value."""
+    sim = sim_of("openai-chat")
+    many = [user("Hi.")] * 12
+    many[2] = many[10] = {"role": "human", "content": "Hi."}
+    body = body_of("openai-chat", {"messages": many, "tools": [{"name": "x"}], "foo": 1, "tool_choice": "any of them"})
+    assert verdict_of(post(sim, body)) == "chat.field-unknown"
+    del body["foo"]
+    assert (verdict_of(post(sim, body)), sim.journal()[-1]["verdict"]["path"]) == ("chat.role-unknown", "messages.2.role")
+
+
+@pytest.mark.parametrize(
+    ("message", "rule"),
+    [
+        (7, "field-type"),
+        ({"role": "user", "content": 7}, "field-type"),
+        ({"role": "assistant", "content": None, "tool_calls": [{"type": "function"}]}, "call-shape"),
+        ({"role": "assistant", "content": None, "tool_calls": [7]}, "call-shape"),
+        ({**called(name="look up")}, "tool-name"),
+        ({**called(), "tool_calls": [{**called()["tool_calls"][0], "cache_control": {}}]}, "message-field-unknown"),
+    ],
+)
+def test_messages_that_are_none(sim_of: SIM, message: Any, rule: str) -> None:
+    reply = post(sim_of("openai-chat"), body_of("openai-chat", {"messages": [user("Hi."), message]}))
+    assert verdict_of(reply) == f"chat.{rule}"
+
+
 def test_every_rule_has_both_sides_and_every_exception_is_a_rule() -> None:
     rules = {name.removeprefix("chat.") for name in chat_rules() if not name.startswith("chat.status-")}
     assert {pair.rule for pair in PAIRS} | ELSEWHERE == rules

@@ -7,6 +7,7 @@ import pytest
 
 from clew.testing import Simulator
 from tests.simulator.chat.talking import Talk, chunks, model_of, post
+from tests.simulator.wire import call
 
 SIM = Callable[[str], Simulator]
 
@@ -218,11 +219,14 @@ def test_what_was_read_before_is_cached_in_whole_units(sim_of: SIM) -> None:
 
 @pytest.mark.parametrize("kind", ["openrouter", "vllm", "llamacpp", "kimi-chat"])
 def test_the_models_are_listed(sim_of: SIM, kind: str) -> None:
-    from tests.simulator.wire import call
-
     headers = {"authorization": "Bearer sim-a-1"}
     rows = {path: call(sim_of(kind).url, "GET", path, headers=headers).json for path in ("/v1/models", "/models")}
     assert rows["/v1/models"] == rows["/models"]
     assert (rows["/models"]["object"], rows["/models"]["data"][0]["id"]) == ("list", model_of(kind))
     one = call(sim_of(kind).url, "GET", f"/v1/models/{model_of(kind)}", headers=headers).json
     assert one == rows["/models"]["data"][0]
+
+
+def test_a_model_that_there_is_not(sim_of: SIM) -> None:
+    reply = call(sim_of("kimi-chat").url, "GET", "/v1/models/gpt-5", headers={"authorization": "Bearer sim-a-1"})
+    assert (reply.status, reply.headers["x-sim-rule"]) == (404, "chat.not-found")
