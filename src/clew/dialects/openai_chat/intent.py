@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from clew.dialects.openai_chat.notes import Notes
-from clew.dialects.openai_chat.reading import INTEGER, OBJECT, Fields, Piece, Said, decoded
+from clew.dialects.openai_chat.reading import INTEGER, NULL, OBJECT, Fields, Piece, Said, decoded
 from clew.model.facts.efforts import RANKED, Level, level_of_budget
 
 __all__ = ["Intent", "intent_of"]
@@ -109,5 +109,4 @@ def _free(thinking: Piece) -> Intent:
 
 def _object(fields: Fields, key: str, path: str = "") -> Piece:
     raw = fields.get(key)
-    empty = raw is None or bytes(raw) == b"null"
-    return Piece(path or key, {} if empty else decoded(fields[key], OBJECT, path or key))
+    return Piece(path or key, {} if raw is None or raw == NULL else decoded(raw, OBJECT, path or key))

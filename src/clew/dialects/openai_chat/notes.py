@@ -16,6 +16,8 @@ __all__ = ["STEP", "Notes"]
 
 STEP = "openai_chat"
 
+_NULL = Raw(b"null")
+
 NO_WORDS = "Chat Completions has no field for it"
 
 
@@ -57,5 +59,5 @@ class Notes:
     def unsaid(self, path: str, fields: Mapping[str, Raw], known: Collection[str]) -> None:
         """Every key that has no words over there; keys of one name are alike. What is null is not there."""
         for key, value in fields.items():
-            if key not in known and bytes(value) != b"null":
+            if key not in known and value != _NULL:
                 self.alike(key, f"{path}.{key}" if path else key, "left out", NO_WORDS)

@@ -22,6 +22,7 @@ from clew.model.request import Message, Request, blocks_of
 __all__ = [
     "BOOLEAN",
     "INTEGER",
+    "NULL",
     "OBJECT",
     "OBJECTS",
     "STRING",
@@ -38,6 +39,7 @@ Fields: TypeAlias = dict[str, Raw]
 _Content: TypeAlias = str | list[Fields] | None
 _T = TypeVar("_T")
 
+NULL = Raw(b"null")
 STRING = Decoder(str)
 INTEGER = Decoder(int)
 BOOLEAN = Decoder(bool)
@@ -55,7 +57,7 @@ class Piece(Struct, frozen=True):
 
     @property
     def type(self) -> str:
-        return self.string("type")
+        return self.string("type") if self.block is None else self.block.type
 
     def string(self, key: str) -> str:
         """A string that must be there; "" where it is null or absent."""
@@ -63,7 +65,7 @@ class Piece(Struct, frozen=True):
 
     def value(self, key: str, decoder: Decoder[_T]) -> _T | None:
         raw = self.fields.get(key)
-        return None if raw is None or bytes(raw) == b"null" else decoded(raw, decoder, f"{self.path}.{key}")
+        return None if raw is None or raw == NULL else decoded(raw, decoder, f"{self.path}.{key}")
 
 
 class Said(Struct, frozen=True):
@@ -85,7 +87,7 @@ class Reading(Struct, frozen=True):
 def read(request: Request) -> Reading:
     """What is to go out; a field that is null is absent. Raises RequestInvalid with a path for a value of the wrong kind."""
     given = decoded(Raw(encode(request)), OBJECT, "")
-    fields = {key: raw for key, raw in given.items() if bytes(raw) != b"null"}
+    fields = {key: raw for key, raw in given.items() if raw != NULL}
     messages = decoded(fields.pop("messages"), OBJECTS, "messages")
     said = (_said(request, *each) for each in enumerate(zip(request.messages, messages, strict=True)))
     return Reading(fields, tuple(said))

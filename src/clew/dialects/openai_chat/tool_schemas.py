@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
+import msgspec
 from msgspec import Raw
 from msgspec.json import Decoder
 
 from clew.dialects.openai_chat.notes import Notes
 from clew.dialects.openai_chat.reading import decoded
-from clew.dialects.openai_chat.schemas import fitted
+from clew.dialects.openai_chat.schemas import Fitted, fitted
 from clew.dialects.openai_chat.shapes import object_of
 from clew.dialects.openai_chat.wire import Wire
+from clew.errors import RequestInvalid
 from clew.model.facts.validators import validator
 from clew.model.json import JsonObject, JsonValue
 
@@ -26,14 +29,22 @@ def schema_to_send(raw: Raw, path: str, wire: Wire, notes: Notes) -> Raw | JsonO
     """The bytes that came, if they pass; {} for an object without properties where that must not be said."""
     if not wire.validator:
         return raw
-    check = validator(wire.validator)
-    done = fitted(decoded(raw, _object, path), check)
-    if "empty" in check.rewrites and done.is_empty:
+    try:
+        done = _fitted(bytes(raw), wire.validator)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RequestInvalid(f"{path}: {error}", path=path) from None
+    if "empty" in validator(wire.validator).rewrites and done.is_empty:
         return {}
     if not done.altered:
         return raw
     notes.add(path, "replaced", REFUSED + ", ".join(done.altered))
     return done.schema
+
+
+@lru_cache(maxsize=512)
+def _fitted(raw: bytes, check: str) -> Fitted:
+    """A client sends the same tools with every request."""
+    return fitted(_object.decode(raw), validator(check))
 
 
 def is_closed(raw: Raw, path: str) -> bool:
