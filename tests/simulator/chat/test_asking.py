@@ -32,6 +32,7 @@ def message(sim: Simulator, kind: str, prompt: str = "[[scenario:thinking]]", **
         ("mistral", {}, True),
         ("mistral", {"model": "mistral-medium-latest"}, False),
         ("mistral", {"model": "mistral-medium-latest", "reasoning_effort": "high"}, True),
+        ("mistral", {"model": "mistral-medium-latest", "reasoning_effort": "high", "prompt_mode": "plain"}, False),
         ("minimax-chat", {"thinking": {"type": "disabled"}}, False),
         ("minimax-chat", {"model": "MiniMax-M2.7", "thinking": {"type": "disabled"}}, True),
         ("openrouter", {"reasoning": {"enabled": False}}, False),

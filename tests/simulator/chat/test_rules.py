@@ -383,6 +383,8 @@ def test_of_two_defects_the_first_in_the_book_is_named(sim_of: SIM) -> None:
     assert verdict_of(post(sim, body)) == "chat.field-unknown"
     del body["foo"]
     assert (verdict_of(post(sim, body)), sim.journal()[-1]["verdict"]["path"]) == ("chat.role-unknown", "messages.2.role")
+    body["messages"][0] = user([{"type": "hologram"}])
+    assert (verdict_of(post(sim, body)), sim.journal()[-1]["verdict"]["path"]) == ("chat.role-unknown", "messages.2.role")
 
 
 @pytest.mark.parametrize(
