@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -14,7 +14,7 @@ from clew.testing.plugin import StartSimulator
 from tests.build import Json, user
 from tests.engine.chatting import DONE, SSE, chat, chat_row, chunk, pieces, telling
 from tests.engine.conftest import Gating
-from tests.engine.gate import Answer, Gate
+from tests.engine.gate import KEY, Answer, Gate
 from tests.engine.kept import eventually, exchange_of, recording_of, store_of
 from tests.engine.talk import MODEL, Talk, content_of, thoughts
 from tests.faults.scene import SOON, Client, impatient
@@ -199,9 +199,14 @@ def test_the_first_event_tells_the_last_known_size(gating: Gating, deepseek: Sim
 
 
 @proves("req:S3-41")
-def test_the_small_questions_have_answers(gating: Gating, deepseek: Simulator, tmp_path: Path) -> None:
-    """S3-41: a count, marked as an estimate and asked of nobody; and a probe of one token."""
+def test_the_small_questions_have_answers(gating: Gating, deepseek: Simulator) -> None:
+    """S3-41: a count, marked as an estimate and asked of nobody; a probe of one token; models; and whether anybody is there."""
     gate = gating(chat(deepseek, "deepseek"))
+    with urlopen(Request(f"{gate.url}/v1/models?limit=1000", headers={"x-api-key": KEY})) as listed:
+        names = {model["id"] for model in json.load(listed)["data"]}
+    assert {"anthropic/deepseek", "anthropic/deepseek/deepseek-v4-pro"} <= names
+    with urlopen(Request(f"{gate.url}/api/hello", method="HEAD")) as hello:
+        assert hello.status == 200
     counting = {"model": MODEL, "messages": [user("Hello there.")]}
     answers = [gate.ask(counting, path="/v1/messages/count_tokens?beta=true") for _ in range(26)]
     assert {(answer.status, answer.json["input_tokens"] > 0) for answer in answers} == {(200, True)}
