@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clew.model.recording import Said
 from clew.model.request import blocks_of
-from clew.thinking.history import answers_of, place_after, places_of
+from clew.thinking.history import Answers, answers_of, place_after, places_of
 from clew.thinking.keys import Asked, asked_of, block_key, digest_of, key_of, place_of, said_of
 from tests.build import Json, assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 
@@ -74,6 +74,19 @@ def test_the_place_of_an_answer_is_the_same_before_and_after_it_was_given() -> N
     given = place_after("p", before.messages, Said(texts=("d",)))
 
     assert places_of("p", answers_of(after.messages))[1] == given
+
+
+def test_answers_are_the_same_one_by_one_and_all_at_once() -> None:
+    """Runs of assistant messages, system messages between them, and a history that ends with an answer."""
+    asked = [user("a"), assistant("b"), assistant("c"), system("x"), user("d"), user("e"), assistant("f")]
+    for length in range(len(asked) + 1):
+        messages = request(*asked[:length]).messages
+        one_by_one, at_once = Answers(messages), answers_of(messages)
+        assert len(one_by_one) == len(at_once)
+        for some in (list(one_by_one), one_by_one[:]):
+            assert [(each.messages, each.asked, each.said) for each in some] == [
+                (each.messages, each.asked, each.said) for each in at_once
+            ]
 
 
 def test_the_first_answers_place_knows_the_first_ask() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request
-from clew.thinking.history import answers_of
+from clew.thinking.history import Answers, answers_of
 from clew.thinking.recognise import Context, last_recording, recognise
 from tests.build import (
     GLM,
@@ -36,7 +36,9 @@ def ids(asked: Request, scribe: Scribe, context: Context | None = None) -> list[
     """Of each answer. (What the newest is, can be asked alone.)"""
     answers, context = answers_of(asked.messages), context or scribe.context
     found = recognise(answers, scribe.shelf, context)
-    assert last_recording(answers, scribe.shelf, context) == (found[-1].recording if found else None)
+    newest = found[-1].recording if found else None
+    assert last_recording(answers, scribe.shelf, context) == newest
+    assert last_recording(Answers(asked.messages), scribe.shelf, context) == newest
     return [each.recording.id if each.recording else None for each in found]
 
 

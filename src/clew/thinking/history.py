@@ -7,6 +7,7 @@ stand between messages without separating anything, because clients move them ab
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias, overload
 
 from msgspec import Struct
 
@@ -15,7 +16,7 @@ from clew.model.recording import Said
 from clew.model.request import Message
 from clew.thinking.keys import Asked, asked_of, place_of, said_of
 
-__all__ = ["Answer", "Piece", "answers_of", "place_after", "places_of"]
+__all__ = ["Answer", "Answers", "Piece", "answers_of", "place_after", "places_of"]
 
 
 class Piece(Struct, frozen=True, eq=False, gc=False):
@@ -36,7 +37,35 @@ class Answer(Struct, frozen=True, eq=False):
 
 def answers_of(messages: Sequence[Message]) -> tuple[Answer, ...]:
     """All answers of a history, oldest first."""
-    found: list[Answer] = []
+    return tuple([_answer(messages, run, asks) for run, asks in _runs(messages)])
+
+
+class Answers(Sequence[Answer]):
+    """The same, each put together when it is asked for: whoever wants the newest of a long history pays for one."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._runs = _runs(messages)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @overload
+    def __getitem__(self, index: int) -> Answer: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Answer, ...]: ...
+    def __getitem__(self, index: int | slice) -> Answer | tuple[Answer, ...]:
+        if isinstance(index, slice):
+            return tuple([_answer(self._messages, *each) for each in self._runs[index]])
+        return _answer(self._messages, *self._runs[index])
+
+
+_Run: TypeAlias = tuple[list[int], list[int]]
+"""The messages of one answer, and those that asked for it."""
+
+
+def _runs(messages: Sequence[Message]) -> list[_Run]:
+    found: list[_Run] = []
     run: list[int] = []
     asks: list[int] = []
     for index, message in enumerate(messages):
@@ -44,12 +73,12 @@ def answers_of(messages: Sequence[Message]) -> tuple[Answer, ...]:
             run.append(index)
         elif message.role != "system":
             if run:
-                found.append(_answer(messages, run, asks))
+                found.append((run, asks))
                 run, asks = [], []
             asks.append(index)
     if run:
-        found.append(_answer(messages, run, asks))
-    return tuple(found)
+        found.append((run, asks))
+    return found
 
 
 def _answer(messages: Sequence[Message], run: list[int], asks: list[int]) -> Answer:
@@ -77,8 +106,8 @@ def places_of(principal: str, answers: Sequence[Answer]) -> tuple[bytes, ...]:
 
 def place_after(principal: str, messages: Sequence[Message], said: Said, answers: Sequence[Answer] | None = None) -> bytes:
     """The place of an answer that was given to this history and said this; `answers` are the history's, where known."""
-    answers = answers_of(messages) if answers is None else answers
-    last = answers[-1].messages[-1] if answers else -1
-    since = asked_of(m.content for m in messages[last + 1 :] if m.role not in ("assistant", "system"))
-    first = answers[0].asked if answers else since
-    return place_of(principal, first, answers[-1].said if answers else None, since, said)
+    answers = Answers(messages) if answers is None else answers
+    last = answers[-1] if answers else None
+    rest = messages[last.messages[-1] + 1 :] if last else messages
+    since = asked_of(m.content for m in rest if m.role not in ("assistant", "system"))
+    return place_of(principal, answers[0].asked if answers else since, last.said if last else None, since, said)

@@ -9,7 +9,7 @@ from clew.model.blocks import Block, made
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Recordings
 from clew.model.request import Request, blocks_of
-from clew.thinking.history import answers_of, place_after
+from clew.thinking.history import Answers, place_after
 from clew.thinking.keys import block_key, digest_of, proof_of, said_of
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.strands import strand_for
@@ -40,7 +40,7 @@ def recording_of(
     shown = held if held is not None else [made(raw) for raw in blocks]
     ahead = [each for message in going.messages for each in _proved(blocks_of(message)) if each.key not in unread]
     own, keys = _proved(shown), tuple([each.key for each in ahead])
-    answers, said = answers_of(asked.messages), said_of(shown)
+    answers, said = Answers(asked.messages), said_of(shown)
     followed = last_recording(answers, shelf, context)
     return Recording(
         id=id,
