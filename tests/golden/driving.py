@@ -12,12 +12,17 @@ from typing import Any
 
 import msgspec
 
+from clew.backends.manner import Quirks
+from clew.backends.row import Backend
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import Failure, failure_of
 from clew.dialects.openai_chat.quirks import Speech
 from clew.dialects.openai_chat.stream import ChatStream
 from clew.dialects.openai_chat.translate import Translation
 from clew.dialects.openai_chat.whole import translated
+from clew.engine.call import Call
+from clew.engine.dialects import Hints
+from clew.engine.dialects.messages import Messages
 from clew.errors import StreamIllegal
 from clew.model.events import Event
 from clew.model.lifecycle import STRICT, Lifecycle
@@ -114,7 +119,7 @@ def client_of_refusal(scene: Scene) -> bytes:
 
 def client_of_messages(scene: Scene, pieces: Iterable[bytes]) -> tuple[bytes, str]:
     """What passes of a stream that is Messages already, and the event that was refused in it."""
-    relay = Relay(Dress(wear() if scene.table("wear").get("sealed", True) else wear(sealer=None, safe_ids=False)))
+    relay = _messages_relay(**scene.table("wear"))
     out: list[bytes] = []
     try:
         for piece in pieces:  # event by event, so that what came before a refused one is seen
@@ -124,6 +129,13 @@ def client_of_messages(scene: Scene, pieces: Iterable[bytes]) -> tuple[bytes, st
     except StreamIllegal as error:
         return b"".join(out), error.event
     return b"".join([*out, *relay.held]), ""
+
+
+def _messages_relay(*, sealed: bool = True, overlaps: bool = False) -> Relay:
+    """As the engine makes it for a backend that speaks Messages."""
+    backend = Backend(name="own", url="http://127.0.0.1:1", realm="own", quirks=Quirks(overlaps=overlaps))
+    hints = Hints(call=Call(body=b"{}"), exchange="x1", model=MODEL)
+    return Messages(backend, "m").relay(Dress(wear() if sealed else wear(sealer=None, safe_ids=False)), hints)
 
 
 def _said_by(relay: Relay, pieces: Iterable[bytes]) -> bytes:

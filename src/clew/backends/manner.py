@@ -48,6 +48,8 @@ class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """It takes `output_config.effort`."""
     betas: bool = True
     """It takes the header `anthropic-beta`; if not, that is left out."""
+    overlaps: bool = False
+    """It leaves blocks open until its answer ends; they are told one after the other."""
     realm_per_account: bool = False
     """Only the account that made a block can read it."""
 

@@ -8,6 +8,7 @@ import msgspec
 
 from clew.backends.row import Backend
 from clew.dialects.anthropic.headers import request_headers, response_headers
+from clew.dialects.anthropic.in_order import InOrder
 from clew.dialects.anthropic.requests import encode
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused, refused_with
@@ -17,6 +18,7 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.translated import TranslatedRelay
 
 __all__ = ["Messages"]
 
@@ -36,6 +38,7 @@ class Messages:
 
     def __init__(self, backend: Backend, model: str) -> None:
         self._betas = backend.quirks.betas
+        self._overlaps = backend.quirks.overlaps
 
     def path(self, call: Call) -> str:
         return f"{_PATHS[call.kind]}?{call.query}" if call.query else _PATHS[call.kind]
@@ -53,6 +56,8 @@ class Messages:
         return Written(encode(request))
 
     def relay(self, dress: Dress, hints: Hints) -> Relay:
+        if self._overlaps:
+            return TranslatedRelay(dress, InOrder(dress.wear.model), keep=hints.keep, blocks=hints.blocks)
         return Relay(dress, keep=hints.keep or hints.blocks or hints.tell is not None, blocks=hints.blocks)
 
     def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
