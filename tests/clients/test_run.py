@@ -11,6 +11,7 @@ from tests.clients.gateway import CLEW
 from tests.clients.scene import CONFIG
 from tests.clients.test_claude_code import YES
 from tests.clients.test_claude_code_alone import LOOP
+from tests.clients.translated import translated
 from tests.clients.witness import Witness
 from tests.manifest import proves
 
@@ -27,14 +28,14 @@ auth = "passthrough"
 """
 
 
-def run(client: ClaudeCode, config: str, *command: str, **own: str) -> subprocess.CompletedProcess[str]:
+def run(client: ClaudeCode, config: str, *command: str, backend: str = "", **own: str) -> subprocess.CompletedProcess[str]:
     """The client's environment says nothing of any address; `own` is what its user has set."""
     home = client.home / "clew"
     home.mkdir(parents=True, mode=0o700, exist_ok=True)
     (home / "clew.toml").write_text(config)
     environment = {name: value for name, value in client.environment.items() if not name.startswith("ANTHROPIC_")}
     return subprocess.run(
-        [CLEW, "run", "--", *command],
+        [CLEW, "run", *(["--backend", backend] if backend else []), "--", *command],
         env={**environment, "CLEW_HOME": str(home), "SIM_KEY": Witness.key, **own},
         cwd=client.work,
         capture_output=True,
@@ -59,6 +60,26 @@ def test_the_client_has_the_terminal_and_clew_the_last_word(
         assert (done.returncode, done.stdout) == (0, "Done.\n")
         assert done.stderr == "clew: 3 requests to a; 2 blocks kept, 0 restored, 0 left out\n"
         assert (sim.refusals(), sim.given_back()) == ([], [[], sim.made[:1], sim.made[:2]])
+
+
+def test_a_client_is_started_on_a_vendor_of_another_dialect(
+    claude_code: Callable[[str, str], ClaudeCode], tmp_path: Path
+) -> None:
+    """`--backend` outranks the config; and what is in the transcript now is said, since Claude alone would refuse it.
+
+    One of the thoughts is empty: this vendor wants to be told so."""
+    with translated("deepseek-chat", LOOP, tmp_path) as stage:
+        client = claude_code("", "")
+        (client.work / "note.txt").write_text("a note\n")
+        config = stage.gateway.config.read_text().replace('active = "vendor"', 'active = "claude"')
+        command = (str(client.binary), "-p", "Have a look.", "--allowedTools", "Bash,Read")
+        done = run(client, config, *command, backend="vendor")
+
+        assert (done.returncode, done.stdout) == (0, "Done.\n")
+        summary, transcript = done.stderr.splitlines()
+        assert summary == "clew: 3 requests to vendor; 2 blocks kept, 0 restored, 0 left out"
+        assert transcript.startswith("clew: 3 sealed blocks of other vendors went into the client's transcript.")
+        assert (stage.is_well(), stage.claude.asked()) == (True, [])
 
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
