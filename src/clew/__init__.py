@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from clew.backends.translator import Translator
     from clew.errors import ClewError
     from clew.model.assemble import Assembler
     from clew.model.change import Change
@@ -36,6 +37,7 @@ __all__ = [
     "Shelf",
     "Target",
     "ThinkingRegistry",
+    "Translator",
     "Violation",
     "check",
     "profile_for",
@@ -55,6 +57,7 @@ _HOMES = {
     "Shelf": "clew.model.recording",
     "Target": "clew.model.target",
     "ThinkingRegistry": "clew.thinking.registry",
+    "Translator": "clew.backends.translator",
     "Violation": "clew.thinking.compliance",
     "check": "clew.thinking.compliance",
     "profile_for": "clew.thinking.profiles",
