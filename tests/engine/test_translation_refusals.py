@@ -118,7 +118,9 @@ NEVER_ASKED: dict[str, tuple[Json, str]] = {
 def test_what_cannot_be_said_is_refused_by_its_place_and_nobody_is_asked(gating: Gating, name: str) -> None:
     fields, words = NEVER_ASKED[name]
     with refusing(200, b"{}") as backend:
-        answer = gating(chat_row("local", backend.url, 'wire = { images = "refuse" }'), retry=ONCE).ask(asked(**fields))
+        answer = gating(
+            chat_row("local", backend.url, 'wire = { images = "refuse", documents = "refuse" }'), retry=ONCE
+        ).ask(asked(**fields))
 
     assert (answer.status, answer.json["error"]) == (400, {"type": "invalid_request_error", "message": words})
     assert backend.asked == []

@@ -141,11 +141,11 @@ def test_a_pdf_is_refused_left_out_or_sent_as_a_file_as_the_backend_wants() -> N
     with pytest.raises(
         Unrepresentable, match=r"^messages\.0\.content\.0: .*: send its text instead, or ask a model that can"
     ):
-        body(asked)
-    assert body(asked, documents="omit")["messages"][0]["content"] == (
+        body(asked, documents="refuse")
+    assert body(asked)["messages"][0]["content"] == (
         "[Document: Report]\n\n[A document was left out here: this model cannot read it.]"
     )
-    assert told(asked, documents="omit") == [("messages.0.content.0", "replaced")]
+    assert told(asked) == [("messages.0.content.0", "replaced")]
     assert body(asked, documents="file")["messages"][0]["content"][1] == {
         "type": "file",
         "file": {"filename": "Report", "file_data": "data:application/pdf;base64,JVBE"},

@@ -1,7 +1,7 @@
 """What users and tools say, as parts: texts and images, and documents and search results as the text that they are.
 
-A document that is no text (a PDF) is sent as a file where the backend takes files. Otherwise it is refused, or a text stands
-in its place, as the `Wire` says: a model that was given nothing must not be asked about it in earnest.
+A document that is no text (a PDF) is sent as a file where the backend takes files. Otherwise a text stands in its place, so
+that the model knows what it was not given; or it is refused, as the `Wire` says.
 """
 
 from __future__ import annotations

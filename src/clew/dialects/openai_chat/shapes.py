@@ -1,7 +1,8 @@
 """Reads values out of JSON that promises nothing: a member of the wrong kind is as good as absent.
 
 Servers that speak this protocol fill members with null, leave them out, or give them another type in the next chunk. The
-decoder asks for what it can use, and gets an empty value for everything else.
+decoder asks for what it can use, and gets an empty value for everything else. What a client sends is read strictly instead
+(`reading`): there a value of the wrong kind is an error, named by its place.
 """
 
 from __future__ import annotations

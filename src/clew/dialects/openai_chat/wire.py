@@ -19,7 +19,8 @@ Images: TypeAlias = Literal["take", "refuse", "omit"]
 """Images are sent; refused; or left out, with a text in their place (so that an old one does not end a conversation)."""
 
 Documents: TypeAlias = Literal["file", "refuse", "omit"]
-"""Documents that are no text (PDFs) are sent as files; refused; or left out, with a text in their place."""
+"""Documents that are no text (PDFs) are sent as files; refused; or left out, with a text in their place: a conversation that
+once had one can still go on elsewhere."""
 
 Forced: TypeAlias = Literal["as asked", "auto", "thinking off"]
 """A forced tool with thinking on: sent as it is; as a free choice; or without thinking."""
@@ -74,7 +75,7 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether an image may be given by its URL; otherwise only as data."""
     tool_images: bool = False
     """Whether a tool message may hold images; otherwise they follow in a user message."""
-    documents: Documents = "refuse"
+    documents: Documents = "omit"
     """Documents that are no text are sent as files, refused, or left out with a text in their place."""
 
     call_ids: Literal["kept", "nine"] = "kept"
