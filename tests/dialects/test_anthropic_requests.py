@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
-from clew.dialects.anthropic.requests import encode, parse, raw_of
+from clew.dialects.anthropic.requests import encode, messages_after_last_answer, parse, raw_of
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import made, text_block
 from clew.model.request import Edited, Message, blocks_of, with_blocks, with_content
@@ -206,3 +206,66 @@ def test_a_message_knows_its_place_and_a_made_one_has_none() -> None:
     assert asked.source.place_of(text_block("new")) is None
     assert isinstance(asked.messages[0], Message)
     assert msgspec.json.decode(raw(user("a")))["messages"] == [user("a")]
+
+
+ANSWERED = b'{"role":"user","content":"a"},{"role":"assistant","content":"b"}'
+NEW = b'{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"c","new":1}]}'
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        pytest.param(b'{"model":"m","messages":[%b,%b]}' % (ANSWERED, NEW), (NEW,), id="one"),
+        pytest.param(b'{"messages":[%b,%b,%b],"model":"m"}' % (ANSWERED, NEW, NEW), (NEW, NEW), id="two"),
+        pytest.param(b'{"model":"m","messages":[%b]}' % NEW, (NEW,), id="no answer"),
+        pytest.param(b'{"model":"m","messages":[%b]}' % ANSWERED, (), id="nothing new"),
+        pytest.param(b'{"model":"m","messages":[%b,%b]}' % (ANSWERED, b",".join([NEW] * 30)), (NEW,) * 30, id="many"),
+        pytest.param(
+            b'{"model":"m","messages":[%b, { "role" : "user" , "content":"c" } ]}' % ANSWERED,
+            (b'{ "role" : "user" , "content":"c" }',),
+            id="spaces",
+        ),
+        pytest.param(
+            b'{"model":"m","messages":[%b,{"content":"c","role":"user"}]}' % ANSWERED,
+            (b'{"content":"c","role":"user"}',),
+            id="another order",
+        ),
+        pytest.param(
+            b'{"model":"m","messages":[%b,%b],"tools":[{"role":"user","content":"a"}]}' % (ANSWERED, NEW),
+            (NEW,),
+            id="another array with such elements",
+        ),
+        pytest.param(
+            b'{"model":"m","messages":[%b,%b],"tools":[{"x":{"role":"user"}},{"properties":{"role":{"role":0}}}]}'
+            % (ANSWERED, NEW),
+            (NEW,),
+            id="such objects elsewhere",
+        ),
+        pytest.param(
+            b'{"model":"m","messages":[%b,{"role":"user","content":[],"x":[{"role":"user","content":[]}]}]}' % ANSWERED,
+            (b'{"role":"user","content":[],"x":[{"role":"user","content":[]}]}',),
+            id="one inside another",
+        ),
+    ],
+)
+def test_what_was_said_since_the_last_answer_is_quoted_as_it_stands(body: bytes, said: tuple[bytes, ...]) -> None:
+    """Found from the end where that is possible, and always the same."""
+    assert messages_after_last_answer(parse(body)) == said
+
+
+@given(data=st.data())
+@settings(max_examples=examples(80), deadline=None)
+def test_any_messages_since_the_last_answer_are_quoted(data: st.DataObject) -> None:
+    """As the client writes JSON: dense or with spaces, roles first or last, text that looks like a message."""
+    words = st.sampled_from(["x", '{"role":"user"}', '},{"role":', "é"])
+    message = st.tuples(st.sampled_from(["user", "assistant", "system"]), words, st.booleans()).map(
+        lambda each: dict(list({"role": each[0], "content": each[1]}.items())[:: 1 if each[2] else -1])
+    )
+    messages = data.draw(st.lists(message, min_size=1, max_size=12))
+    apart = data.draw(st.sampled_from([(",", ":"), (", ", ": ")]))
+    body = json.dumps({"model": "m", "messages": messages, "metadata": {"role": "x"}}, separators=apart).encode()
+    last = max((i for i, each in enumerate(messages) if each["role"] == "assistant"), default=-1)
+
+    said = messages_after_last_answer(parse(body))
+
+    assert said == tuple(json.dumps(each, separators=apart).encode() for each in messages[last + 1 :])

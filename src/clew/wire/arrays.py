@@ -16,7 +16,7 @@ import msgspec
 from clew.wire.spans import Span
 from clew.wire.splice import locate
 
-__all__ = ["Array", "Item", "find_array", "recompose"]
+__all__ = ["Array", "Item", "find_array", "last_elements", "recompose"]
 
 _OPEN = re.compile(rb"[ \t\n\r]*+:[ \t\n\r]*+\[[ \t\n\r]*+")
 _COMMA = re.compile(rb"[ \t\n\r]*+,[ \t\n\r]*+")
@@ -88,6 +88,40 @@ def _measured(raw: bytes, opening: re.Match[bytes], values: Sequence[msgspec.Raw
         at = end
     closing = _CLOSE.match(raw, at)
     return Array(raw.index(b"[", opening.start()), closing.end(), spans) if closing else None
+
+
+class _Rest(msgspec.Struct):
+    elements: list[msgspec.Raw] = msgspec.field(name="")
+
+
+_rest = msgspec.json.Decoder(_Rest)
+_FEW = 8
+
+
+def last_elements(raw: bytes, count: int, begins: bytes) -> list[bytes] | None:
+    """The last elements of an array in the document's outermost object, without a look at all that stands before them.
+
+    They are looked for from the end, by how each `begins`. None if they cannot be found so, or are more than a few: each try
+    reads all that comes after it. Which array it is cannot be seen from its end: whoever asks must know what the elements
+    say, and compare.
+    """
+    at = len(raw)
+    for _ in range(count + _FEW if count <= _FEW else 0):
+        at = raw.rfind(begins, 0, at)
+        if at < 0:
+            return None
+        elements = _elements_from(raw, at)
+        if len(elements) >= count:
+            return [bytes(each) for each in elements] if len(elements) == count else None
+    return None
+
+
+def _elements_from(raw: bytes, at: int) -> list[msgspec.Raw]:
+    """From here to the end of the array, if an element of one begins here."""
+    try:
+        return _rest.decode(b'{"":[' + raw[at:]).elements
+    except (msgspec.MsgspecError, RecursionError):
+        return []
 
 
 class Item(NamedTuple):

@@ -16,7 +16,7 @@ from clew.dialects.anthropic.cuts import cuts
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import Block, Made
 from clew.model.request import Body, Content, Edited, Message, Request, Source
-from clew.wire.arrays import Array, Item, find_array, recompose
+from clew.wire.arrays import Array, Item, find_array, last_elements, recompose
 from clew.wire.body import decode_json
 from clew.wire.splice import Edit, Span, apply, drop_key, edit_object, elements, locate, set_key
 
@@ -29,6 +29,7 @@ MAX_MESSAGES = 100_000
 """The vendor's own limit for entries in `messages`."""
 
 _body = msgspec.json.Decoder(Body)
+_message = msgspec.json.Decoder(Message)
 _FIELDS = tuple(name for name in Body.__struct_fields__ if name != "messages")
 
 
@@ -173,5 +174,21 @@ def messages_after_last_answer(request: Request) -> tuple[bytes, ...]:
     """The client's own bytes of what it said since the last answer in its history."""
     messages = request.source.body.messages
     last = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "assistant"), -1)
+    new = messages[last + 1 :]
+    if found := _at_the_end(request.source.raw, new):
+        return found
     spans = _array(request.source).spans[last + 1 :]
     return tuple(request.source.raw[start:end] for start, end in spans)
+
+
+def _at_the_end(raw: bytes, messages: Sequence[Message]) -> tuple[bytes, ...]:
+    """The bytes of the last messages, as nearly every client writes them; nothing if they are not found so. A history of
+    megabytes need not be read a second time for them."""
+    found = last_elements(raw, len(messages), b'{"role":') if messages else None
+    if found is None:
+        return ()
+    try:
+        read = [_message.decode(each) for each in found]
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ()
+    return tuple(found) if msgspec.json.encode(read) == msgspec.json.encode(messages) else ()
