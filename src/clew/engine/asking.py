@@ -47,11 +47,8 @@ class Asking(Struct, frozen=True, kw_only=True, eq=False):
     """The newest answer of this history that is recorded."""
     thread: str
     ways: tuple[Way, ...]
-
-    @property
-    def streams(self) -> bool:
-        stream = self.request.body.stream
-        return stream is not UNSET and bytes(stream) == b"true"
+    streams: bool
+    """An answer is wanted, and event by event."""
 
 
 def asking_of(call: Call, snapshot: Snapshot, store: Store | None, new_thread: str) -> Asking:
@@ -84,7 +81,13 @@ def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | Non
         newest=newest,
         thread=thread or new_thread,
         ways=_ways(call, request, snapshot, newest, store.pin_of(call.principal, thread) if store and thread else ""),
+        streams=call.kind == "messages" and _streams(request),
     )
+
+
+def _streams(request: Request) -> bool:
+    stream = request.body.stream
+    return stream is not UNSET and bytes(stream) == b"true"
 
 
 def _ways(call: Call, request: Request, snapshot: Snapshot, newest: Recording | None, pin: str) -> tuple[Way, ...]:
@@ -119,8 +122,10 @@ def _thread_of(store: Store | None, context: Context) -> str:
 
 def _newest(request: Request, shelf: Recordings, context: Context) -> Recording | None:
     """Nearly always the last answer's own blocks say which it is; else the whole history is gone through."""
+    if shelf is _NOTHING:
+        return None
     last = next((message for message in reversed(request.messages) if message.role == "assistant"), None)
-    if last is None or shelf is _NOTHING:
+    if last is None:
         return None
     for block in reversed(blocks_of(last)):
         recording = _pointed_at(block, shelf)

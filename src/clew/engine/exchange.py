@@ -60,7 +60,7 @@ class LiveExchange(UnderWay):
         """From where it stands: nothing was sent yet, or `_asked` is on its way."""
         story = self._told()
         self._passing = passing = self._passing or self._new_passing(story)
-        if self._streams(story):
+        if story.asking.streams:
             passing.watch_silence()
         await self._guard(self._attempts(story, passing))
 
@@ -205,7 +205,7 @@ class LiveExchange(UnderWay):
             self._note_head(reply.head, story)
             if not 200 <= reply.status < 300:
                 return Refused(reply.status, await reply.read(most=MOST_WORDS), reply.headers)
-            if self._streams(story):
+            if story.asking.streams:
                 if self._hearing is None or not self._hearing.opened:
                     self._hearing = self._stream_hearing(story, passing)
                 return await self._hearing.hear(reply, self._stream_begins)

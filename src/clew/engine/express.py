@@ -31,6 +31,8 @@ class Express(LiveExchange):
 
     _on: ClientConnection
     """What the request went out on."""
+    _step: Callable[[], None]
+    """What is done when there is news."""
     _taken: tuple[bytes, ...] = ()
     """What came before the first content."""
 
@@ -45,8 +47,8 @@ class Express(LiveExchange):
             return self._go_on()
         self._on = on
         self._client.hold(self)
-        self._listen(self._stream_begins_to_come if self._streams(story) else self._whole_comes)
-        if self._streams(story):
+        self._listen(self._stream_begins_to_come if story.asking.streams else self._whole_comes)
+        if story.asking.streams:
             self._passing = self._new_passing(story)
             self._passing.watch_silence(self._quiet, story.asking.snapshot.settings.first_content_seconds)
         return None
@@ -59,9 +61,8 @@ class Express(LiveExchange):
     # Asking.
 
     def _takes_time(self) -> bool:
-        parts = self._parts
-        logs = parts.log is not None and (self._shows_bodies or parts.log.traces)
-        return len(self._call.body) > LARGE or bool(parts.cool_downs.until) or logs
+        """Bodies that are shown are shown in the order in which they come; who traces sees them too."""
+        return len(self._call.body) > LARGE or bool(self._parts.cool_downs.until) or self._shows_bodies
 
     def _ready(self, story: Story) -> Asking | None:
         """The request in the first target's form; None where it needs more than that."""
@@ -208,17 +209,17 @@ class Express(LiveExchange):
             self._asked.end()
             self._asked = None
 
-    def _listen(self, heard: Callable[[], None]) -> None:
+    def _listen(self, step: Callable[[], None]) -> None:
+        self._step = step
+        self._on.news = self._news
+
+    def _news(self) -> None:
         """Nothing that goes wrong here may be lost on the loop: the client would wait for ever."""
-
-        def news() -> None:
-            try:
-                heard()
-            except Exception as error:
-                self._let_go()
-                self._client.hand_over(self._guard(_raised(error)))
-
-        self._on.news = news
+        try:
+            self._step()
+        except Exception as error:
+            self._let_go()
+            self._client.hand_over(self._guard(_raised(error)))
 
 
 async def _cancelled() -> None:

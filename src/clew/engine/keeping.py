@@ -32,11 +32,12 @@ FIRST_FLUSH, NEXT_FLUSH = 0.25, 1.0
 class Keeping:
     """Keeps one exchange, once."""
 
+    done = False
+    _timer: asyncio.TimerHandle | None = None
+    _flushed = -1
+
     def __init__(self, parts: Parts) -> None:
-        self.done = False
         self._parts = parts
-        self._timer: asyncio.TimerHandle | None = None
-        self._flushed = -1
 
     def watch(self, story: Story, hearing: StreamHearing) -> None:
         """From now on what came of a stream is kept now and then, as open: a process that dies does not take it along."""

@@ -117,6 +117,7 @@ class RequestLog:
         self._open: dict[str, _Counts] = {}
         self._known = known
         self.epoch = 0
+        self._none = _Counts(0)
         self.wanted = wanted
         self.follow(wanted)
 
@@ -196,8 +197,8 @@ class RequestLog:
             self._write(line)
 
     def _counts(self, kept: int, changes: Sequence[Change]) -> _Counts:
-        if not changes:
-            return _Counts(self.epoch, kept)
+        if not changes and not kept:
+            return self._none if self._none.session == self.epoch else _Counts(self.epoch)
         gone = [change for change in changes if change.step in _THINKING_STEPS and change.what in _GONE]
         return _Counts(self.epoch, confirmed=kept, filtered_from_request=len(gone))
 

@@ -17,12 +17,12 @@ from clew.backends.aliases import meant_by
 from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
 from clew.engine.dialects import Dialect, dialect_of
 from clew.errors import SettingsInvalid
-from clew.http.client_message import ClientRequest
+from clew.http.client_message import ClientRequest, Timeouts
 from clew.model.request import Body
 from clew.model.target import Target
 from clew.pipeline.attempts import Candidate
 from clew.pipeline.projector import Projector
-from clew.settings.values import Rule, Settings, options_of
+from clew.settings.values import Rule, Settings, options_of, timeouts_for
 
 __all__ = ["Seeking", "Way", "class_of", "ways_of"]
 
@@ -59,6 +59,7 @@ class Way(Struct, kw_only=True, eq=False):
     """Its name in the story of attempts."""
     projector: Projector
     dialect: Dialect
+    patience: Timeouts
     sent: Sent | None = None
     """The last request that went this way: the next one's head is nearly always the same."""
 
@@ -114,7 +115,15 @@ def _ways(settings: Settings, name: str, model: str, credential: Credential, own
         known_as = Candidate(backend.name, key.fingerprint if key else account, own=backend.auth != "passthrough")
         projector = Projector(target, options_of(settings))
         dialect = dialect_of(backend, target.model)
-        yield Way(backend=backend, key=key, target=target, candidate=known_as, projector=projector, dialect=dialect)
+        yield Way(
+            backend=backend,
+            key=key,
+            target=target,
+            candidate=known_as,
+            projector=projector,
+            dialect=dialect,
+            patience=timeouts_for(settings, backend),
+        )
 
 
 class _Tool(Struct):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from clew.engine.asking import Asking
 from clew.engine.dialects import Dialect, Hints
@@ -10,7 +11,7 @@ from clew.engine.reply_head import Counts, is_unsaid_thought, thinking_counts
 from clew.engine.route import Way
 from clew.engine.turns import Heard, asked_raw, origin_of, recording_for, title_of, usage_of
 from clew.model.change import Change
-from clew.model.origin import ANTHROPIC
+from clew.model.origin import ANTHROPIC, Origin
 from clew.model.request import Request
 from clew.pipeline import attempts
 from clew.pipeline.project import Projection
@@ -56,7 +57,7 @@ class Story:
         written = self.dialect.written(projection.request)
         self.going, self.sent, self.projected = projection.request, written.body, projection.changes
         self.changes = (*projection.changes, *written.changes) if written.changes else projection.changes
-        self.unsaid = sum(1 for change in written.changes if is_unsaid_thought(change))
+        self.unsaid = len([change for change in written.changes if is_unsaid_thought(change)]) if written.changes else 0
 
     def tries_way(self, way: Way, now: float) -> None:
         self.way, self.dialect, self.tried_at, self.heals = way, way.dialect, now, 0
@@ -85,6 +86,8 @@ class Story:
         asking, way = self.asking, self.way
         thinking, call = asking.snapshot.settings.thinking, asking.call
         foreign = way.target.realm != ANTHROPIC and call.kind == "messages" and not self.by_sessions
+        if not foreign and not self.dialect.translates:
+            return Dress(_plain(asking.request.body.model))
         return Dress(
             Wear(
                 model=asking.request.body.model,
@@ -170,3 +173,9 @@ class Story:
 
     def _bodies(self) -> Bodies:
         return Bodies(asked=self.asking.call.body, sent=self.sent, answered=self.answered)
+
+
+@lru_cache(maxsize=256)
+def _plain(model: str) -> Wear:
+    """Nothing but the name, so it does not matter whose it is."""
+    return Wear(model=model, exchange="", origin=Origin(ANTHROPIC, "", "", ""))

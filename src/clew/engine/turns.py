@@ -24,6 +24,7 @@ from clew.thinking.record import recording_of
 __all__ = ["Heard", "asked_raw", "origin_of", "recording_for", "title_of", "usage_of"]
 
 _TITLE = 80
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _PREFIX_MISMATCH = "prefix_binding_mismatch"
 
 
@@ -96,15 +97,6 @@ def usage_of(usage: JsonObject, *, estimated: bool) -> Usage | None:
     """The vendor's counts; None where it gave none."""
     if not usage:
         return None
-    return Usage(
-        input=_count(usage, "input_tokens"),
-        output=_count(usage, "output_tokens"),
-        cache_read=_count(usage, "cache_read_input_tokens"),
-        cache_written=_count(usage, "cache_creation_input_tokens"),
-        estimated=estimated,
-    )
-
-
-def _count(usage: JsonObject, name: str) -> int:
-    value = usage.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    given = map(usage.get, _COUNTS)
+    counts = [value if type(value) is int and value > 0 else 0 for value in given]
+    return Usage(input=counts[0], output=counts[1], cache_read=counts[2], cache_written=counts[3], estimated=estimated)

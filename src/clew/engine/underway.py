@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from clew.engine.asking import Asking, asking_of
 from clew.engine.call import Call
-from clew.engine.dialects import Hints
+from clew.engine.dialects import NO_HINTS, Hints
 from clew.engine.failures import refuse, tell_in_stream
 from clew.engine.hearing import LIMITS, StreamHearing
 from clew.engine.keeping import Keeping
@@ -25,7 +26,6 @@ from clew.errors import ClewError
 from clew.http.client_message import ResponseHead
 from clew.http.responder import Responder
 from clew.pipeline.project import Projection
-from clew.settings.values import timeouts_for
 from clew.upstream import pool
 
 __all__ = ["UnderWay"]
@@ -34,20 +34,22 @@ __all__ = ["UnderWay"]
 class UnderWay:
     """Made for one call."""
 
+    _passed: Sequence[tuple[str, str]] = ()
+    """What the backend's head says that the client should hear."""
+    _story: Story | None = None
+    _asked: pool.Asking | None = None
+    """A request that is ready to go, or on its way."""
+    _passing: Passing | None = None
+    _hearing: StreamHearing | None = None
+    _opened_at: float | None = None
+    """Since when the first content of an answer is waited for, if that has begun."""
+    _heard: Heard | None = None
+
     def __init__(self, parts: Parts, call: Call, client: Responder) -> None:
         self._parts = parts
         self._call = call
         self._client = client
         self._id = parts.new_id()
-        self._passed: list[tuple[str, str]] = []
-        self._story: Story | None = None
-        self._asked: pool.Asking | None = None
-        """A request that is ready to go, or on its way."""
-        self._passing: Passing | None = None
-        self._hearing: StreamHearing | None = None
-        self._opened_at: float | None = None
-        """Since when the first content of an answer is waited for, if that has begun."""
-        self._heard: Heard | None = None
         self._keeping = Keeping(parts)
         self._shows_bodies = parts.log is not None and parts.log.shows_bodies
 
@@ -67,9 +69,6 @@ class UnderWay:
             self._id, asking, self._parts.wall(), self._parts.clock(), way=way, dialect=way.dialect, going=asking.request
         )
 
-    def _streams(self, story: Story) -> bool:
-        return self._call.kind == "messages" and story.asking.streams
-
     def _lacks_credential(self, way: Way) -> bool:
         return way.backend.auth == "passthrough" and not self._call.credential
 
@@ -85,15 +84,17 @@ class UnderWay:
         """What goes out, and where to."""
         self._log_body("sent", story.sent)
         request = outgoing(self._call, way, story.going, story.sent)
-        patience = timeouts_for(story.asking.snapshot.settings, way.backend)
-        self._passed, story.request_id = [], ""  # what another backend said before is not this one's
-        return self._parts.pool.ask(place_of(way.backend.url).endpoint, request, timeouts=patience, limits=LIMITS)
+        self._passed, story.request_id = (), ""  # what another backend said before is not this one's
+        return self._parts.pool.ask(place_of(way.backend.url).endpoint, request, timeouts=way.patience, limits=LIMITS)
 
     # Answering.
 
     def _note_head(self, head: ResponseHead, story: Story) -> None:
         self._passed = story.dialect.passed(head.headers, self._parts.wall())
-        story.request_id = next((value for name, value in self._passed if name == "request-id"), "")
+        for name, value in self._passed:
+            if name == "request-id":
+                story.request_id = value
+                break
 
     def _new_passing(self, story: Story) -> Passing:
         return Passing(self._client, self._headers, story.asking.snapshot.settings.gateway.ping_seconds)
@@ -112,6 +113,8 @@ class UnderWay:
 
     def _hints(self, story: Story) -> Hints:
         way, log = story.way, self._parts.log
+        if not story.dialect.translates:
+            return NO_HINTS
         tell = partial(log.lived, self._id) if log is not None and log.shows_bodies else None
         return story.hints(self._parts.token_counts.about(way.backend.name, way.target.model, len(story.sent)), tell)
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
 
-from clew.engine.call import Call, Kind
+from clew.engine.call import Call
 from clew.errors import ClewError
 from clew.gateway import models
 from clew.gateway.admission import CREDENTIALS, Access, Keys, admit
@@ -71,8 +70,8 @@ class _Pass(Struct, frozen=True, eq=False):
     keys: int
     match: Match
     access: Access
-    headers: Mapping[str, str]
-    """What the engine may know of the headers: all but the credentials."""
+    call: Call
+    """What the engine may know of the head: all but the credentials. Without a body."""
 
 
 class DataPlane:
@@ -92,8 +91,8 @@ class DataPlane:
             "greet": self._greet,
             "health": self._health,
             "readiness": self._readiness,
-            "messages": partial(self._exchange, "messages"),
-            "count_tokens": partial(self._exchange, "count_tokens"),
+            "messages": self._exchange,
+            "count_tokens": self._exchange,
             "models": self._models,
             "model": self._model,
         }
@@ -134,7 +133,7 @@ class DataPlane:
             found = self._check(request)
             if isinstance(found, Refusal):
                 return found
-            granted = _Pass(settings, keys, *found, _without_credentials(request.head.joined))
+            granted = _Pass(settings, keys, *found, _call(request, *found))
             request.head.notes[self] = granted
         return granted
 
@@ -190,13 +189,13 @@ class DataPlane:
         else:
             send_json(respond, row)
 
-    def _exchange(self, kind: Kind, request: HttpRequest, granted: _Pass, respond: Responder) -> Awaitable[None] | None:
+    def _exchange(self, request: HttpRequest, granted: _Pass, respond: Responder) -> Awaitable[None] | None:
         if self._running >= granted.settings.gateway.max_streams:
             refuse(BUSY, respond)
             return None
         self._running += 1
         respond.after = self._left
-        call = _call(kind, request, granted)
+        call = granted.call.with_body(request.body)
         if self._engine is None:
             return self._told(self._wait(call, respond), respond)
         try:
@@ -229,13 +228,12 @@ class DataPlane:
             raise
 
 
-def _call(kind: Kind, request: HttpRequest, granted: _Pass) -> Call:
-    access = granted.access
+def _call(request: HttpRequest, match: Match, access: Access) -> Call:
     return Call(
-        kind=kind,
-        body=request.body,
-        query=request.head.query,
-        headers=granted.headers,
+        kind="count_tokens" if match.route.action == "count_tokens" else "messages",
+        body=b"",
+        query=request.query,
+        headers=_without_credentials(request.head.joined),
         principal=access.principal,
         credential=access.credential,
     )

@@ -136,17 +136,29 @@ def _are_tokens(names: list[bytes]) -> bool:
     return bool(_TOKENS.fullmatch(row)) and all(names) and row.count(b" ") == max(0, len(names) - 1)
 
 
-@dataclass(frozen=True, slots=True)
 class ResponseHead:
     """The status line and the header fields. Names are lower case, values as they came."""
 
-    status: int
-    headers: Headers
-    version: str = "1.1"
+    __slots__ = ("_first", "headers", "status", "version")
+
+    def __init__(self, status: int, headers: Headers, version: str = "1.1") -> None:
+        self.status = status
+        self.headers = headers
+        self.version = version
+        self._first = dict(reversed(headers))
 
     def header(self, name: bytes) -> bytes | None:
         """The first value of that name (lower case), or None."""
-        for given, value in self.headers:  # a loop, and no expression: it is asked several times for every answer
-            if given == name:
-                return value
-        return None
+        return self._first.get(name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ResponseHead) and self._told() == other._told()
+
+    def __hash__(self) -> int:
+        return hash(self._told())
+
+    def __repr__(self) -> str:
+        return f"ResponseHead({self.status}, {self.headers}, {self.version!r})"
+
+    def _told(self) -> tuple[object, ...]:
+        return self.status, self.headers, self.version

@@ -130,7 +130,8 @@ class ResponseReader:
             self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        self._check_size()
+        if self._unframed > self._limits.head_bytes or len(self._headers) > self._limits.head_count:
+            self._check_size()
         status = self._parser.get_status_code()
         if status < 200:
             self._headers.clear()

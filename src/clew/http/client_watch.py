@@ -46,8 +46,9 @@ class Watch:
     def enter(self, phase: Phase, limit: float | None) -> None:
         """The next phase begins, or the same once more."""
         self._phase, self._limit = phase, limit
-        self.since = self.now()
-        self._set()
+        self.since = since = self.now()
+        if self._end is not None or limit is None or self._timer is None or self._when > since + limit:
+            self._set()  # else, as nearly always, it goes off early enough, and will look again
 
     def heard(self) -> None:
         """Something came."""
@@ -77,7 +78,7 @@ class Watch:
     def _set(self) -> None:
         due = self._due()
         if due is None or (self._timer is not None and self._when <= due):
-            return  # it goes off early enough, and will look again
+            return
         self.stop()
         self._when = due
         self._timer = self.loop.call_at(due, self._look)

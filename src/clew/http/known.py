@@ -9,7 +9,7 @@ parser has read as one complete request is remembered, so nothing passes here th
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TypeAlias
 
 from clew.http.message import HttpRequest, Refusal
 
@@ -23,11 +23,8 @@ LONGEST = 8192
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d{1,9})(?=\r\n)", re.IGNORECASE)
 
 
-class Alone(NamedTuple):
-    """One request in one read: its head without the length of the body, and the body."""
-
-    key: bytes
-    body: bytes
+Alone: TypeAlias = tuple[bytes, bytes]
+"""One request in one read: its head without the length of the body, and the body."""
 
 
 class Known:
@@ -44,10 +41,11 @@ class Known:
         length = _LENGTH.search(data, 0, end + 2)
         size = len(data) - end - 4
         if length is None:
-            return Alone(data, b"") if not size else None
+            return None if size else (data, b"")
         if int(length[1]) != size:
             return None
-        return Alone(data[: length.start()] + data[length.end() : end], data[end + 4 :])
+        start, stop = length.span()
+        return data[:start] + data[stop:end], data[end + 4 :]
 
     def remember(self, key: bytes, request: HttpRequest | Refusal) -> None:
         if isinstance(request, Refusal) or not request.keep_alive or request.header("expect") is not None:

@@ -48,15 +48,18 @@ class RequestReader:
         if self.finished:
             return
         alone = None if self.in_head or self.in_body else self._known.split(data)
-        if alone is not None and len(alone.body) > self._limits.body_bytes:
-            alone = None
-        if alone is not None and (like := self._known.heads.get(alone.key)):
-            self.ready.append(HttpRequest.again(like, alone.body))
+        if alone is None or len(alone[1]) > self._limits.body_bytes:
+            self._parse(data)
+            return
+        key, body = alone
+        like = self._known.heads.get(key)
+        if like is not None:
+            self.ready.append(HttpRequest.again(like, body))
             return
         before = len(self.ready)
         self._parse(data)
-        if alone is not None and len(self.ready) == before + 1 and not self.finished:
-            self._known.remember(alone.key, self.ready[-1])
+        if len(self.ready) == before + 1 and not self.finished:
+            self._known.remember(key, self.ready[-1])
 
     def _parse(self, data: bytes) -> None:
         self._unframed += len(data)

@@ -53,22 +53,18 @@ class Holder(Protocol):
 class Responder:
     """Answers one request, once."""
 
-    __slots__ = (*("_head", "_silent", "_wire", "after", "chunked", "draining", "ended", "holder", "keep_alive", "started"),)
+    started = ended = chunked = _silent = False
+    draining = False
+    """The server ends and cannot wait any longer: the handler is cancelled, and may still say so and `end`."""
+    holder: Holder | None = None
+    after: Callable[[], None] | None = None
+    """Called when this request has been dealt with, whatever came of it."""
 
     def __init__(self, wire: Wire, request: HttpRequest, *, keep_alive: bool) -> None:
         self.keep_alive = keep_alive
         """May another request follow on this connection?"""
-        self.started = False
-        self.ended = False
-        self.chunked = False
-        self.draining = False
-        """The server ends and cannot wait any longer: the handler is cancelled, and may still say so and `end`."""
-        self.holder: Holder | None = None
-        self.after: Callable[[], None] | None = None
-        """Called when this request has been dealt with, whatever came of it."""
         self._wire = wire
         self._head = request.head
-        self._silent = False
 
     @property
     def asked(self) -> str:

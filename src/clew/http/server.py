@@ -44,6 +44,7 @@ class Server:
         self.host = ""
         self.port = 0
         self.loop = asyncio.get_running_loop()
+        self.now = self.loop.time
         self._listener: asyncio.Server | None = None
         self._local: LocalSocket | None = None
         self._connections: set[Connection] = set()
@@ -95,9 +96,6 @@ class Server:
 
     # What connections call.
 
-    def now(self) -> float:
-        return self.loop.time()
-
     def joined(self, connection: Connection) -> None:
         self._connections.add(connection)
         if len(self._connections) > self.limits.connections:
@@ -109,7 +107,8 @@ class Server:
 
     def rested(self) -> None:
         """A connection has nothing more to answer for now."""
-        self._changed.set()
+        if self.closing:
+            self._changed.set()
 
     def _make_room(self, newcomer: Connection) -> None:
         """Whoever only waits is closed first: a crowd that asks nothing keeps nobody out."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from clew.errors import SettingsInvalid
 
@@ -12,8 +13,7 @@ __all__ = ["Endpoint", "endpoint_of"]
 _PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """A host and a port, with TLS or without. Connections are shared by all who ask the same one."""
 
     host: str

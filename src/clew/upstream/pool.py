@@ -89,6 +89,7 @@ class Pool:
     def __init__(self, settings: PoolSettings | None = None) -> None:
         self._settings = settings or PoolSettings()
         self._loop = asyncio.get_running_loop()
+        self.now = self._loop.time
         self._shelves: dict[Endpoint, Shelf] = {}
         self._busy: set[ClientConnection] = set()
         self._context: ssl.SSLContext | None = None
@@ -117,12 +118,9 @@ class Pool:
         if self._sweeper is not None:
             self._sweeper.cancel()
         for shelf in self._shelves.values():
-            shelf.sweep(self._loop.time())
+            shelf.sweep(self.now())
         for connection in list(self._busy):
             connection.abort()
-
-    def now(self) -> float:
-        return self._loop.time()
 
     def _check_open(self, endpoint: Endpoint) -> None:
         if self.is_closed:
@@ -136,22 +134,22 @@ class Pool:
 
     async def answered(self, asking: Asking, shelf: Shelf) -> tuple[ClientConnection, ResponseHead]:
         """A connection that has the head of the answer: a kept one, or a fresh one."""
-        kept = asking.begun or self.begin(asking, shelf)
+        kept = asking.begun or self.begin(asking, shelf, self.now())
         if kept is not None:
             try:
                 return kept, await self._heard(kept)
             except PeerClosed as error:
-                if error.began or self._loop.time() - asking.sent > _STALE_SECONDS:
+                if error.began or self.now() - asking.sent > _STALE_SECONDS:
                     raise
         self._check_open(asking.endpoint)
         fresh = await self._dialled(asking)
         self._send(fresh, asking)
         return fresh, await self._heard(fresh)
 
-    def begin(self, asking: Asking, shelf: Shelf) -> ClientConnection | None:
+    def begin(self, asking: Asking, shelf: Shelf, now: float) -> ClientConnection | None:
         """Send the request on a kept connection, if there is one."""
-        asking.sent = self._loop.time()
-        kept = shelf.take(asking.sent)
+        asking.sent = now
+        kept = shelf.take(now)
         if kept is not None:
             self._send(kept, asking)
         return kept
@@ -189,7 +187,7 @@ class Pool:
             connection.abort()
             return
         connection.rest()
-        shelf.resting.append((self._loop.time(), connection))
+        shelf.resting.append((self.now(), connection))
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
 
@@ -197,7 +195,7 @@ class Pool:
         """One timer for all: it goes off no later than half an idle time after the first that is due."""
         self._sweeper = None
         for shelf in self._shelves.values():
-            shelf.sweep(self._loop.time() - self._settings.idle_seconds)
+            shelf.sweep(self.now() - self._settings.idle_seconds)
         if any(shelf.resting for shelf in self._shelves.values()):
             self._sweeper = self._loop.call_later(self._settings.idle_seconds / 2, self._sweep)
 
@@ -229,7 +227,7 @@ class Asking:
         shelf = self._shelf
         if self._pool.is_closed or not shelf.resting or not shelf.slots.take_at_once():
             return None
-        self.begun = self._pool.begin(self, shelf)
+        self.begun = self._pool.begin(self, shelf, self.began)
         if self.begun is None:
             shelf.slots.give_back()
         return self.begun

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relay
 from clew.pipeline.stream.traced import Tell
 
-__all__ = ["Dialect", "Hints", "Repair", "Written"]
+__all__ = ["NO_HINTS", "Dialect", "Hints", "Repair", "Written"]
 
 
 class Written(NamedTuple):
@@ -45,6 +45,10 @@ class Hints(Struct, frozen=True, kw_only=True, eq=False):
     """What came is kept in the backend's own words."""
     blocks: bool = True
     """What the answer says is wanted at its end. Else only what is said about it, and a stream takes no memory."""
+
+
+NO_HINTS: Final = Hints(call=Call(body=b""), exchange="", model="")
+"""For the client's own dialect, which needs none."""
 
 
 class Repair(NamedTuple):

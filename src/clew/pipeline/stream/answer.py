@@ -107,7 +107,7 @@ def _folded(events: Iterable[Event], blocks: bool) -> Answer:
 def answer_of_message(message: JsonObject) -> Answer:
     """The same, of an answer that came in one piece."""
     content = message.get("content")
-    blocks = tuple(each for each in content if isinstance(each, dict)) if isinstance(content, list) else ()
+    blocks = tuple([each for each in content if isinstance(each, dict)]) if isinstance(content, list) else ()
     return Answer(blocks=blocks, message=message)
 
 
