@@ -117,13 +117,13 @@ class Connection(asyncio.Protocol):
         return self._waiter is None
 
     def flow(self) -> Callable[[bytes], bool]:
-        """`push` of one piece, for whoever calls it with every read."""
+        """`push` of one chunk, for whoever calls it with every read: what is always the same is looked at once."""
         write = self._transport.write
 
         def pushed(data: bytes) -> bool:
             if self._lost:
                 return False
-            write(data)
+            write(b"%x\r\n%b\r\n" % (len(data), data))
             return self._waiter is None
 
         return pushed

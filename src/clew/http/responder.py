@@ -121,16 +121,8 @@ class Responder:
         return self._wire.push(_chunk(data) if self.chunked else [data])
 
     def flow(self) -> Callable[[bytes], bool]:
-        """`push`, for whoever calls it with every read: what is always the same is looked at once."""
-        if not self.chunked or self._silent:
-            return self.push
-        flow = self._wire.flow()
-
-        def pushed(data: bytes) -> bool:
-            assert not self.ended, "nothing comes after the end"
-            return flow(b"%x\r\n%b\r\n" % (len(data), data))
-
-        return pushed
+        """`push`, for whoever calls it with every read, and never after the end."""
+        return self._wire.flow() if self.chunked and not self._silent else self.push
 
     async def drained(self) -> None:
         """Wait until the client took what was written. Raises ConnectionError if it is gone."""

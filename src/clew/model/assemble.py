@@ -21,7 +21,7 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.lifecycle import LENIENT, Family, Lifecycle, Table, family_of
 from clew.model.partial_json import partial
 
-__all__ = ["AssembledBlock", "Assembler", "assemble"]
+__all__ = ["AssembledBlock", "Assembler", "assemble", "end"]
 
 _STOP_FIELDS = ("stop_reason", "stop_sequence", "stop_details")
 
@@ -60,7 +60,7 @@ class Assembler:
             case BlockStop():
                 return self._blocks[event.index].stop()
             case MessageDelta():
-                self._end(event)
+                end(self._started(), event)
             case _:
                 pass
         return None
@@ -80,16 +80,6 @@ class Assembler:
         server = event.content_block.get("to")
         if event.block_type == "fallback" and isinstance(server, dict) and "model" in server:
             self._started()["model"] = server["model"]
-
-    def _end(self, event: MessageDelta) -> None:
-        message = self._started()
-        for name in _STOP_FIELDS:
-            if name in event.delta or name in message:
-                message[name] = event.delta.get(name)
-        message.update(_not_null({**event.delta, **event.extra}))
-        if event.usage is not None:
-            before = message.get("usage")
-            message["usage"] = {**(before if isinstance(before, dict) else {}), **_not_null(event.usage)}
 
     def _started(self) -> JsonObject:
         assert self._message is not None, "the lifecycle lets nothing but pings pass before message_start"
@@ -176,6 +166,17 @@ _FOLDS: dict[str, _Fold] = {
     "citations_delta": _cite,
     "compaction_delta": _compact,
 }
+
+
+def end(message: JsonObject, event: MessageDelta) -> None:
+    """What the event says of a message's end, put into it."""
+    for name in _STOP_FIELDS:
+        if name in event.delta or name in message:
+            message[name] = event.delta.get(name)
+    message.update(_not_null({**event.delta, **event.extra}))
+    if event.usage is not None:
+        before = message.get("usage")
+        message["usage"] = {**(before if isinstance(before, dict) else {}), **_not_null(event.usage)}
 
 
 def _not_null(values: JsonObject) -> JsonObject:

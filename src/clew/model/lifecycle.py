@@ -24,6 +24,8 @@ __all__ = ["LENIENT", "STRICT", "Family", "Lifecycle", "State", "Table", "family
 class Family(Enum):
     """Block types that take the same deltas."""
 
+    __hash__ = object.__hash__
+
     TEXT = "text"
     THINKING = "thinking"
     INPUT = "tool input"
@@ -34,6 +36,8 @@ class Family(Enum):
 
 class State(Enum):
     """Where a stream is. The middle six are an open block."""
+
+    __hash__ = object.__hash__  # a look at the table for every event: by identity, and not by name
 
     IDLE = "nothing sent yet"
     BETWEEN = "no block is open"
@@ -177,10 +181,13 @@ def family_of(block_type: str) -> Family:
     return _FAMILIES.get(block_type, Family.FOREIGN)
 
 
+_STARTS = {family: f"start {family.value}" for family in Family}
+
+
 def move_of(event: Event) -> str:
     """The event's column in the table."""
     if isinstance(event, BlockStart):
-        return f"start {family_of(event.block_type).value}"
+        return _STARTS[family_of(event.block_type)]
     if isinstance(event, BlockDelta):
         return event.kind if event.kind in _FITS else "unknown delta"
     return event.type

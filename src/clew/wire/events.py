@@ -12,7 +12,18 @@ import json
 import msgspec
 
 from clew.errors import StreamIllegal
-from clew.model.events import EVENTS, Event, Unknown, data_of, read_event, with_raw
+from clew.model.events import (
+    EVENTS,
+    BlockStart,
+    BlockStop,
+    Event,
+    MessageStop,
+    Ping,
+    Unknown,
+    data_of,
+    read_event,
+    with_raw,
+)
 from clew.model.json import JsonValue
 from clew.wire.sse import SseEvent, sse_bytes
 
@@ -20,10 +31,29 @@ __all__ = ["decode_event", "encode_event"]
 
 
 _HEADS = {name: b"event: %b\ndata: " % name.encode() for name in EVENTS}
+_ALIKE = (BlockStart, BlockStop, MessageStop, Ping)
+"""Events that a vendor writes with the same bytes in every answer."""
+_MOST, _LONGEST = 512, 160
+_known: dict[bytes, Event] = {}
 
 
 def decode_event(sse: SseEvent) -> Event:
-    """Raises StreamIllegal if a known event holds no JSON, bytes that are no UTF-8, or members of the wrong shape."""
+    """Raises StreamIllegal if a known event holds no JSON, bytes that are no UTF-8, or members of the wrong shape.
+
+    Short events that come again and again are read once; an event is a value, so it does not matter who holds it.
+    """
+    known = _known.get(sse.data)
+    if known is not None:
+        return known
+    event = _read(sse)
+    if isinstance(event, _ALIKE) and len(sse.data) <= _LONGEST:
+        if len(_known) >= _MOST:
+            _known.clear()
+        _known[sse.data] = event
+    return event
+
+
+def _read(sse: SseEvent) -> Event:
     try:
         data = _decoded(sse.data)
     except (ValueError, RecursionError) as error:

@@ -31,7 +31,7 @@ class SseLimits:
 class Frames:
     """`feed` bytes as they come; get back the events that are whole by now, as bytes."""
 
-    __slots__ = ("_after_cr", "_held", "_held_size", "_limits", "_line_size", "_start")
+    __slots__ = ("_after_cr", "_held", "_held_size", "_limits", "_line_size", "_start", "is_clean")
 
     def __init__(self, limits: SseLimits) -> None:
         self._limits = limits
@@ -40,9 +40,16 @@ class Frames:
         self._line_size = 0
         self._after_cr = False
         self._start: bytes | None = b""
+        self.is_clean = False
+        """Nothing of what came so far has to do with what comes next."""
 
     def feed(self, chunk: bytes) -> bytes:
         """The events that this chunk completes, or nothing. Raises SseTooLarge."""
+        whole = self._completed(chunk)
+        self.is_clean = not self._held and not self._after_cr and self._start is None
+        return whole
+
+    def _completed(self, chunk: bytes) -> bytes:
         if self._start is not None or self._after_cr or b"\r" in chunk:
             chunk = self._plain(chunk)
         if not self._held and chunk.endswith(b"\n\n") and len(chunk) <= self._limits.line:

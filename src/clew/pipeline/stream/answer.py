@@ -13,8 +13,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from clew.errors import StreamIllegal
-from clew.model.assemble import Assembler
-from clew.model.events import Event, MessageDelta, MessageStart, MessageStop
+from clew.model.assemble import Assembler, end
+from clew.model.events import Event, MessageDelta, MessageStart
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.stream.joined import joined
 from clew.pipeline.stream.pieces import ALL_DELTAS, pieces_of
@@ -73,7 +73,20 @@ def answer_of_parts(parts: Iterable[Part], *, blocks: bool = True) -> Answer:
     """The same for whoever has read them already. Without `blocks` only what its first and its last events say."""
     if blocks:
         return _folded(_opened(parts), blocks)
-    return _folded([part for part in parts if isinstance(part, MessageStart | MessageDelta | MessageStop)], blocks)
+    return _about(parts)
+
+
+def _about(parts: Iterable[Part]) -> Answer:
+    """Whoever read them has held them to the order in which they may come, so there is nothing to fold."""
+    message: JsonObject | None = None
+    for part in parts:
+        if isinstance(part, MessageStart):
+            message = {**part.message, "content": []}
+        elif message is not None and isinstance(part, MessageDelta):
+            end(message, part)
+    if message is None:
+        return Answer(illegal=StreamIllegal("there is no message before message_start"))
+    return Answer(message=message)
 
 
 def _opened(parts: Iterable[Part]) -> Iterable[Event]:

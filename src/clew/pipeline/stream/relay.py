@@ -39,6 +39,9 @@ from clew.wire.frames import Frames, SseLimits
 __all__ = ["Relay"]
 
 
+_LIMITS = SseLimits()
+
+
 class Relay:
     """One answer. Raises StreamIllegal for what no stream may do, SseTooLarge for what is too long."""
 
@@ -57,7 +60,9 @@ class Relay:
         self._dress = dress
         self._keep = keep
         self._blocks = blocks
-        self._frames = Frames(limits or SseLimits())
+        limits = limits or _LIMITS
+        self._frames = Frames(limits)
+        self._most = limits.line
         self._raw: list[bytes] = []
         self._parts: list[Part] = []
         self._lifecycle = Lifecycle(LENIENT)
@@ -88,12 +93,23 @@ class Relay:
         return b""
 
     def feed(self, data: bytes) -> bytes:
-        """What may go to the client now."""
-        whole = self._frames.feed(data)
-        if self._open and self._fits(whole):  # a read like most: deltas of the open block, and nothing else
-            self._came(whole)
-            return self._ran(whole)
-        return self._passed(whole)
+        """What may go to the client now.
+
+        A read like most is deltas of the open block, and nothing else. Written in one piece, because every read of every
+        stream goes through it.
+        """
+        frames, size = self._frames, len(data)
+        usual = self._open and frames.is_clean and size <= self._most
+        if not (usual and self._fits(data) and b"\r" not in data):
+            return self._passed(frames.feed(data))
+        self.size += size
+        if self._keep:
+            self._raw.append(data)
+        if self._blocks:
+            self._parts.append(data)
+        if self._sealing is not None:
+            self._sealing.ran(data)
+        return data
 
     def _came(self, whole: bytes) -> None:
         self.size += len(whole)
