@@ -199,6 +199,12 @@ PAIRS = [
         {"thinking": {"type": "disabled"}, **choice("required")},
     ),
     Pair("tool-choice-thinking", "deepseek-chat", choice("required"), choice("none")),
+    Pair(
+        "tool-choice-thinking",
+        "openrouter",
+        {"model": "deepseek/deepseek-v4-pro", **choice("required")},
+        {"model": "deepseek/deepseek-v4-pro", "reasoning": {"enabled": False}, **choice("required")},
+    ),
     Pair("call-unanswered", "openai-chat", {"messages": [user("Hi."), called(), user("So?")]}, answered(called())),
     Pair("call-unanswered", "mistral", {"messages": [user("Hi."), called("abcdefghi")]}, answered(called("abcdefghi"))),
     Pair("result-orphan", "openai-chat", {"messages": [user("Hi."), result("call_1")]}, answered(called())),

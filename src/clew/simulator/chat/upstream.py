@@ -11,7 +11,7 @@ from clew.model.json import JsonObject
 
 __all__ = ["provider_error"]
 
-_BEHIND: Final = ("chat.reasoning-*", "chat.details-*", "chat.signature-*")
+_BEHIND: Final = ("chat.reasoning-*", "chat.details-*", "chat.signature-*", "chat.tool-choice-thinking")
 _OWN: Final = ("chat.details-shape",)
 _ADVICE: Final = (
     "Gemini models require OpenRouter reasoning details to be preserved in each request. Please refer to our docs: "
