@@ -87,7 +87,7 @@ class Lanes:
 
     def _call(self, member: Member) -> Lane | None:
         call = self._telling.calls_on(member.place, member.call_id)
-        if call is None or self._tags.settled not in ("text", "text for now"):
+        if call is None or not self._tags.is_idle:
             return None
         return self._lane("tool_use", ANY, call.passed, call.size)
 

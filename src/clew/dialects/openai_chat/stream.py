@@ -7,6 +7,7 @@ The stream ends with `[DONE]`, or just ends. An end without a finish reason is a
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TypeAlias
 
 from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
@@ -23,6 +24,7 @@ __all__ = ["ChatStream", "Told"]
 
 Told: TypeAlias = Event | bytes
 """An event, or a run of deltas of the open block, as bytes for the client."""
+Finish: TypeAlias = Callable[[list[Event]], list[Event]]
 
 _EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
 
@@ -46,13 +48,16 @@ class ChatStream:
         self._read(self._frames.feed(data))
         return self._decoder.drain()
 
-    def tell(self, data: bytes) -> list[Told]:
-        """The same, with runs of deltas that need no reading as the client gets them."""
+    def tell(self, data: bytes, finish: Finish) -> list[Told]:
+        """The same, with runs of deltas that need no reading as the client gets them.
+
+        The events of each chunk go through `finish` before the next is read: what is known then does not depend on cuts.
+        """
         whole = self._frames.feed(data)
         run = self._runs.take_one(whole)
-        return [run] if run else self._told(whole)
+        return [run] if run else self._told(whole, finish)
 
-    def _told(self, whole: bytes) -> list[Told]:
+    def _told(self, whole: bytes, finish: Finish) -> list[Told]:
         told: list[Told] = []
         at = 0
         while at < len(whole):
@@ -61,7 +66,7 @@ class ChatStream:
                 told.append(run)
             else:
                 end = self._read_one(whole, at)
-                told += self._decoder.drain()
+                told += finish(self._decoder.drain())
             at = end
         return told
 

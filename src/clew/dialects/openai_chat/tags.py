@@ -39,6 +39,7 @@ _OPEN: Final = re.compile("|".join(map(re.escape, (*PAIRS, _FENCE))))
 PieceKind: TypeAlias = Literal["text", "thought", "open", "close"]
 Settled: TypeAlias = Literal["", "text", "thought", "text for now"]
 
+_INSIDE: Final = ("inside start", "opened", "inside")
 _SETTLED: Final[dict[str, Settled]] = {"never": "text", "inside": "thought", "anywhere": "text for now"}
 
 
@@ -67,6 +68,11 @@ class Tags:
         """What content is from now on, as long as no tag begins in it: `text` for good, a `thought`, or text for now."""
         return "" if self._held else _SETTLED.get(self._state, "")
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether a flush would change nothing."""
+        return not self._held and self._state not in _INSIDE
+
     def passed(self, runs: Sequence[bytes]) -> None:
         """Content has gone by, as literals (`literals`), in which nothing could be a tag or a fence."""
         self._last = text_of_run(runs)[-1:] or self._last
@@ -83,7 +89,7 @@ class Tags:
     def flush(self) -> list[TagPiece]:
         """What was held back, for what it is by now. An open thought ends here."""
         held, self._held = self._held, ""
-        if self._state in ("inside start", "opened", "inside"):
+        if self._state in _INSIDE:
             self._state = self._after()
             body = held.rstrip()
             return [piece for piece in (TagPiece("thought", body), TagPiece("close", held[len(body) :])) if piece.text]

@@ -90,7 +90,7 @@ class Telling:
 
     def thinks_on(self, channel: str) -> bool:
         """Whether a thought in this channel only makes the open block longer."""
-        waits = self._calls.current is not None or self._blank or self._frame or self.late
+        waits = self._calls.current is not None or self._blank
         return self._grows("thinking") and not waits and self._mirrors.leads(channel)
 
     def says_on(self) -> bool:

@@ -17,7 +17,7 @@ from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import Failure
 from clew.dialects.openai_chat.quirks import Quirks
 from clew.dialects.openai_chat.stream import ChatStream, Told
-from clew.model.events import BlockDelta, BlockStart, BlockStop
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
 from clew.model.json import JsonObject
 from clew.wire.sse import SseLimits
 
@@ -49,22 +49,21 @@ class Translation:
         late = self._stream.late
         return {"type": "thinking", "thinking": "", "signature": proof(late)} if late else None
 
-    def begin(self, *, eager: bool) -> list[Told]:
+    def begin(self, *, eager: bool) -> list[Event]:
         """What can be said before the backend has said anything: with `eager` a message and its first, empty block."""
-        return self._dressed(self._stream.begin(eager=True)) if eager else []
+        return self._finished(self._stream.begin(eager=True)) if eager else []
 
     def feed(self, data: bytes) -> list[Told]:
         """What these bytes complete. Raises SseTooLarge."""
-        told = self._stream.tell(data)
-        return told if len(told) == 1 and isinstance(told[0], bytes) else self._dressed(told)
+        return self._stream.tell(data, self._finished)
 
-    def flush(self) -> list[Told]:
-        return self._dressed(self._stream.flush())
+    def flush(self) -> list[Event]:
+        return self._finished(self._stream.flush())
 
-    def _dressed(self, told: Iterable[Told]) -> list[Told]:
-        return [each for event in told for each in self._proved(event)]
+    def _finished(self, events: list[Event]) -> list[Event]:
+        return [each for event in events for each in self._proved(event)]
 
-    def _proved(self, event: Told) -> Iterable[Told]:
+    def _proved(self, event: Event) -> Iterable[Event]:
         if isinstance(event, BlockStart):
             return (self._started(event),)
         if not isinstance(event, BlockStop):
