@@ -146,6 +146,9 @@ STRICT: Table = {
 """State × move → state. A move is the event's type; for a delta its kind, for a start the family of its block. Events of
 unknown type are no moves: they may stand anywhere and change nothing (the vendor's versioning policy)."""
 
+_INSIDE = (BlockDelta, BlockStop)
+"""Events of the open block. Named, because a union is made anew each time that it is written out."""
+
 _OPEN = (_S.TEXT, _S.THINKING, _S.SIGNED, _S.INPUT, _S.COMPACTION, _S.WHOLE)
 
 _TOLERATED: Table = {
@@ -189,7 +192,8 @@ def move_of(event: Event) -> str:
     if isinstance(event, BlockStart):
         return _STARTS[family_of(event.block_type)]
     if isinstance(event, BlockDelta):
-        return event.kind if event.kind in _FITS else "unknown delta"
+        kind = event.kind
+        return kind if kind in _FITS else "unknown delta"
     return event.type
 
 
@@ -226,7 +230,7 @@ class Lifecycle:
     def _check_index(self, event: Event) -> None:
         if isinstance(event, BlockStart) and event.index != self.blocks:
             raise self._illegal(event, f"block {event.index} starts where block {self.blocks} is due")
-        if isinstance(event, BlockDelta | BlockStop) and not (self.is_open and event.index == self.blocks - 1):
+        if isinstance(event, _INSIDE) and not (self.is_open and event.index == self.blocks - 1):
             raise self._illegal(event, f"{move_of(event)} for block {event.index}, which is not open")
 
     def _refusal(self, event: Event) -> StreamIllegal:
