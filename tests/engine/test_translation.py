@@ -74,7 +74,7 @@ def test_hidden_reasoning_keeps_the_client_alive_and_goes_back(gating: Gating) -
     check(answer.raw, model=MODEL)
     assert [block["type"] for block in content_of(answer)] == ["thinking", "text"]
     assert thoughts(talk.messages)[0]["thinking"] == ""
-    assert 1 <= answer.kinds.count("ping") <= 3
+    assert answer.kinds.count("ping") >= 1
     assert teller.asked[1]["messages"][-2] == {"role": "assistant", "content": "Yes.", "reasoning_details": [ENCRYPTED]}
 
 
@@ -85,7 +85,7 @@ def test_a_silence_before_the_first_word_is_filled_with_pings(gating: Gating, de
     deepseek.fault("slow-start 1")
     answer = ask(gate)
     check(answer.raw, model=MODEL)
-    assert answer.kinds.index("message_start") >= 3
+    assert answer.kinds.index("message_start") >= 2
     assert set(answer.kinds[: answer.kinds.index("message_start")]) == {"ping"}
 
 
