@@ -54,6 +54,7 @@ def usage(count: int) -> bytes:
 
 ANYWHERE, NEVER = Speech(tags="anywhere"), Speech(tags="never")
 AB, COUNTED, COUNTS = ("content", ["a", "b"]), ("content", ["c", "d"]), "same usage in each"
+THOUGHT = said(("reasoning", ["a", "b"]))
 RULES: dict[str, tuple[list[bytes], Speech]] = {
     "the stand-in for a hidden thought is no text": (said(("reasoning", ["a", "b", "[REDACTED]", "c"])), Speech()),
     "nor is it with escapes": (
@@ -95,13 +96,11 @@ RULES: dict[str, tuple[list[bytes], Speech]] = {
         Speech(),
     ),
     "a thought ends a call that has no name": (
-        said(
-            ("reasoning", ["a", "b"]), ("call goes on, nameless", ["{"]), ("reasoning", ["c", "d"]), ("call begins", ["}"])
-        ),
+        [*THOUGHT, *said(("call goes on, nameless", ["{"]), envelope=COUNTS), *THOUGHT, *said(("call begins", ["}"]))],
         Speech(),
     ),
     "a thought takes away the space before a text": (
-        said(("reasoning", ["a", "b"]), ("content", [" "]), ("reasoning", ["c", "d"]), ("content", ["x"])),
+        [*THOUGHT, *said(("content", [" "]), envelope=COUNTS), *THOUGHT, *said(("content", ["x"]))],
         NEVER,
     ),
     "a thought that comes again under another name is told once": (
@@ -130,7 +129,7 @@ RULES: dict[str, tuple[list[bytes], Speech]] = {
     ),
     "entries are kept beside the text": (said(("reasoning", ["a", "b"]), ("details, constant", ["c", "d", "e"])), Speech()),
     "bytes that are no text are no JSON": (
-        [*said(AB), *(each.replace(b"c", b"\xff") for each in said(("content", ["c"])))],
+        [*said(AB), *(each.replace(b"!", b"\xff") for each in said(("content", ["c!"])))],
         NEVER,
     ),
     "a line within the word is no JSON": (
