@@ -74,7 +74,7 @@ def test_hidden_reasoning_keeps_the_client_alive_and_goes_back(gating: Gating) -
     check(answer.raw, model=MODEL)
     assert [block["type"] for block in content_of(answer)] == ["thinking", "text"]
     assert thoughts(talk.messages)[0]["thinking"] == ""
-    assert answer.kinds.count("ping") >= 1
+    assert answer.kinds.count("ping") >= 2, "one is how every answer begins"
     assert teller.asked[1]["messages"][-2] == {"role": "assistant", "content": "Yes.", "reasoning_details": [ENCRYPTED]}
 
 
