@@ -160,7 +160,8 @@ def _parameter(parameter: inspect.Parameter) -> str:
 def _docstring(value: object) -> str:
     """Its own, or that of the module which is all about it; never a base class's."""
     own = value.__dict__.get("__doc__") if isinstance(value, type) else value.__doc__
-    return inspect.cleandoc(own or sys.modules[value.__module__].__doc__ or "") + "\n"
+    parts = inspect.cleandoc(own or sys.modules[value.__module__].__doc__ or "").split("\n\n")
+    return "\n\n".join(f"```pycon\n{part}\n```" if part.startswith(">>> ") else part for part in parts) + "\n"
 
 
 def stances_page() -> str:

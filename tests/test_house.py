@@ -24,6 +24,7 @@ PUBLIC = [
     "Change",
     "ClewError",
     "Facts",
+    "Message",
     "Options",
     "Origin",
     "Projection",
@@ -32,10 +33,17 @@ PUBLIC = [
     "Shelf",
     "Target",
     "ThinkingRegistry",
+    "ToolCall",
+    "Translator",
     "Violation",
     "check",
+    "extract_thinking_blocks",
+    "format_messages",
+    "format_response",
+    "log_thinking_metrics",
     "profile_for",
     "project",
+    "thinking_report",
 ]
 """What `from clew import …` offers. A change here is a change of the product's surface."""
 

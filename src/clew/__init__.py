@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clew.backends.translator import Translator
+    from clew.chat.messages import Message, ToolCall
+    from clew.chat.report import log_thinking_metrics, thinking_report
+    from clew.chat.responses import format_response
+    from clew.chat.sending import format_messages
+    from clew.chat.thoughts import extract_thinking_blocks
     from clew.errors import ClewError
     from clew.model.assemble import Assembler
     from clew.model.change import Change
@@ -29,6 +34,7 @@ __all__ = [
     "Change",
     "ClewError",
     "Facts",
+    "Message",
     "Options",
     "Origin",
     "Projection",
@@ -37,11 +43,17 @@ __all__ = [
     "Shelf",
     "Target",
     "ThinkingRegistry",
+    "ToolCall",
     "Translator",
     "Violation",
     "check",
+    "extract_thinking_blocks",
+    "format_messages",
+    "format_response",
+    "log_thinking_metrics",
     "profile_for",
     "project",
+    "thinking_report",
 ]
 
 _HOMES = {
@@ -49,6 +61,7 @@ _HOMES = {
     "Change": "clew.model.change",
     "ClewError": "clew.errors",
     "Facts": "clew.pipeline.step",
+    "Message": "clew.chat.messages",
     "Options": "clew.pipeline.options",
     "Origin": "clew.model.origin",
     "Projection": "clew.pipeline.project",
@@ -57,11 +70,17 @@ _HOMES = {
     "Shelf": "clew.model.recording",
     "Target": "clew.model.target",
     "ThinkingRegistry": "clew.thinking.registry",
+    "ToolCall": "clew.chat.messages",
     "Translator": "clew.backends.translator",
     "Violation": "clew.thinking.compliance",
     "check": "clew.thinking.compliance",
+    "extract_thinking_blocks": "clew.chat.thoughts",
+    "format_messages": "clew.chat.sending",
+    "format_response": "clew.chat.responses",
+    "log_thinking_metrics": "clew.chat.report",
     "profile_for": "clew.thinking.profiles",
     "project": "clew.pipeline.project",
+    "thinking_report": "clew.chat.report",
 }
 
 

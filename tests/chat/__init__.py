@@ -1,0 +1,1 @@
+"""The library for chat apps and agents."""
