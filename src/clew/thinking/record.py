@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from clew.model.blocks import Block, made
 from clew.model.origin import Origin
-from clew.model.recording import Recording, Recordings
+from clew.model.recording import Recording, Recordings, Strand
 from clew.model.request import Request, blocks_of
 from clew.thinking.history import Answers, place_after
-from clew.thinking.keys import block_key, digest_of, proof_of, said_of
+from clew.thinking.keys import digest_of, key_of, proof_of, said_of
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.strands import strand_for
 
@@ -38,20 +37,21 @@ def recording_of(
     the keys of blocks that the vendor reported as dropped for what came before them: those are not in the strand.
     """
     shown = held if held is not None else [made(raw) for raw in blocks]
-    ahead = [each for message in going.messages for each in _proved(blocks_of(message)) if each.key not in unread]
-    own, keys = _proved(shown), tuple([each.key for each in ahead])
-    answers, said = Answers(asked.messages), said_of(shown)
+    ahead = [block for message in going.messages for block in blocks_of(message) if proof_of(block)]
+    if unread:
+        ahead = [block for block in ahead if key_of(block) not in unread]
+    answers, said, proofs = Answers(asked.messages), said_of(shown), [proof_of(block) for block in ahead]
     followed = last_recording(answers, shelf, context)
     return Recording(
         id=id,
         principal=context.principal,
         origin=origin,
         blocks=tuple(blocks),
-        keys=tuple([each.key for each in own]),
+        keys=tuple([key for block in shown if (key := key_of(block))]),
         said=said,
         place=place_after(context.principal, asked.messages, said, answers),
-        strand=strand_for(keys, shelf.by_key(keys[-1]) if keys else None, shelf),
-        digest=digest_of([each.proof for each in (*ahead, *own)]),
+        strand=_strand(ahead, proofs, shelf),
+        digest=digest_of([*proofs, *(proof for block in shown if (proof := proof_of(block)))]),
         followed=followed.id if followed else None,
         session=context.session,
         agent=context.agent,
@@ -60,11 +60,10 @@ def recording_of(
     )
 
 
-class _Proved(NamedTuple):
-    key: bytes
-    proof: str
-
-
-def _proved(blocks: Sequence[Block]) -> list[_Proved]:
-    """What the thinking among these blocks is known by. Worked out once: a long history has hundreds."""
-    return [_Proved(block_key(block.type, proof), proof) for block in blocks if (proof := proof_of(block))]
+def _strand(ahead: Sequence[Block], proofs: Sequence[str], shelf: Recordings) -> Strand:
+    """The row that was sent. Nearly always it is that of the newest answer in it and that answer's own, which its digest
+    says at once; else it is worked out key by key."""
+    last = shelf.by_key(key_of(ahead[-1]) or b"") if ahead else None
+    if last is not None and last.digest == digest_of(proofs):
+        return Strand(after=last.id)
+    return strand_for(tuple([key for block in ahead if (key := key_of(block))]), last, shelf)
