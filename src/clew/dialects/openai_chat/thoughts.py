@@ -43,6 +43,8 @@ def thought_in(delta: JsonObject, details: DetailTexts, blocks: DetailTexts) -> 
     said = [name for name in delta.keys() & _NAMES if delta[name] is not None]
     if not said:
         return _NOTHING
+    if len(said) == 1 and said[0] in FIELDS:
+        return _plain_thought(delta, said[0])
     lists = {name: objects_of(delta.get(name)) for name in ("reasoning_details", "thinking_blocks")}
     texts = {
         "reasoning_details": details.of(lists["reasoning_details"]),
@@ -56,6 +58,12 @@ def thought_in(delta: JsonObject, details: DetailTexts, blocks: DetailTexts) -> 
         entries={name: entries for name, entries in lists.items() if entries},
         empty=next((name for name in FIELDS if delta.get(name) == ""), ""),
     )
+
+
+def _plain_thought(delta: JsonObject, name: str) -> Thought:
+    """The same where there is only one plain name, as in most deltas."""
+    text = _plain(delta, name)
+    return Thought(text, [name] if text else [], {}, name if delta[name] == "" else "")
 
 
 def _plain(delta: JsonObject, name: str) -> str:
