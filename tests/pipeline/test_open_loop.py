@@ -62,6 +62,7 @@ def test_the_loop_begins_with_the_first_answer_since_a_person_spoke(messages: li
         ([user("hi"), assistant(T, CALL), user(RESULT), assistant("so")], True),
         ([user("hi"), assistant(T, CALL), user(RESULT), assistant(T, "so")], False),
         ([user("hi"), assistant("a"), user("b")], False),
+        ([user("hi"), assistant("searched"), system("go on")], False),
     ],
 )
 def test_manual_thinking_is_refused_where_the_loop_does_not_begin_with_it(messages: list, refused: bool) -> None:

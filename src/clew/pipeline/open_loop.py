@@ -39,7 +39,7 @@ def cannot_think(messages: Sequence[Message]) -> bool:
     start = loop_start(messages)
     if start is None:
         return False
-    begins = [start]
+    begins = [start] if any(message.role == "user" for message in messages[start:]) else []  # results came back
     if messages[-1].role == "assistant":
         begins.append(_run_start(messages, len(messages) - 1))
     return any(_speaks_first(messages, index) for index in begins)
