@@ -30,9 +30,9 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one backend wants."""
 
     max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """The field for how long an answer may be."""
     most_tokens: int = 0
     """The most that it may be asked to say at once; 0: as much as the client likes."""
-    """The field for how long an answer may be."""
     system: Literal["system", "developer"] = "system"
     """The role of the system prompt."""
     late_system: Literal["system", "user"] = "system"
