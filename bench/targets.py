@@ -26,7 +26,7 @@ __all__ = ["KEY", "Load", "Target", "build", "clew", "free_port", "load", "mock"
 
 HERE = Path(__file__).parent / "wire"
 KEY = "bench-0123456789abcdef"
-_START_SECONDS = 20.0
+START_SECONDS = 20.0
 
 
 @dataclass(kw_only=True)
@@ -127,7 +127,7 @@ def running(target: Target) -> Iterator[float]:
 
 def _listening(target: Target, began: float) -> float:
     assert target.process
-    while time.monotonic() - began < _START_SECONDS:
+    while time.monotonic() - began < START_SECONDS:
         if target.process.poll() is not None:
             break
         with socket.socket() as probe:
