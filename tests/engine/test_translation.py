@@ -186,6 +186,17 @@ def test_an_error_inside_a_200_after_content_ends_the_stream(gating: Gating, dee
     assert (exchange_of(gate, answer).outcome, len(deepseek.journal())) == ("cut", 1)
 
 
+@proves("req:S3-22")
+@pytest.mark.parametrize("how", ["fin", "rst"])
+def test_a_connection_that_breaks_leaves_no_block_open(gating: Gating, deepseek: Simulator, how: str) -> None:
+    """S3-22: also where nobody said a word about it."""
+    gate = gating(chat(deepseek, "deepseek"), retry=ONCE)
+    deepseek.fault(f"cut content=1 how={how}")
+    answer = ask(gate)
+    assert answer.kinds[-3:] == ["content_block_delta", "content_block_stop", "error"]
+    assert answer.kinds.count("content_block_start") == answer.kinds.count("content_block_stop")
+
+
 @proves("req:S3-43")
 def test_the_first_event_tells_the_last_known_size(gating: Gating, deepseek: Simulator) -> None:
     """S3-43: a stream has to say it before anybody has counted; from the second answer on it is nearly right."""

@@ -204,12 +204,13 @@ OFF = "refused for its reasoning: no thinking this time"
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_refusal_for_reasoning_is_repaired_before_the_client_sees_it(
-    gating: Gating, deepseek: Simulator, stream: bool
+    gating: Gating, deepseek: Simulator, a: Simulator, stream: bool
 ) -> None:
     """The ladder: the least that can stand for it, then no thinking; each with its change, in the header and in the store."""
-    gate = gating(chat(deepseek, "deepseek"))
+    gate = gating(claude(a), chat(deepseek, "deepseek"))
     talk = Talk(gate, stream=stream)
     talk.says(LOOP)
+    gate.use("deepseek")
     deepseek.fault(f"status 400 message='{MISSING}'", times=2)
     answer = talk.says("[[scenario:thinking]] And now?")
     exchange = exchange_of(gate, answer)
@@ -247,7 +248,18 @@ def test_a_repair_is_in_the_log(gating: Gating, deepseek: Simulator) -> None:
     deepseek.fault(f"status 400 message='{MISSING}'")
     answer = talk.says("[[scenario:thinking]] Two.")
     lines = [line.text.strip() for line in lines_of(exchange_of(gate, answer))]
-    assert ("thinking: 1 kept, 1 healed" in lines, f"healed messages: {FILL}" in lines) == (True, True), lines
+    assert ("thinking: 1 kept, 1 healed" in lines, f"healed messages: {OFF}" in lines) == (True, True), lines
+
+
+def test_a_repair_that_would_change_nothing_is_not_tried(gating: Gating, deepseek: Simulator) -> None:
+    """All reasoning is there, so there is nothing to fill: the next rung, and no request for nothing."""
+    gate = gating(chat(deepseek, "deepseek"))
+    talk = Talk(gate)
+    talk.says(LOOP)
+    deepseek.fault(f"status 400 message='{MISSING}'")
+    answer = talk.says("[[scenario:thinking]] And now?")
+    assert [change.why for change in exchange_of(gate, answer).changes if change.step == "heal"] == [OFF]
+    assert [thinks(body) for body in bodies(deepseek)[-2:]] == [True, False]
 
 
 def test_an_answer_that_is_asked_for_too_long_is_asked_for_again(gating: Gating, deepseek: Simulator) -> None:

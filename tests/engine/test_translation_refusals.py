@@ -123,7 +123,7 @@ def test_what_cannot_be_said_is_refused_by_its_place_and_nobody_is_asked(gating:
         ).ask(asked(**fields))
 
     assert (answer.status, answer.json["error"]) == (400, {"type": "invalid_request_error", "message": words})
-    assert backend.asked == []
+    assert (answer.headers["x-should-retry"], backend.asked) == ("false", [])
 
 
 def test_an_image_may_be_left_out_instead_and_the_model_is_told_so(gating: Gating) -> None:

@@ -12,7 +12,7 @@ from clew.dialects.anthropic.errors import error_body, error_event
 from clew.engine.outgoing import place_of
 from clew.engine.reply_head import JSON_TYPE
 from clew.engine.route import Way
-from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError
+from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, Unrepresentable
 from clew.http.responder import Responder
 from clew.pipeline.attempts import Outcome
 
@@ -94,7 +94,8 @@ def refuse(client: Responder, failure: ClewError, headers: list[tuple[str, str]]
         client.send(failure.status, [JSON_TYPE, *headers], body)
         return
     kind, message = _words(failure, body)
-    client.send(failure.status, [JSON_TYPE, *headers], error_body(kind, message, exchange))
+    final = [NO_RETRY] if isinstance(failure, Unrepresentable) else []
+    client.send(failure.status, [JSON_TYPE, *final, *headers], error_body(kind, message, exchange))
 
 
 def tell_in_stream(client: Responder, failure: ClewError) -> None:

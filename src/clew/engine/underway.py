@@ -152,6 +152,8 @@ class UnderWay:
         if self._client.ended:
             return
         if self._client.started:
+            if self._hearing is not None:
+                self._client.push(self._hearing.broken_off())
             tell_in_stream(self._client, failure)
         else:
             refuse(self._client, failure, self._headers(), self._id)

@@ -80,7 +80,7 @@ def filled(fields: dict[str, object], calls: bool, path: str, wire: Wire, notes:
     word = _FILL.get(wire.missing)
     if word is None or not wire.reasoning or not (calls or wire.missing_on == "all"):
         return fields
-    told = [fields[name] for name in (wire.reasoning, *_LISTS) if name in fields]
+    told = list(fields.values())
     if any(told) or (told and not word):
         return fields
     notes.add(f"{path}.{wire.reasoning}", "added", NEEDED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Final, Self
 
 import msgspec
@@ -108,7 +109,7 @@ def _refused(failure: Failure, given: Refused | None = None) -> Refused:
     """A failure as Anthropic would have said it, with the backend's own headers where there are any."""
     headers = given.headers if given else ()
     if failure.retry_after is not None and not any(name.lower() == b"retry-after" for name, _ in headers):
-        headers = (*headers, (b"retry-after", str(round(failure.retry_after + 0.5)).encode()))
+        headers = (*headers, (b"retry-after", str(ceil(failure.retry_after)).encode()))
     return Refused(failure.status, error_body(failure.type, failure.message), headers)
 
 

@@ -88,6 +88,10 @@ class Relay:
         """A thinking block for the recording alone, which came too late for the client."""
         return None
 
+    def broken_off(self) -> bytes:
+        """What the client has to hear before it is told that no more comes. A vendor's own stream just stops."""
+        return b""
+
     def begin(self) -> bytes:
         """What may go to the client before anything came."""
         return b""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from clew.model.events import BlockDelta, BlockStart, BlockStop
 from clew.model.halves import whole_text
@@ -19,6 +20,10 @@ from clew.pipeline.stream.joined import joined
 from clew.wire.events import encode_event
 
 __all__ = ["Sealing"]
+
+
+_MOST_RUNS: Final = 256
+"""Then they are read before the stop: as events they take more memory than as text."""
 
 
 class Sealing:
@@ -48,6 +53,8 @@ class Sealing:
         """A run of deltas of the open block has passed."""
         if self._texts is not None:
             self._runs.append(run)
+            if len(self._runs) == _MOST_RUNS:
+                self._spoken()
 
     def broken_off(self, index: int) -> bytes:
         """The stop, for the client, of a block that will never have one."""

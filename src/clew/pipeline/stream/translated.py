@@ -119,9 +119,14 @@ class TranslatedRelay(Relay):
 
     def _read(self, event: Event, raw: bytes) -> bytes:
         """As it is; but a block that breaks off with the stream is stopped for the client, if not for the recording."""
-        if not isinstance(event, StreamFailed) or not self._lifecycle.is_open:
+        if not isinstance(event, StreamFailed):
             return super()._read(event, raw)
+        stop = self.broken_off()
+        return stop + super()._read(event, raw)
+
+    def broken_off(self) -> bytes:
+        """The stop of the open block, if one is open that the client knows of (S3-22)."""
         index = self._lifecycle.blocks - 1
-        out = super()._read(event, raw)
-        stop = encode_event(BlockStop(index)) if self._sealing is None else self._sealing.broken_off(index)
-        return stop + out
+        if not self._lifecycle.is_open or not self.begun:
+            return b""
+        return encode_event(BlockStop(index)) if self._sealing is None else self._sealing.broken_off(index)
