@@ -21,6 +21,10 @@ _MOST_TRIES: Final = 32
 """Moulds that nothing came out of, one after the other, until no more are made: then each event is its own kind."""
 
 
+_MOST_HEARD: Final = 256
+"""Single words, which take more memory apart than together."""
+
+
 class Runs:
     """`take` what needs no reading; after each event that was read, `learn` from it."""
 
@@ -44,6 +48,8 @@ class Runs:
             return b""
         if lane.note is not None:
             self._heard.append(word)
+            if len(self._heard) == _MOST_HEARD:
+                self.settle()
         return lane.head + word + lane.tail
 
     def take(self, whole: bytes, at: int) -> tuple[bytes, int]:
@@ -64,7 +70,7 @@ class Runs:
             assert self._lane is not None
             assert self._lane.note is not None
             heard, self._heard = self._heard, []
-            self._lane.note(heard)
+            self._lane.note([BETWEEN.join(heard)])
 
     def learn(self, raw: bytes, chunk: JsonObject | None) -> None:
         """An event was read, and this was in it, if it was a chunk."""
