@@ -20,6 +20,7 @@ __all__ = ["Asking", "asking_for"]
 STEP = "sampling"
 WHILE_THINKING = "a model that thinks samples in its own way (R13)"
 DEPRECATED = "deprecated for this model (R14)"
+ONE = "this model takes temperature or top_p, not both (R14)"
 
 
 class Asking(Struct, frozen=True):
@@ -74,7 +75,7 @@ def _betas(setting: Setting, profile: ModelFacts) -> tuple[str, ...]:
 
 def _refused(given: dict[str, float], setting: Setting, profile: ModelFacts) -> dict[str, str]:
     thinks = is_on(setting.thinking, profile)
-    if not thinks and profile.sampling == "accept":
-        return {}
-    why = WHILE_THINKING if thinks else DEPRECATED
-    return {name: why for name, value in given.items() if name != "temperature" or value != 1}
+    if thinks or profile.sampling == "reject":
+        why = WHILE_THINKING if thinks else DEPRECATED
+        return {name: why for name, value in given.items() if name != "temperature" or value != 1}
+    return {"top_p": ONE} if len(given) > 1 and not profile.temperature_and_top_p else {}
