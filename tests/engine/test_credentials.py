@@ -8,6 +8,7 @@ import json
 import pytest
 
 from clew.backends.row import Secret
+from clew.settings.values import Retry
 from clew.testing import Simulator
 from tests.build import user
 from tests.engine.conftest import Gating
@@ -97,3 +98,13 @@ def test_on_one_connection_too_each_request_has_its_own_betas(gating: Gating, a:
         came.append(headers_at(a)["anthropic-beta"])
     connection.close()
     assert came == ["one-beta,interleaved-thinking-2025-05-14", "one-beta"] * 2
+
+
+@pytest.mark.parametrize("place", ["after=0", "after=5"], ids=["before", "within"])
+def test_an_error_in_a_stream_does_not_tell_our_key(gating: Gating, a: Simulator, place: str) -> None:
+    """Some vendors repeat the key that they were asked with; it is the operator's, and for nobody else."""
+    gate = gating(claude(a, keys=(Secret("sim-ours-and-secret"),)), retry=Retry(retries=0))
+    a.fault(f"error api_error {place} message='sim-ours-and-secret is not valid'")
+    answer = gate.ask({"model": MODEL, "max_tokens": 2000, "stream": True, "messages": [user("Hello")]})
+    assert b"sim-ours-and-secret" not in answer.raw
+    assert b"<secret> is not valid" in answer.raw

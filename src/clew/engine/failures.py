@@ -15,6 +15,7 @@ from clew.engine.route import Way
 from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, Unrepresentable
 from clew.http.responder import Responder
 from clew.pipeline.attempts import Outcome
+from clew.pipeline.stream.relay import HIDDEN
 
 __all__ = [
     "DRAINING",
@@ -31,7 +32,6 @@ DRAINING = "clew is shutting down, and this answer is not whole: ask again"
 
 _SECRET = re.compile(rb"(?i)(sk-[\w-]{6,}|clew_\w+|bearer\s+\S+)")
 _SHOWN = 200
-_HIDDEN = "<secret>"
 
 
 NO_RETRY = ("x-should-retry", "false")
@@ -73,7 +73,7 @@ def _said(body: bytes) -> _Error | None:
 
 def shown(body: bytes) -> str:
     """The beginning of a body that is not what it should be, for people to read; without secrets."""
-    text = _SECRET.sub(_HIDDEN.encode(), body[: 2 * _SHOWN])[:_SHOWN].decode("utf-8", "replace")
+    text = _SECRET.sub(HIDDEN.encode(), body[: 2 * _SHOWN])[:_SHOWN].decode("utf-8", "replace")
     return " ".join(text.split())
 
 
@@ -83,8 +83,8 @@ def without_key(outcome: Outcome, key: Secret | None) -> Outcome:
     if not secret:
         return outcome
     if outcome.error is not None and secret in (words := str(outcome.error)):
-        outcome.error.args = (words.replace(secret, _HIDDEN),)
-    return structs.replace(outcome, body=outcome.body.replace(secret.encode(), _HIDDEN.encode()))
+        outcome.error.args = (words.replace(secret, HIDDEN),)
+    return structs.replace(outcome, body=outcome.body.replace(secret.encode(), HIDDEN.encode()))
 
 
 def refuse(client: Responder, failure: ClewError, headers: list[tuple[str, str]], exchange: str) -> None:

@@ -87,7 +87,7 @@ class Story:
         thinking, call = asking.snapshot.settings.thinking, asking.call
         foreign = way.target.realm != ANTHROPIC and call.kind == "messages" and not self.by_sessions
         if not foreign and not self.dialect.translates:
-            return Dress(_plain(asking.request.body.model))
+            return Dress(_plain(asking.request.body.model, _secret(way)))
         return Dress(
             Wear(
                 model=asking.request.body.model,
@@ -95,11 +95,12 @@ class Story:
                 principal=call.principal,
                 origin=origin_of(way),
                 sealer=asking.snapshot.sealer if foreign else None,
-                carries=way.backend.quirks.signed,
+                carries=self.dialect.translates or way.backend.quirks.signed,
                 by_reference=thinking.seal == "reference",
                 blank=self.dialect.translates and thinking.signature == "empty",
                 safe_ids=foreign and not way.backend.quirks.unique_tool_ids,
                 hide=foreign and thinking.show_reasoning == "hide",
+                secret=_secret(way),
             )
         )
 
@@ -176,6 +177,10 @@ class Story:
 
 
 @lru_cache(maxsize=256)
-def _plain(model: str) -> Wear:
+def _plain(model: str, secret: str) -> Wear:
     """Nothing but the name, so it does not matter whose it is."""
-    return Wear(model=model, exchange="", origin=Origin(ANTHROPIC, "", "", ""))
+    return Wear(model=model, exchange="", origin=Origin(ANTHROPIC, "", "", ""), secret=secret)
+
+
+def _secret(way: Way) -> str:
+    return way.key.reveal() if way.key is not None else ""

@@ -41,6 +41,8 @@ class Wear(Struct, frozen=True, kw_only=True):
     """Keep every payload in the store, whatever its size."""
     safe_ids: bool = False
     hide: bool = False
+    secret: str = ""
+    """The operator's key: an error that repeats it does not get through."""
 
     @property
     def is_plain(self) -> bool:

@@ -26,7 +26,7 @@ from clew.model.events import (
     MessageStop,
     StreamFailed,
 )
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, JsonValue
 from clew.model.lifecycle import LENIENT, Lifecycle
 from clew.pipeline.stream.answer import Part
 from clew.pipeline.stream.dress import Dress
@@ -36,7 +36,10 @@ from clew.pipeline.stream.sealing import Sealing
 from clew.wire.events import decode_event
 from clew.wire.frames import Frames, SseLimits
 
-__all__ = ["Relay"]
+__all__ = ["HIDDEN", "Relay"]
+
+HIDDEN = "<secret>"
+"""Stands for a key that a backend repeats."""
 
 
 _LIMITS = SseLimits()
@@ -169,6 +172,8 @@ class Relay:
 
     def _read(self, event: Event, raw: bytes) -> bytes:
         """What goes on for an event with these bytes."""
+        if isinstance(event, StreamFailed):
+            event, raw = self._without_secret(event, raw)
         self._lifecycle.accept(event)
         if self._blocks or isinstance(event, MessageStart | MessageDelta | MessageStop):
             self._parts.append(event)
@@ -176,6 +181,13 @@ class Relay:
         if self._sealing is not None and isinstance(event, BlockStart | BlockDelta | BlockStop):
             return self._sealing.feed(event, raw)
         return raw
+
+    def _without_secret(self, event: StreamFailed, raw: bytes) -> tuple[StreamFailed, bytes]:
+        secret = self._dress.wear.secret
+        if not secret or secret.encode() not in raw:
+            return event, raw
+        error = {name: _hidden(value, secret) for name, value in event.error.items()}
+        return StreamFailed(error), raw.replace(secret.encode(), HIDDEN.encode())
 
     def _note(self, event: Event) -> None:
         if isinstance(event, BlockStart):
@@ -188,6 +200,10 @@ class Relay:
         elif isinstance(event, MessageStop) or (isinstance(event, MessageDelta) and event.delta.get("stop_reason")):
             self.begun = self._ending = True
             self.ended = self.ended or isinstance(event, MessageStop)
+
+
+def _hidden(value: JsonValue, secret: str) -> JsonValue:
+    return value.replace(secret, HIDDEN) if isinstance(value, str) else value
 
 
 def _cut(dress: Dress) -> Cut:
