@@ -39,7 +39,7 @@ class Runs:
         self._tries = 0
 
     def take_one(self, whole: bytes) -> bytes:
-        """The same, if this is one event, as a read is most of the time; b"" if it is more than that."""
+        """The same, if this is one event and no more, as most reads are; b"" if not. Need not be whole events."""
         mould, lane = self._mould, self._lane
         if lane is None or mould is None or not (whole.startswith(mould.head) and whole.endswith(mould.tail)):
             return b""

@@ -34,7 +34,9 @@ class ChatStream:
 
     def __init__(self, asked: Asked, quirks: Quirks | None = None, *, limits: SseLimits | None = None) -> None:
         self._quirks = quirks or Quirks()
-        self._frames = Frames(limits or SseLimits())
+        limits = limits or SseLimits()
+        self._most = limits.line
+        self._frames = Frames(limits)
         self._decoder = ChatDecoder(asked, self._quirks)
         self._runs = Runs(self._decoder.lanes)
 
@@ -53,9 +55,9 @@ class ChatStream:
 
         The events of each chunk go through `finish` before the next is read: what is known then does not depend on cuts.
         """
-        whole = self._frames.feed(data)
-        run = self._runs.take_one(whole)
-        return [run] if run else self._told(whole, finish)
+        if self._frames.is_clean and len(data) <= self._most and (run := self._runs.take_one(data)):
+            return [run]  # a read like most
+        return self._told(self._frames.feed(data), finish)
 
     def _told(self, whole: bytes, finish: Finish) -> list[Told]:
         told: list[Told] = []

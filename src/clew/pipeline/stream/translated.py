@@ -74,6 +74,7 @@ class TranslatedRelay(Relay):
         self._translation = translation
         self._eager = eager
         self._keeps_words = keep
+        self._hides = dress.wear.hide
         self._words: list[bytes] = []
 
     @property
@@ -88,12 +89,19 @@ class TranslatedRelay(Relay):
         return self._told(self._translation.begin(eager=self._eager))
 
     def feed(self, data: bytes) -> bytes:
+        """As `Relay.feed`, and in one piece for the same reason."""
         if self._keeps_words:
             self._words.append(data)
         told = self._translation.feed(data)
-        if self._open and len(told) == 1 and isinstance(told[0], bytes):  # a read like most
-            return self._told_run(told[0])
-        return self._told(told)
+        if not self._open or self._hides or len(told) != 1 or not isinstance(told[0], bytes):
+            return self._told(told)
+        run = told[0]
+        self.size += len(run)
+        if self._blocks:
+            self._parts.append(run)
+        if self._sealing is not None:
+            self._sealing.ran(run)
+        return run
 
     def flush(self) -> bytes:
         return self._told(self._translation.flush())
@@ -106,7 +114,7 @@ class TranslatedRelay(Relay):
 
     def _told_run(self, run: bytes) -> bytes:
         self._came(run)
-        if not self._dress.wear.hide:
+        if not self._hides:
             return self._ran(run)
         return b"".join([self._event(piece) for piece in pieces_of(run, NO_DELTAS)])
 
