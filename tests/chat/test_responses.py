@@ -104,11 +104,13 @@ def test_what_is_no_answer_is_said_to_be_none(odd: Any) -> None:
 
 def test_what_is_kept_does_not_hang_on_what_was_given() -> None:
     """Law 1: an app may go on and change the response."""
-    given = answer(T, X)
-    message = format_response(given)
-    given["content"].append(CALL)
-    assert message.raw_content == [T, X]
-    assert message.tool_calls == ()
+    given = answer(T, tool_use("t1", path={"dir": "src"}))
+    for message in (format_response(given), format_response(answer_of_message(given))):
+        before = message.to_json()
+        given["content"][1]["input"]["path"]["dir"] += "/b"
+        given["usage"]["output_tokens"] += 1
+        given["content"].append(CALL)
+        assert message.to_json() == before
 
 
 def test_odd_members_of_a_call_do_no_harm() -> None:

@@ -62,7 +62,9 @@ def test_system_messages_at_the_beginning_are_for_the_system_prompt_and_later_on
 
 
 def test_an_answer_that_said_nothing_is_sent_as_the_documented_filler() -> None:
-    assert format_messages([Message(role="assistant", content="")]) == [assistant(text("[No message content]"))]
+    assert format_messages([Message(role="assistant", content="")]) == [
+        assistant(text("[No message content]", citations=[]))
+    ]
 
 
 # ── cache marks

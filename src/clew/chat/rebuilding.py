@@ -40,7 +40,7 @@ class Rebuilding:
     def _said(self, message: Message, index: int) -> JsonValue:
         text = message.content or ""
         if not message.tool_calls:
-            return text or [{"type": "text", "text": FILLER}]
+            return text or [{"type": "text", "text": FILLER, "citations": []}]
         calls: JsonArray = [
             self._call(call, f"messages.{index}.tool_calls.{n}") for n, call in enumerate(message.tool_calls)
         ]

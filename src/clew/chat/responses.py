@@ -15,6 +15,7 @@ from clew.errors import BackendBroken
 from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import Origin
 from clew.model.target import Target
+from clew.pipeline.builder.history import copied
 from clew.pipeline.stream.answer import Answer
 
 __all__ = ["format_response"]
@@ -56,11 +57,11 @@ def format_response(response: Given | Answer, *, target: Target | None = None) -
 
 def _read(response: Given | Answer) -> tuple[JsonObject, list[JsonObject]]:
     if isinstance(response, Answer):
-        return response.message, [*response.blocks]
+        return copied(response.message), [copied(block) for block in response.blocks]
     whole = object_from(response)
     if whole is None or not isinstance(whole.get("content"), list):
         raise BackendBroken("this is no answer of the Messages API: it has no list of content blocks")
-    return whole, objects_from(whole["content"])
+    return copied(whole), [copied(block) for block in objects_from(whole["content"])]
 
 
 def _call(block: JsonObject) -> ToolCall:
