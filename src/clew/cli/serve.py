@@ -64,7 +64,7 @@ class _Stage:
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="For clients: 2539, or the next that is free.")
 @click.option("--admin-port", type=click.IntRange(0, 65535), metavar="N", help="For the page and the API: 2540.")
 @click.option("--workers", type=click.IntRange(1, 64), metavar="N", help="Processes that share the port.")
-@click.option("--demo", is_flag=True, help="Two simulated backends, in a home of its own.")
+@click.option("--demo", is_flag=True, help="Three simulated backends, in a home of its own.")
 @click.option("--no-admin", is_flag=True, help="For clients only: no page, no API.")
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens in one line of JSON.")
 def serve(**options: Any) -> None:
