@@ -29,6 +29,20 @@ def test_a_known_backend_takes_its_name_and_where_its_vendor_keeps_the_key(clew:
     assert stat.S_IMODE(clew.config.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize(("environ", "said"), [({}, ["MOONSHOT_API_KEY"]), ({"MOONSHOT_API_KEY": "sk-x"}, [])])
+def test_a_key_that_is_not_there_yet_is_told(clew: Clew, environ: dict[str, str], said: list[str]) -> None:
+    """A file with a variable that is not set is refused whole: whoever adds a backend should hear it at once."""
+    clew.write('[backends.claude]\npreset = "anthropic"\n')
+    clew.environ = environ
+    result = clew("backends", "add", "kimi")
+    told = [
+        f"warning: until then nothing of this file is used: the variable {name} is not set: set it, "
+        f"or write ${{{name}:-}} to go without this backend"
+        for name in said
+    ]
+    assert (result.exit_code, result.stderr.splitlines()) == (0, told)
+
+
 def test_a_local_server_needs_no_key(clew: Clew) -> None:
     clew.write('[backends.claude]\npreset = "anthropic"\n')
     assert clew("backends", "add", "ollama", "--model", "qwen3:32b").exit_code == 0

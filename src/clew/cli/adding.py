@@ -22,7 +22,7 @@ from clew.settings.private_file import write_private
 from clew.settings.shown import toml_value
 from clew.settings.template import template
 
-__all__ = ["add_backend", "backend_table"]
+__all__ = ["add_backend", "backend_table", "lacking"]
 
 
 def backend_table(name: str, fields: Mapping[str, str]) -> str:
@@ -45,6 +45,12 @@ def add_backend(name: str, fields: Mapping[str, str], file: Path | None) -> Path
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(path, fresh.encode())
     return path
+
+
+def lacking(name: str, path: Path) -> list[str]:
+    """What keeps a backend that was written there, and with it the whole file, from being used yet: a variable, a file."""
+    problems = examine(tomllib.loads(_text(path)), os.environ, keys=True).problems
+    return [problem.says for problem in problems if problem.key[:2] == ("backends", name)]
 
 
 def _usual_key(fields: Mapping[str, str]) -> str:

@@ -116,7 +116,7 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
       clew backends add deepseek --dialect openai-chat
       clew backends add --name mine --url http://10.0.0.7:8000/v1 --dialect openai-chat --key 'file:~/mine.key'
     """
-    from clew.cli.adding import add_backend
+    from clew.cli.adding import add_backend, lacking
 
     known = presets().get(preset)
     name = name or (known.backend if known else preset)
@@ -126,6 +126,8 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
     with told():
         path = add_backend(name, {"preset": preset, **said}, file or outer)
     show([Line(f"added to {path}: {name}", "good"), Line(f"`clew backends test {name}` tries it.", "quiet")])
+    for each in lacking(name, path):
+        click.echo(f"warning: until then nothing of this file is used: {each}", err=True)
 
 
 @backends.command("presets")
