@@ -118,6 +118,18 @@ FAULTS: list[tuple[str, tuple[int, str], str]] = [
         (4, "backends.x.wire.validator"),
         "there is no such validator; did you",
     ),
+    (
+        f'preset = "groq"\n{KEY}wire = {{ between = ["<think>"] }}',
+        (4, "backends.x.wire.between"),
+        "expected two tags, got 1",
+    ),
+    (f'preset = "groq"\n{KEY}wire = {{ stops = -1 }}', (4, "backends.x.wire.stops"), "expected 0 or more, got -1"),
+    (
+        f'url = "https://h.example/v1/chat/completions"\n{KEY}dialect = "openai-chat"',
+        (2, "backends.x.url"),
+        "it is the base, to which /chat/completions is appended: leave that off",
+    ),
+    (f'url = "https://h.example/v1/messages/"\n{KEY}', (2, "backends.x.url"), "it is the base, to which /v1/messages is"),
     (f'preset = "groq"\n{KEY}wire = {{ missing = "off" }}', (4, "backends.x.wire.missing"), "say it as quirks.missing"),
     (f'preset = "groq"\n{KEY}speech = {{ tags = "some" }}', (4, "backends.x.speech.tags"), "expected one of leading,"),
     (

@@ -98,6 +98,11 @@ def _part_faults(key: Key, said: BackendTable | Manner, names: _Names, dialect: 
         yield from (Problem((*key, part), _ELSEWHERE) for part in ("wire", "speech") if names[part])
     if "missing" in names["wire"]:
         yield Problem((*key, "wire", "missing"), "say it as quirks.missing")
+    if len(said.wire.between) not in (0, 2):
+        yield Problem((*key, "wire", "between"), f"expected two tags, got {len(said.wire.between)}")
+    for name in ("most_tokens", "stops", "user_length"):
+        if getattr(said.wire, name) < 0:
+            yield Problem((*key, "wire", name), f"expected 0 or more, got {getattr(said.wire, name)}")
     for name, value, rows in (("knob", said.wire.knob, knobs()), ("validator", said.wire.validator, validators())):
         if value and value not in rows:
             known = f"there is no such {name}{nearest(value, rows)} (known: {', '.join(rows)})"

@@ -28,6 +28,7 @@ __all__ = ["Made", "backend_of"]
 KEYED: Final[tuple[Auth, ...]] = ("key", "bearer", "api-key")
 _USUAL_AUTH: Final[Mapping[str, Auth]] = {"anthropic": "key", "openai-chat": "bearer"}
 """How a key is shown to a vendor that nobody knows."""
+_APPENDED: Final = ("/chat/completions", "/v1/messages")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -89,8 +90,14 @@ def _faults(name: str, table: BackendTable, preset: Preset | None, url: str) -> 
         yield Problem(key, f"it needs a url: that of {preset.title} is another for each customer")
     elif not url:
         yield Problem(key, f"it needs a url, or a preset ({', '.join(presets())})")
-    elif fault := url_fault(url, allow_private=table.allow_private):
+    elif fault := url_fault(url, allow_private=table.allow_private) or _too_long(url):
         yield Problem((*key, "url"), fault)
+
+
+def _too_long(url: str) -> str:
+    """Many vendors' pages give the address of the call where a base is wanted."""
+    end = next((end for end in _APPENDED if url.endswith(end)), "")
+    return f"it is the base, to which {end} is appended: leave that off" if end else ""
 
 
 def _no_preset(table: BackendTable, key: Key) -> Problem:
