@@ -69,6 +69,13 @@ ROWS: dict[str, tuple[int, bytes, int, str, str]] = {
     ),
     "overloaded": (503, b"", 529, "overloaded_error", "Overloaded"),
     "model": (400, error("Model Not Exist"), 404, "not_found_error", "Model Not Exist"),
+    "elsewhere": (
+        301,
+        b"<html>Moved Permanently</html>",
+        502,
+        "api_error",
+        "local sent us elsewhere (301), and clew does not go there",
+    ),
     "too large": (413, b"", 413, "request_too_large", "Request exceeds the maximum size"),
 }
 
@@ -90,6 +97,7 @@ def test_a_limit_says_how_long_to_wait_and_what_is_left(gating: Gating) -> None:
         answer = gating(chat_row("local", backend.url), retry=ONCE).ask(asked())
 
     assert (answer.status, answer.json["error"]["type"]) == (429, "rate_limit_error")
+    assert answer.json["request_id"] == "req_9"
     told = {
         name: answer.headers.get(name) for name in ("retry-after", "anthropic-ratelimit-requests-remaining", "request-id")
     }

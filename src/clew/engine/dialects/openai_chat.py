@@ -85,7 +85,8 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
         return _refused(found) if isinstance(found, Failure) else found
 
     def told(self, refused: Refused) -> Refused:
-        return _refused(failure_of(refused.status, refused.body), refused)
+        """An error in Anthropic's words. Who sends us elsewhere has said nothing that could be told."""
+        return refused if refused.status < 400 else _refused(failure_of(refused.status, refused.body), refused)
 
     def passed(self, headers: Headers, wall: float) -> list[tuple[str, str]]:
         return response_headers(headers, wall=wall)
@@ -108,9 +109,10 @@ def _told_of(found: Heal) -> Change:
 def _refused(failure: Failure, given: Refused | None = None) -> Refused:
     """A failure as Anthropic would have said it, with the backend's own headers where there are any."""
     headers = given.headers if given else ()
+    called = dict(response_headers(headers, wall=0)).get("request-id")
     if failure.retry_after is not None and not any(name.lower() == b"retry-after" for name, _ in headers):
         headers = (*headers, (b"retry-after", str(ceil(failure.retry_after)).encode()))
-    return Refused(failure.status, error_body(failure.type, failure.message), headers)
+    return Refused(failure.status, error_body(failure.type, failure.message, called), headers)
 
 
 def _asked(hints: Hints) -> Asked:
