@@ -30,9 +30,8 @@ def test_a_signed_block_without_words_says_that_its_maker_hides_it() -> None:
     hidden = extract_thinking_blocks([thinking("", "c2ln")])
     assert thinking_report(5, hidden)[0] == "🔒 Hidden Reasoning:\n[reasoning hidden by the provider]"
     assert thinking_report(5, [*hidden, thought("A")])[0] == "🧠 Agent Thinking:\n🔒 [reasoning hidden by the provider]\n\nA"
-    assert thinking_report(5, extract_thinking_blocks([thinking("", "")])) == [
-        "📊 Thinking Metrics: 5 tokens used for reasoning"
-    ]
+    for empty in (thinking("", ""), {"type": "thinking", "signature": "c2ln"}):
+        assert thinking_report(5, extract_thinking_blocks([empty])) == ["📊 Thinking Metrics: 5 tokens used for reasoning"]
 
 
 @proves("req:S2-29")

@@ -73,10 +73,3 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
             return msgspec.convert(json.loads(text), cls)
         except (ValueError, RecursionError) as error:  # a wrong shape is a ValueError too
             raise RequestInvalid(f"this is no message: {error}") from None
-
-    @property
-    def blocks(self) -> list[JsonObject] | None:
-        """The blocks of `raw_content`; None if it is no list, which counts as absent."""
-        if not isinstance(self.raw_content, list):
-            return None
-        return [block for block in self.raw_content if isinstance(block, dict)]
