@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
+from clew.dialects.openai_chat.images import OMITTED
 from clew.http.message import HttpRequest
 from clew.http.responder import Responder
 from clew.http.server import listen
 from clew.settings.values import Retry
+from clew.testing import Simulator
 from clew.testing.background import Background
 from tests.build import Json, user
-from tests.engine.chatting import Teller, chat_row
+from tests.engine.chatting import Teller, chat, chat_row
 from tests.engine.conftest import Gating
 from tests.engine.talk import MODEL
 
@@ -142,3 +144,15 @@ def test_an_image_may_be_left_out_instead_and_the_model_is_told_so(gating: Gatin
 
     assert answer.status == 200
     assert backend.asked[0]["messages"][0]["content"] == "[An image was left out here: this model cannot see images.]"
+
+
+@pytest.mark.parametrize("kind", ["vllm", "llamacpp"])
+def test_a_conversation_with_an_image_goes_on_at_a_model_that_cannot_see(gating: Gating, kind: str) -> None:
+    """dialects 7, case 66: asked once with it and once without; the change is told, and is none of thinking."""
+    with Simulator(kind=kind) as blind:
+        gate = gating(chat(blind, kind, 'model = "qwen3-32b"'))
+        answer = gate.ask(asked(messages=[user({"type": "text", "text": "see"}, PNG)]))
+        sent = json.loads(blind.body(blind.journal()[-1]["n"]))
+
+    assert (answer.status, answer.headers["x-clew-thinking"].endswith("healed=0")) == (200, True)
+    assert sent["messages"] == [{"role": "user", "content": f"see\n\n{OMITTED}"}]

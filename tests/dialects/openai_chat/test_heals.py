@@ -43,6 +43,28 @@ def test_only_a_400_is_about_reasoning() -> None:
     assert heal(Wire(), 403, "Corrupted thought signature.") is None
 
 
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "qwen3-32b is not a multimodal model"),
+        (400, "Invalid content type. image_url is only supported by certain models."),
+        (404, "No endpoints found that support image input"),
+        (422, "messages[1]: unknown variant `image_url`, expected `text`"),
+        (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+    ],
+)
+def test_a_backend_that_cannot_see_is_asked_without_images_once(status: int, words: str) -> None:
+    """dialects 7, case 66: a conversation that holds an image goes on at a model that reads only text."""
+    found = heal(Wire(), status, words)
+    assert found is not None
+    assert (found.wire, found.rung) == (Wire(images="omit"), "images")
+    assert heal(found.wire, status, words, ("images",)) is None
+
+
+def test_a_failure_that_is_not_about_images_is_no_repair() -> None:
+    assert [heal(Wire(), status, "reasoning_content is missing") for status in (404, 422, 500)] == [None] * 3
+
+
 def test_a_repair_says_what_it_changes() -> None:
     found = heal(Wire(missing="empty"), 400, "reasoning_content is missing")
     assert found is not None

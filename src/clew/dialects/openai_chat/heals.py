@@ -1,8 +1,9 @@
-"""What to change after a backend refused a request for its reasoning or its length, before the first byte of an answer.
+"""What to change after a backend refused a request for its reasoning, length or images, before the first byte of an answer.
 
 A repair is a weaker `Wire`: the same request is written again with it. Each kind of refusal has its own ladder, and no rung
 is tried twice. The words are the vendors' and unstable, so they are searched for by what cannot be left out; a refusal that
 is not recognised goes to the client as it is. Only a 400 counts: a signature that is refused with a 403 is a credential's.
+Images are refused with other statuses too; a conversation with one in it could not go on at such a backend otherwise.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ __all__ = ["MOST_HEALS", "Heal", "Rung", "heal"]
 
 MOST_HEALS = 3
 
-Rung: TypeAlias = Literal["less", "fill", "entries", "effort", "free tools", "off"]
+Rung: TypeAlias = Literal["less", "images", "fill", "entries", "effort", "free tools", "off"]
 
 _STEPS: Final[dict[Rung, dict[str, object]]] = {
+    "images": {"images": "omit"},
     "fill": {"missing": "space", "missing_on": "all", "empty": {}},
     "entries": {"entries": False},
     "effort": {"knob": ""},
@@ -33,6 +35,7 @@ _STEPS: Final[dict[Rung, dict[str, object]]] = {
 
 _WHY: Final[dict[Rung, str]] = {
     "less": "refused for the length of the answer that was asked for: it is asked for less",
+    "images": "refused for an image: each is left out, with a text in its place",
     "fill": "refused for missing reasoning: every answer gets the least that can stand for it",
     "entries": "refused for reasoning that it could not read: only its text goes",
     "effort": "refused for the effort: the backend's default holds",
@@ -58,6 +61,14 @@ _WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
 )
 """Vendors' words, and what to try after them, in order; the first that fits counts."""
 
+_BLIND: Final = re.compile(
+    r"not a multimodal model|image input is not supported|support image input|image_url is only supported"
+    r"|unknown variant `?image_url|(?:does not|doesn't) support (?:image|vision)",
+    re.IGNORECASE,
+)
+"""vLLM, llama.cpp, OpenRouter, Groq, DeepSeek; and what others say."""
+_BLIND_STATUS: Final = frozenset({400, 404, 422, 500})
+
 _LADDERS: Final = tuple((re.compile(words, re.IGNORECASE), rungs) for words, rungs in _WORDS)
 
 
@@ -72,14 +83,24 @@ class Heal(Struct, frozen=True):
 def heal(wire: Wire, status: int, words: str, tried: Iterable[Rung] = ()) -> Heal | None:
     """What to try after this refusal; None if it is about something else, or nothing is left."""
     done = frozenset(tried)
-    if status != 400 or len(done) >= MOST_HEALS:
+    if len(done) >= MOST_HEALS:
         return None
+    if wire.images == "take" and status in _BLIND_STATUS and _BLIND.search(words):
+        return _step(wire, "images")
+    return _by_its_words(wire, words, done) if status == 400 else None
+
+
+def _by_its_words(wire: Wire, words: str, done: frozenset[Rung]) -> Heal | None:
     room = room_in(words)
     if room is not None and "less" not in done:
         return Heal(structs.replace(wire, most_tokens=room), "less", _WHY["less"])
     ladder = next((rungs for pattern, rungs in _LADDERS if pattern.search(words)), ())
     for rung in ladder:
-        weaker = structs.replace(wire, **_STEPS[rung])
-        if rung not in done and weaker != wire:
-            return Heal(weaker, rung, _WHY[rung])
+        found = _step(wire, rung)
+        if rung not in done and found.wire != wire:
+            return found
     return None
+
+
+def _step(wire: Wire, rung: Rung) -> Heal:
+    return Heal(structs.replace(wire, **_STEPS[rung]), rung, _WHY[rung])

@@ -100,9 +100,11 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def _told_of(found: Heal) -> Change:
-    """A shorter answer is no matter of thinking."""
+    """A shorter answer is no matter of thinking, nor is an image."""
     if found.rung == "less":
         return Change("heal", "max_tokens", "replaced", found.why)
+    if found.rung == "images":
+        return Change("heal", "messages", "replaced", found.why)
     return Change("heal", "messages", "healed", found.why)
 
 
