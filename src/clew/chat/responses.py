@@ -27,14 +27,16 @@ def format_response(response: Given | Answer, *, target: Target | None = None) -
     Takes the JSON of an answer, the `Message` of an Anthropic SDK, or an `Answer` of clew's. `target` is who gave it: with
     that noted, `format_messages` keeps thinking from those who cannot read it. Raises BackendBroken for what is no answer.
 
-    >>> message = format_response({
-    ...     "role": "assistant",
-    ...     "content": [
-    ...         {"type": "thinking", "thinking": "Blue scatters most.", "signature": "c2ln"},
-    ...         {"type": "text", "text": "Because of scattering."},
-    ...     ],
-    ...     "stop_reason": "end_turn",
-    ... })
+    >>> message = format_response(
+    ...     {
+    ...         "role": "assistant",
+    ...         "content": [
+    ...             {"type": "thinking", "thinking": "Blue scatters most.", "signature": "c2ln"},
+    ...             {"type": "text", "text": "Because of scattering."},
+    ...         ],
+    ...         "stop_reason": "end_turn",
+    ...     }
+    ... )
     >>> message.content
     'Because of scattering.'
     >>> message.raw_content[0]["signature"]
