@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from clew.dialects.openai_chat.heals import Rung, heal
@@ -70,3 +72,13 @@ def test_a_repair_says_what_it_changes() -> None:
     assert found is not None
     assert (found.wire.missing, found.wire.missing_on) == ("space", "all")
     assert found.why == "refused for missing reasoning: every answer gets the least that can stand for it"
+
+
+def test_words_of_the_request_that_an_error_quotes_are_not_its_own() -> None:
+    """FastAPI's servers send the whole input back; it is large, and it speaks of all that a refusal could be about."""
+    quoted = "reasoning_content tool_choice thinking blocks " * 20_000
+    began = time.process_time()
+
+    assert heal(Wire(), 400, f"Corrupted thought signature. {quoted}") == heal(Wire(), 400, "Corrupted thought signature.")
+    assert heal(Wire(knob="deepseek"), 400, f"messages: Field required {'x' * 4000} {quoted}") is None
+    assert time.process_time() - began < 1

@@ -21,6 +21,9 @@ __all__ = ["MOST_HEALS", "Heal", "Rung", "heal"]
 
 MOST_HEALS = 3
 
+_MOST = 4000
+"""Characters that are searched. Some servers send the whole request back with their error, where all words are found."""
+
 Rung: TypeAlias = Literal["less", "images", "fill", "entries", "effort", "free tools", "off"]
 
 _STEPS: Final[dict[Rung, dict[str, object]]] = {
@@ -82,7 +85,7 @@ class Heal(Struct, frozen=True):
 
 def heal(wire: Wire, status: int, words: str, tried: Iterable[Rung] = ()) -> Heal | None:
     """What to try after this refusal; None if it is about something else, or nothing is left."""
-    done = frozenset(tried)
+    done, words = frozenset(tried), words[:_MOST]
     if len(done) >= MOST_HEALS:
         return None
     if wire.images == "take" and status in _BLIND_STATUS and _BLIND.search(words):
