@@ -105,6 +105,17 @@ def test_an_eager_answer_begins_before_the_backend_says_anything(gating: Gating,
     assert said(content_of(eager)) == said(lazy)
 
 
+@proves("req:S3-1")
+def test_an_eager_answer_has_all_that_came_with_the_backends_first_bytes(gating: Gating) -> None:
+    """S3-1: a quick backend's answer comes together with its head."""
+    with telling(chunk(reasoning_content="Hm.") + chunk("stop", content="Yes.") + DONE) as backend:
+        gate = gating(chat_row("local", backend.url), thinking=ThinkingSettings(stream_start="eager"))
+        answers = [ask(gate) for _ in range(3)]
+    for answer in answers:
+        check(answer.raw, model=MODEL)
+        assert [block["type"] for block in content_of(answer)] == ["text", "thinking", "text"]
+
+
 @proves("req:S3-31")
 def test_a_signature_may_be_left_empty(gating: Gating, deepseek: Simulator) -> None:
     """S3-31: none is sent, and the reasoning still goes back to its maker, from the store."""

@@ -129,7 +129,8 @@ class Express(LiveExchange):
         try:
             first = hearing.opening(data)
         except (StreamIllegal, BackendError):
-            first = b""
+            self._take_back()
+            return
         if first is None and not on.is_over:
             return
         if first is None or not hearing.begun:

@@ -173,7 +173,7 @@ class StreamHearing:
     def opening(self, data: bytes) -> bytes | None:
         """The beginning of the answer; None as long as it is not whole. Raises StreamIllegal."""
         relay = self._relay
-        out = relay.begin() or relay.feed(data)
+        out = relay.begin() + relay.feed(data)
         return out if relay.begun or relay.failure is not None else None
 
     async def _unfolded(self, reply: Reply) -> bytes | Refused:
