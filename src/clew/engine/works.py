@@ -1,0 +1,152 @@
+"""The works: store, way out, present settings, engine, and how they fit together.
+
+This is the one place that knows it, for every gateway, for its workers and their parent, and for a conversation in a process of
+one's own. Opening the store can take a while (a migration, another process), so it happens in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TypeAlias
+
+from clew.engine.current import Current
+from clew.engine.engine import Engine
+from clew.engine.hub import Hub
+from clew.engine.log import RequestLog, open_log
+from clew.engine.parts import Parts
+from clew.engine.redact import Redactor
+from clew.model.recording import Recording
+from clew.settings.home import Home
+from clew.settings.load import Loaded
+from clew.settings.secret import load_keyring
+from clew.settings.values import Settings, StoreSettings
+from clew.store import SqliteStore, Store, keep_house
+from clew.store.outcome import LIMIT
+from clew.store.values import Exchange, Retention
+from clew.upstream.pool import Pool, PoolSettings
+
+__all__ = ["Finished", "Works", "build_works"]
+
+Finished: TypeAlias = Callable[[Exchange, Recording | None], None]
+"""Told of an exchange that is over, and of what was recorded of its answer."""
+
+_EVERY = 0.5
+
+
+@dataclass(slots=True, kw_only=True)
+class Works:
+    """One process's engine and all that it stands on."""
+
+    store: Store | None
+    pool: Pool
+    current: Current
+    hub: Hub
+    engine: Engine
+    log: RequestLog
+    redact: Redactor
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+
+    def keep_up(self) -> None:
+        """Follow the settings, and keep the store tidy, until the end."""
+        self._start(self.current.follow())
+        self._start(self._follow_settings())
+        if self.store is not None:
+            self._start(keep_house(self.store, lambda: _retention(self.current.settings.store), clock=time.time))
+
+    async def close(self) -> None:
+        """Let go of backends, then commit what waits."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.pool.close()
+        if self.store is not None:
+            await asyncio.to_thread(self.store.close)
+
+    async def _follow_settings(self) -> None:
+        """What a new file says about the log holds from then on, and no log shows its keys."""
+        seen = self.current.loaded
+        while True:
+            await asyncio.sleep(_EVERY)
+            if self.current.loaded is not seen:
+                seen = self.current.loaded
+                self.redact.learn(_vendor_keys(seen.settings))
+                self.log.follow(seen.settings.log)
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        self._tasks.append(asyncio.get_running_loop().create_task(work))
+
+
+async def build_works(
+    loaded: Loaded,
+    home: Home,
+    *,
+    name: str = "",
+    file: Path | None = None,
+    choice: str = "",
+    environ: Mapping[str, str] = os.environ,
+    log_to: IO[str] | None = None,
+    hidden: tuple[str, ...] = (),
+    finished: Finished | None = None,
+    commit_seconds: float = LIMIT,
+) -> Works:
+    """Raises StoreError and SettingsInvalid where something cannot be used.
+
+    `name` is a gateway's; `file` the settings file, if one was named; `choice` the backend to begin with, whatever is active
+    elsewhere. `hidden` are secrets that no log may show; `finished` is told of every exchange that is over, after the log;
+    `commit_seconds` is how long an answer's end waits for the store.
+    """
+    settings = loaded.settings
+    redact = Redactor([*hidden, *_vendor_keys(settings)])
+    log = RequestLog(settings.log, sink=open_log(settings.log, redact, out=log_to))
+    sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
+    store = await asyncio.to_thread(_opened, settings.store, home)
+    current = Current(
+        loaded,
+        sealer,
+        store=store,
+        gateway=name,
+        environ=environ,
+        file=file,
+        choice=choice,
+        secret=home.secret,
+        switched=log.switched,
+    )
+    pool = Pool(_pool_settings(settings, environ))
+    hub = Hub()
+    parts = Parts(
+        pool=pool,
+        snapshot=lambda: current.snapshot,
+        store=store,
+        hub=hub,
+        log=log,
+        finished=finished,
+        commit_seconds=commit_seconds,
+    )
+    return Works(store=store, pool=pool, current=current, hub=hub, engine=Engine(parts), log=log, redact=redact)
+
+
+def _opened(wanted: StoreSettings, home: Home) -> Store | None:
+    path = home.store_at(wanted.url)
+    return SqliteStore(path, content=wanted.content, keep=wanted.kept_bodies) if path else None
+
+
+def _retention(wanted: StoreSettings) -> Retention:
+    return Retention(age=wanted.age, bytes=wanted.bytes)
+
+
+def _pool_settings(settings: Settings, environ: Mapping[str, str]) -> PoolSettings:
+    return PoolSettings(
+        connections=max(500, settings.gateway.max_streams),
+        timeouts=settings.timeouts,
+        ca_file=settings.ca_file or None,
+        proxy_environ=environ if settings.proxy else None,
+    )
+
+
+def _vendor_keys(settings: Settings) -> list[str]:
+    return [key.reveal() for backend in settings.backends.values() for key in backend.keys]
