@@ -64,8 +64,8 @@ def asking_of(call: Call, snapshot: Snapshot, store: Store | None, new_thread: s
 def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | None, new_thread: str) -> Asking:
     context = call.context
     shelf = store.recordings(call.principal) if store else _NOTHING
-    newest = _newest(request, shelf, context)
-    thread = newest.thread if newest else _thread_of(store, context)
+    newest = _newest(request, shelf, context) if call.entry is None else shelf.by_id(call.entry.follows)
+    thread = call.entry.thread if call.entry else newest.thread if newest else _thread_of(store, context)
     return Asking(
         call=call,
         request=request,

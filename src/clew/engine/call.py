@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from msgspec import Struct
+
 from clew.backends.row import Credential
+from clew.model.recording import Recording
+from clew.store.values import Exchange
 from clew.thinking.recognise import Context
 
-__all__ = ["AGENT", "CLASS", "SESSION", "Call", "Kind"]
+__all__ = ["AGENT", "CLASS", "SESSION", "Call", "Entry", "Kind"]
 
 Kind: TypeAlias = Literal["messages", "count_tokens"]
 
@@ -20,10 +24,26 @@ CLASS = "x-claude-code-request-class"
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
+class Entry(Struct, frozen=True, kw_only=True, eq=False):
+    """The turn that a call is, said by a caller that keeps its own conversation, so that nothing of it has to be guessed."""
+
+    id: str
+    """Of the exchange. A turn that the caller kept under it as open is replaced by how it ends."""
+    thread: str
+    session: str = ""
+    agent: str = ""
+    follows: str = ""
+    """The recording that this request goes on from; "" if it is the first."""
+    asked: tuple[bytes, ...]
+    """What is new in it, as it was said."""
+    told: Callable[[Exchange, Recording | None], None]
+    """Called when it is over and kept, before its end goes to the client."""
+
+
 class Call:
     """One request of a client. What follows from its head is worked out once, for all calls with that head (`with_body`)."""
 
-    __slots__ = ("betas", "body", "context", "credential", "headers", "kind", "principal", "query", "version")
+    __slots__ = ("betas", "body", "context", "credential", "entry", "headers", "kind", "principal", "query", "version")
 
     def __init__(
         self,
@@ -34,16 +54,19 @@ class Call:
         headers: Mapping[str, str] = _NO_HEADERS,
         principal: str = "local",
         credential: Credential = (),
+        entry: Entry | None = None,
     ) -> None:
         """`headers`: lower case, repeated ones joined. `credential`: the client's own `x-api-key` and `authorization`, for
-        backends that take them."""
+        backends that take them. `entry`: of a caller that keeps its own conversation."""
         self.kind: Kind = kind
         self.body = body
         self.query = query
         self.headers = headers
         self.principal = principal
         self.credential = credential
-        self.context = Context(principal=principal, session=headers.get(SESSION, ""), agent=headers.get(AGENT, ""))
+        self.entry = entry
+        session, agent = (entry.session, entry.agent) if entry else (headers.get(SESSION, ""), headers.get(AGENT, ""))
+        self.context = Context(principal=principal, session=session, agent=agent)
         words = headers.get("anthropic-beta", "").split(",")
         self.betas = tuple(word for each in words if (word := each.strip()))
         self.version = headers.get("anthropic-version", "2023-06-01")
@@ -53,5 +76,5 @@ class Call:
         made = Call.__new__(Call)
         made.kind, made.query, made.headers, made.version = self.kind, self.query, self.headers, self.version
         made.principal, made.credential, made.context = self.principal, self.credential, self.context
-        made.betas, made.body = self.betas, body
+        made.betas, made.body, made.entry = self.betas, body, None
         return made

@@ -69,7 +69,7 @@ class Keeping:
         if parts.store is not None and story.asking.call.kind == "messages":
             return False
         self._end()
-        self._tell(story.exchange("whole", heard, parts.wall()), None)
+        self._tell(story, story.exchange("whole", heard, parts.wall()), None)
         return True
 
     async def settle(self, story: Story, heard: Heard) -> None:
@@ -84,7 +84,7 @@ class Keeping:
         if problem is not None:
             self._unrecorded(story, problem)
         self._touch(story)
-        self._tell(turn.exchange, turn.recording)
+        self._tell(story, turn.exchange, turn.recording)
 
     async def leave(self, story: Story, ending: Outcome, hear: Callable[[], Heard | None]) -> None:
         """What came of an answer that is not whole, or of none. `hear` puts it together."""
@@ -93,7 +93,7 @@ class Keeping:
         self._end()
         size = max(len(story.asking.call.body), len(story.answered))
         turn = await aside(size, lambda: self._leave(story, ending, hear()))
-        self._tell(turn.exchange, turn.recording)
+        self._tell(story, turn.exchange, turn.recording)
 
     def _leave(self, story: Story, ending: Outcome, heard: Heard | None) -> Turn:
         turn = story.turn(ending, heard, self._parts.wall())
@@ -101,7 +101,9 @@ class Keeping:
             self._parts.store.record(turn).add_done_callback(_retrieved)
         return turn
 
-    def _tell(self, exchange: Exchange, recording: Recording | None) -> None:
+    def _tell(self, story: Story, exchange: Exchange, recording: Recording | None) -> None:
+        if entry := story.asking.call.entry:
+            entry.told(exchange, recording)
         if self._parts.log is not None:
             self._parts.log.finished(exchange, recording)
         if self._parts.finished is not None:

@@ -162,12 +162,12 @@ class Story:
     def turn(self, outcome: Outcome, heard: Heard | None, ended: float) -> Turn:
         """All that is kept of it. Looks things up, so it may take a moment where the history is long."""
         keeps = self.asking.snapshot.settings.store
-        recording = recording_for(self.id, self.asking, self.way, self.going, heard) if heard else None
-        request = self.asking.request
+        recording = recording_for(self.id, self.asking, self.way, self.going, heard)
+        request, entry = self.asking.request, self.asking.call.entry
         return Turn(
             exchange=self.exchange(outcome, heard, ended),
             recording=recording,
-            asked=asked_raw(request) if keeps.content else (),
+            asked=(entry.asked if entry else asked_raw(request)) if keeps.content else (),
             title=title_of(request) if keeps.content else "",
             bodies=None if keeps.bodies == "off" else self._bodies(),
         )

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from clew.dialects.anthropic.requests import messages_after_last_answer
 from clew.engine.asking import Asking
+from clew.engine.call import Entry
 from clew.engine.route import Way
 from clew.errors import RequestInvalid
 from clew.model.blocks import Block
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
-from clew.model.recording import Recording
+from clew.model.recording import Recording, Said, Strand
 from clew.model.request import Request, blocks_of
 from clew.pipeline.stream.answer import Answer
 from clew.store.values import Usage
 from clew.thinking.keys import asked_of, key_of
 from clew.thinking.record import recording_of
 
-__all__ = ["Heard", "asked_raw", "origin_of", "recording_for", "title_of", "usage_of"]
+__all__ = ["Heard", "asked_raw", "origin_of", "recording_for", "title_of", "unanswered", "usage_of"]
 
 _TITLE = 80
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -41,11 +43,36 @@ def origin_of(way: Way) -> Origin:
     return Origin(way.target.realm, way.backend.name, way.target.model, way.target.account)
 
 
-def recording_for(id: str, asking: Asking, way: Way, going: Request, heard: Heard) -> Recording | None:
-    """The recording; None for an answer of which no block was complete."""
+def recording_for(id: str, asking: Asking, way: Way, going: Request, heard: Heard | None) -> Recording | None:
+    """The recording; None for an answer of which no block was complete, where its caller does not say what it followed."""
+    entry = asking.call.entry
+    if heard is None or not heard.answer.blocks:
+        return unanswered(entry, asking.call.principal, origin_of(way)) if entry else None
+    recording = _recording(id, asking, way, going, heard)
+    return recording if entry is None else structs.replace(recording, followed=entry.follows or None)
+
+
+def unanswered(entry: Entry, principal: str, origin: Origin) -> Recording:
+    """An answer of which nothing came: it says what it would have followed, and nothing leads to it."""
+    return Recording(
+        id=entry.id,
+        principal=principal,
+        origin=origin,
+        blocks=(),
+        keys=(),
+        said=Said(),
+        place=sha256(b"unanswered " + entry.id.encode()).digest(),
+        strand=Strand(),
+        followed=entry.follows or None,
+        session=entry.session,
+        agent=entry.agent,
+        thread=entry.thread,
+        whole=False,
+    )
+
+
+def _recording(id: str, asking: Asking, way: Way, going: Request, heard: Heard) -> Recording:
     answer = heard.answer
-    if not answer.blocks:
-        return None
     return recording_of(
         id,
         asked=asking.request,

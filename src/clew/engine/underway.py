@@ -49,7 +49,7 @@ class UnderWay:
         self._parts = parts
         self._call = call
         self._client = client
-        self._id = parts.new_id()
+        self._id = call.entry.id if call.entry else parts.new_id()
         self._keeping = Keeping(parts)
         self._shows_bodies = parts.log is not None and parts.log.shows_bodies
 
