@@ -10,12 +10,16 @@ from clew.dialects.openai_chat.lanes import Lanes
 from clew.dialects.openai_chat.quirks import Speech
 from clew.dialects.openai_chat.stream import Told
 from clew.dialects.openai_chat.translate import Translation
-from clew.model.events import Event
+from clew.model.events import BlockDelta, Event
+from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.translated import TranslatedRelay
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 from tests.counts import examples
 from tests.fuzz.judging import nowhere
 from tests.fuzz.vendors import CUTS, SPEECH, STREAMS, Manner, Segment, pieces, written
+from tests.golden.driving import MODEL, wear
+from tests.golden.legal import problems
 
 Translated = tuple[list[Event], object, object]
 
@@ -169,3 +173,17 @@ def test_what_passes_unread_is_what_reading_would_have_made_of_it(
     stream = b"".join(events)
 
     assert translated(pieces(stream, cuts), speech) == translated_slowly([stream], speech)
+
+
+def test_a_thought_that_passes_unread_is_hidden_where_thoughts_are() -> None:
+    """`show_reasoning = "hide"`: a run is opened after all, and the blocks behind it are counted anew."""
+    stream = said(
+        ("reasoning", ["a", "b", "c"]), ("content", ["x", "y", "z"]), ("reasoning", ["d", "e"]), ("content", ["w"])
+    )
+    for reads in (stream, [b"".join(stream)]):
+        relay = TranslatedRelay(Dress(wear(hide=True)), Translation(Asked(MODEL), Speech(cut_is_end=True)))
+        out = b"".join([*map(relay.feed, reads), relay.flush(), *relay.held])
+
+        assert problems(out, model=MODEL) == []
+        deltas = [event for event in map(decode_event, SseReader().feed(out)) if isinstance(event, BlockDelta)]
+        assert [(delta.index, delta.delta["text"]) for delta in deltas] == [(0, "x"), (0, "y"), (0, "z"), (1, "w")]
