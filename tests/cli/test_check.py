@@ -499,6 +499,23 @@ def test_a_backend_of_the_config_is_a_target_by_its_name(tmp_path: Path) -> None
     ]
 
 
+def test_what_a_backend_in_another_dialect_cannot_be_told_is_no_clean_request(tmp_path: Path) -> None:
+    """The gateway refuses it, so whoever asks beforehand must not hear that all is well."""
+    config = tmp_path / "clew.toml"
+    config.write_text(
+        '[backends.mine]\ndialect = "openai-chat"\nurl = "http://127.0.0.1:9/v1"\nauth = "none"\nmodel = "m"\n'
+    )
+    plain = {"model": MODEL, "max_tokens": 2000, "messages": [{"role": "user", "content": "hi"}]}
+    search = json.dumps({**plain, "tools": [{"type": "web_search_20250305", "name": "web_search"}]})
+    told = "'web_search_20250305' is run by Anthropic's servers, and this backend cannot run it"
+    for body, code, said in ((json.dumps(plain), 0, {}), (search, 1, {"mine": told})):
+        result = clew("-", "--config", str(config), "--for", "mine", "--json", stdin=body)
+        found = json.loads(result.stdout)["conversations"][0]["cannot_be_said"]
+        assert (result.exit_code, {name: told in words and told for name, words in found.items()}) == (code, said)
+    page = clew("-", "--config", str(config), "--for", "mine", stdin=search)
+    assert f"clew cannot say this to mine: tools.0: {told}" in page.stdout
+
+
 def test_a_config_that_cannot_be_used_ends_with_5_and_says_where(tmp_path: Path) -> None:
     config = tmp_path / "clew.toml"
     config.write_text("[models.x]\ncontxt = 1\n")

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from clew.backends.row import target_of
 from clew.dialects.anthropic.requests import MAX_BYTES, parse, raw_of
-from clew.errors import BodyTooLarge, ClewError, RequestInvalid, SealInvalid
+from clew.errors import BodyTooLarge, ClewError, RequestInvalid, SealInvalid, Unrepresentable
 from clew.model.blocks import Block, is_thinking, string_of
 from clew.model.change import Change
 from clew.model.facts import ModelFacts, rules
@@ -61,11 +61,15 @@ class Seen(Struct, frozen=True):
 
 
 class Judged(Struct, frozen=True):
-    """What a target's vendor would refuse; `known` is False where its rules are not."""
+    """What a target's vendor would refuse; `known` is False where its rules are not.
+
+    `unsaid`: why the gateway itself would refuse it, since the target's dialect has no words for something in it.
+    """
 
     target: str
     violations: tuple[Violation, ...]
     known: bool = True
+    unsaid: str = ""
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -84,7 +88,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def clean(self) -> bool:
-        return not any(each.violations for each in self.judged)
+        return not any(each.violations or each.unsaid for each in self.judged)
 
 
 def targets_for(names: Sequence[str], own_model: str, settings: Settings | None = None) -> dict[str, Target]:
@@ -122,6 +126,8 @@ def examine(raw: bytes, names: Sequence[str], facts: Facts, *, name: str = "", s
     judged = tuple(_judged(raw, label, target, request) for label, target in targets.items())
     if request is None:
         return _of_unreadable(raw, Report(name=name, model=own, judged=judged))
+    if settings is not None:
+        judged = tuple(_worded(each, request, targets[each.target], facts, settings) for each in judged)
     return Report(
         name=name,
         model=own,
@@ -147,6 +153,22 @@ def _judged(raw: bytes, name: str, target: Target, request: Request | None) -> J
         return Judged(name, (), known=False)
     found = _oversize(raw) or check(raw, profile=target.profile, thorough=True) or _unreadable(raw, request)
     return Judged(name, (*found, *_sealed(request)))
+
+
+def _worded(judged: Judged, request: Request, target: Target, facts: Facts, settings: Settings) -> Judged:
+    """With what a backend in another dialect cannot be told at all."""
+    backend = settings.backends.get(judged.target)
+    if backend is None or backend.dialect == ANTHROPIC:
+        return judged
+    from clew.engine.dialects import dialect_of  # late: the engine takes longer to load than most files take to check
+
+    try:
+        dialect_of(backend, target.model).written(project(request, target, facts).request)
+    except Unrepresentable as error:
+        return structs.replace(judged, unsaid=str(error))
+    except RequestInvalid:  # the table says so
+        pass
+    return judged
 
 
 def _oversize(raw: bytes) -> tuple[Violation, ...]:

@@ -83,6 +83,8 @@ def _verdict(verdict: Verdict) -> str:
 def _findings(report: Report) -> Iterable[Line]:
     for each in report.judged:
         yield Line("")
+        if each.unsaid:
+            yield Line(f"clew cannot say this to {printable(each.target)}: {printable(each.unsaid)}", "bad")
         if not each.known:
             yield Line(
                 f"the rules of {printable(each.target)} are not known; the table says what clew would send it", "quiet"
@@ -165,6 +167,7 @@ def _conversation(report: Report) -> JsonObject:
         ],
         "violations": {each.target: [_violation(violation) for violation in each.violations] for each in report.judged},
         "rules_known": {each.target: each.known for each in report.judged},
+        "cannot_be_said": {each.target: each.unsaid for each in report.judged if each.unsaid},
         "not_checkable": list(report.unchecked),
         "duplicate_keys": list(report.doubled),
         "not_json": report.fault
