@@ -30,7 +30,7 @@ class Express(LiveExchange):
     """Begun once. Holds the client's responder as long as it goes the short way."""
 
     _on: ClientConnection
-    """What the request went out on."""
+    """What the request went out on. Its `news` are ours as long as this is the short way."""
     _step: Callable[[], None]
     """What is done when there is news."""
     _taken: tuple[bytes, ...] = ()
@@ -42,16 +42,33 @@ class Express(LiveExchange):
             return self.run()
         self._story = story = self._begin(self._read())
         self._asked = asked = self._ready(story)
-        on = asked.begin() if asked is not None else None
-        if on is None:
+        if asked is None:
             return self._go_on()
-        self._on = on
-        self._client.hold(self)
-        self._listen(self._stream_begins_to_come if story.asking.streams else self._whole_comes)
         if story.asking.streams:
             self._passing = self._new_passing(story)
-            self._passing.watch_silence(self._quiet, story.asking.snapshot.settings.first_content_seconds)
+            self._passing.watch_silence(self._quiet)
+        on = asked.begin()
+        if on is None:
+            return self._connect(asked)
+        self._go_the_short_way(on)
         return None
+
+    async def _connect(self, asked: Asking) -> None:
+        """No connection rests here: with a new one it is the short way too."""
+        try:
+            on = await asked.open()
+        except asyncio.CancelledError:
+            self._asked = None
+            await self._guard(_cancelled())
+        except BackendError:
+            await self._go_on()
+        else:
+            self._go_the_short_way(on)
+
+    def _go_the_short_way(self, on: ClientConnection) -> None:
+        self._on = on
+        self._client.hold(self)
+        self._listen(self._stream_begins_to_come if self._told().asking.streams else self._whole_comes)
 
     def cancel(self) -> None:
         """The client is gone, or the server ends: the backend stops at once."""
@@ -131,7 +148,7 @@ class Express(LiveExchange):
         except (StreamIllegal, BackendError):
             self._take_back()
             return
-        if first is None and not on.is_over:
+        if first is None and not on.is_over and self._may_wait():
             return
         if first is None or not hearing.begun:
             self._take_back()
@@ -139,6 +156,11 @@ class Express(LiveExchange):
         self._taken = ()
         hearing.open(first, self._stream_begins)
         self._stream_goes_on()
+
+    def _may_wait(self) -> bool:
+        """Whether somebody looks (`_quiet`) before the first content is overdue."""
+        settings = self._told().asking.snapshot.settings
+        return settings.first_content_seconds > settings.gateway.ping_seconds
 
     def _stream_goes_on(self) -> None:
         on, hearing, asked = self._on, self._hearing, self._asked
@@ -167,11 +189,10 @@ class Express(LiveExchange):
         self._settle_then(heard, hearing.close)
 
     def _quiet(self) -> None:
-        """Nothing came for a while. Before the first content there is a time to keep."""
-        if self._on.news is not None and self._hearing is not None and not self._hearing.begun:
+        """Nothing came for a while. For the first content there is a time to keep, and the long way keeps it."""
+        hearing = self._hearing
+        if hearing is not None and not hearing.begun and self._on.news is not None:
             self._take_back()
-        elif self._on.news is not None and self._hearing is None:
-            self._go_the_long_way()
         if self._passing is not None:
             self._passing.tick()
 

@@ -27,6 +27,10 @@ _HIDDEN_SECONDS = 1.0
 class Passing:
     """The client's side of one streamed answer."""
 
+    __slots__ = (
+        *("_catching_up", "_due", "_headers", "_hides", "_last", "_seconds", "_source", "_timer", "client", "pushed"),
+    )
+
     def __init__(self, client: Responder, headers: Callable[[], list[tuple[str, str]]], ping_seconds: float) -> None:
         self.client = client
         self.pushed = False
@@ -37,18 +41,19 @@ class Passing:
         self._source: Reply | None = None
         self._hides = False
         self._timer: asyncio.TimerHandle | None = None
+        self._due = self.tick
         self._catching_up: asyncio.Task[None] | None = None
 
-    def watch_silence(self, due: Callable[[], None] | None = None, within: float | None = None) -> None:
+    def watch_silence(self, due: Callable[[], None] | None = None) -> None:
         """From now on the client is not left without a word for longer than it may be.
 
-        `due` is called in place of the first `tick`, after `within` seconds at most, and has to call that itself.
+        `due` is called in place of `tick`, and has to call that itself.
         """
         if self._timer is None:
             loop = asyncio.get_running_loop()
+            self._due = due or self.tick
             self._last = loop.time()
-            seconds = self._seconds if within is None else min(within, self._seconds)
-            self._timer = loop.call_later(seconds, due or self.tick)
+            self._timer = loop.call_later(self._seconds, self._due)
 
     def open(self) -> None:
         """The 200, if it has not gone yet."""
@@ -76,7 +81,7 @@ class Passing:
         self._last = loop.time()
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = loop.call_later(_HIDDEN_SECONDS, self.tick)
+            self._timer = loop.call_later(_HIDDEN_SECONDS, self._due)
 
         def noting(data: bytes) -> bool:
             self._last = loop.time()
@@ -120,4 +125,4 @@ class Passing:
             self.open()
             self.client.push(PING)
             self._last, quiet = loop.time(), 0.0
-        self._timer = loop.call_later(max(patience - quiet, 0.0) or patience, self.tick)
+        self._timer = loop.call_later(max(patience - quiet, 0.0) or patience, self._due)

@@ -25,6 +25,11 @@ class _RefusedError(Exception):
 class RequestReader:
     """Reads the requests of one connection."""
 
+    __slots__ = (
+        *("_body", "_head_size", "_headers", "_known", "_limits", "_parser", "_refusal", "_target", "_unframed"),
+        *("body_size", "expects_continue", "finished", "in_body", "in_head", "ready"),
+    )
+
     def __init__(self, limits: Limits, known: Known | None = None) -> None:
         """`known` are heads that were read before, by any connection of this server."""
         self.ready: list[HttpRequest | Refusal] = []

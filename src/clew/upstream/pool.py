@@ -19,7 +19,7 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from clew.errors import BackendUnreachable
+from clew.errors import BackendError, BackendUnreachable
 from clew.http.client import ClientConnection
 from clew.http.client_message import ClientRequest, PeerClosed, ResponseHead, ResponseLimits, Timeouts
 from clew.upstream.dial import dial, tls_context, within
@@ -139,12 +139,17 @@ class Pool:
             try:
                 return kept, await self._heard(kept)
             except PeerClosed as error:
-                if error.began or self.now() - asking.sent > _STALE_SECONDS:
+                if error.began or asking.is_fresh or self.now() - asking.sent > _STALE_SECONDS:
                     raise
-        self._check_open(asking.endpoint)
-        fresh = await self._dialled(asking)
-        self._send(fresh, asking)
+        fresh = await self.dialled(asking)
         return fresh, await self._heard(fresh)
+
+    async def dialled(self, asking: Asking) -> ClientConnection:
+        """A fresh connection with the request on its way."""
+        self._check_open(asking.endpoint)
+        fresh = await self._dial(asking)
+        self._send(fresh, asking)
+        return fresh
 
     def begin(self, asking: Asking, shelf: Shelf, now: float) -> ClientConnection | None:
         """Send the request on a kept connection, if there is one."""
@@ -171,7 +176,7 @@ class Pool:
             connection.abort()
             raise
 
-    async def _dialled(self, asking: Asking) -> ClientConnection:
+    async def _dial(self, asking: Asking) -> ClientConnection:
         environ = self._settings.proxy_environ
         proxy = None if environ is None else proxy_for(asking.endpoint, environ)
         return await dial(asking.endpoint, tls=self._tls, proxy=proxy, timeouts=asking.timeouts, began=asking.began)
@@ -204,10 +209,13 @@ class Asking:
     """One call of `ask`: `async with` sends the request, gives the reply, and ends the exchange.
 
     Written out instead of a generator, because every request passes here: nothing is set up that is not needed, no timer
-    for a slot that is free. Whoever cannot wait tries `begin`; what was begun so, `async with` goes on with, or `end` ends.
+    for a slot that is free. Whoever cannot wait for the answer tries `begin`, or waits for no more than a connection
+    (`open`); what was begun so, `async with` goes on with, or `end` ends.
     """
 
-    __slots__ = ("_pool", "_shelf", "began", "begun", "endpoint", "limits", "request", "sent", "timeouts")
+    __slots__ = (
+        *("_failed", "_pool", "_shelf", "began", "begun", "endpoint", "is_fresh", "limits", "request", "sent", "timeouts"),
+    )
 
     def __init__(
         self, pool: Pool, endpoint: Endpoint, request: ClientRequest, timeouts: Timeouts, limits: ResponseLimits
@@ -219,6 +227,9 @@ class Asking:
         self.began = self.sent = pool.now()
         self.begun: ClientConnection | None = None
         """The connection that it went out on."""
+        self.is_fresh = False
+        """That connection is its own: what breaks it is no remainder of another exchange."""
+        self._failed: BackendError | None = None
         self._pool = pool
         self._shelf = pool.shelf(endpoint)
 
@@ -232,6 +243,25 @@ class Asking:
             shelf.slots.give_back()
         return self.begun
 
+    async def open(self) -> ClientConnection:
+        """Send it on a connection of its own. Raises BackendError, and so does the block then."""
+        try:
+            if not self._shelf.slots.take_at_once():
+                await self._slot()
+            try:
+                self.begun = await self._pool.dialled(self)
+            except BaseException:
+                self._shelf.slots.give_back()
+                raise
+        except FOREIGN as error:
+            self._failed = translated(error, self.endpoint)
+            raise self._failed from error
+        except BackendError as error:
+            self._failed = error
+            raise
+        self.is_fresh = True
+        return self.begun
+
     def end(self) -> None:
         """Keep the connection if the answer was read to its end, else close it."""
         assert self.begun is not None
@@ -241,6 +271,8 @@ class Asking:
             self._shelf.slots.give_back()
 
     async def __aenter__(self) -> Reply:
+        if self._failed is not None:
+            raise self._failed
         try:
             if self.begun is None and not self._shelf.slots.take_at_once():
                 await self._slot()
