@@ -503,6 +503,7 @@ def test_who_cannot_wait_is_called_and_may_leave_the_rest_to_who_can(play: Play[
             def news() -> None:
                 seen.append((connection.heard.status if connection.heard else None, connection.is_over))
                 connection.put_back(connection.take())
+                connection.put_back(b"")
                 there.set()
 
             connection.news = news

@@ -16,7 +16,6 @@ from clew.engine.dialects import Refused
 from clew.engine.exchange import LiveExchange
 from clew.engine.hearing import JSON, STREAM, Whole, comes_as, read_whole
 from clew.engine.reply_head import JSON_TYPE
-from clew.engine.story import Story
 from clew.engine.turns import Heard
 from clew.errors import BackendError, ClewError, StreamIllegal
 from clew.http.client import ClientConnection
@@ -38,12 +37,27 @@ class Express(LiveExchange):
 
     def begin(self) -> Awaitable[None] | None:
         """None if it is under way; else what is left to be awaited. Raises ClewError if the request cannot be read."""
-        if self._takes_time():
+        if self._parts.cool_downs.until or self._shows_bodies:
             return self.run()
-        self._story = story = self._begin(self._read())
-        self._asked = asked = self._ready(story)
-        if asked is None:
-            return self._go_on()
+        if len(self._call.body) > LARGE:
+            return self._begin_aside()
+        return self._ask_at_once() if self._prepare() else self._go_on()
+
+    async def _begin_aside(self) -> None:
+        """What takes a while is done in a thread, all in one go."""
+        try:
+            is_ready = await asyncio.to_thread(self._prepare)
+        except asyncio.CancelledError:
+            if self._story is not None:
+                await self._guard(_cancelled())
+            raise
+        work = self._ask_at_once() if is_ready else self._go_on()
+        if work is not None:
+            await work
+
+    def _ask_at_once(self) -> Awaitable[None] | None:
+        story = self._told()
+        self._asked = asked = self._asking(story.way, story)
         if story.asking.streams:
             self._passing = self._new_passing(story)
             self._passing.watch_silence(self._quiet)
@@ -77,22 +91,19 @@ class Express(LiveExchange):
 
     # Asking.
 
-    def _takes_time(self) -> bool:
-        """Bodies that are shown are shown in the order in which they come; who traces sees them too."""
-        return len(self._call.body) > LARGE or bool(self._parts.cool_downs.until) or self._shows_bodies
-
-    def _ready(self, story: Story) -> Asking | None:
-        """The request in the first target's form; None where it needs more than that."""
+    def _prepare(self) -> bool:
+        """Read it, and put it into the first target's form. False where it needs more than that."""
+        self._story = story = self._begin(self._read())
         way = story.way
         uncounted = self._call.kind == "count_tokens" and not way.dialect.counts
         if uncounted or story.by_sessions or self._lacks_credential(way):
-            return None
+            return False
         story.tries_way(way, self._parts.clock())
         try:
             self._project(way, story)
         except ClewError:  # said by the long way, which meets it again
-            return None
-        return self._asking(way, story)
+            return False
+        return True
 
     # Hearing: an answer in one piece.
 

@@ -123,8 +123,9 @@ class ClientConnection(asyncio.Protocol):
 
     def put_back(self, data: bytes) -> None:
         """What was taken and is for somebody else to take."""
-        self._parts.insert(0, data)
-        self._waiting += len(data)
+        if data:  # nothing would look like the end
+            self._parts.insert(0, data)
+            self._waiting += len(data)
 
     @property
     def heard(self) -> ResponseHead | None:
