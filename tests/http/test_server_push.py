@@ -32,6 +32,29 @@ def test_what_is_pushed_goes_out_as_one_chunk_each(serving: Serving) -> None:
     assert said == [True, True, True]
 
 
+def test_what_is_written_in_one_piece_goes_out_together_and_in_order(serving: Serving) -> None:
+    async def push(request: HttpRequest, respond: Responder) -> None:
+        with respond.in_one_piece():
+            respond.start(200, [])
+            respond.push(b"one")
+            respond.push(b"x" * 20_000)
+            respond.end()
+
+    peer = serving(push).peer().send(GET + GET)
+    assert [peer.response()[2] for _ in range(2)] == [b"one" + b"x" * 20_000] * 2
+
+
+def test_what_is_written_in_one_piece_before_the_connection_closes_arrives(serving: Serving) -> None:
+    async def push(request: HttpRequest, respond: Responder) -> None:
+        with respond.in_one_piece():
+            respond.start(200, [])
+            respond.push(b"last")
+            respond.end()
+
+    peer = serving(push).peer().send(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    assert peer.read_to_end().endswith(b"4\r\nlast\r\n0\r\n\r\n")
+
+
 def test_a_head_request_gets_nothing_of_what_is_pushed(serving: Serving) -> None:
     async def push(request: HttpRequest, respond: Responder) -> None:
         respond.start(200, [])

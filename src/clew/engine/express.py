@@ -165,8 +165,9 @@ class Express(LiveExchange):
             self._take_back()
             return
         self._taken = ()
-        hearing.open(first, self._stream_begins)
-        self._stream_goes_on()
+        with self._client.in_one_piece():
+            hearing.open(first, self._stream_begins)
+            self._stream_goes_on()
 
     def _may_wait(self) -> bool:
         """Whether somebody looks (`_quiet`) before the first content is overdue."""

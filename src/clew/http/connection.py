@@ -46,7 +46,18 @@ class Connection(asyncio.Protocol):
     """The protocol object that the event loop calls."""
 
     __slots__ = (
-        *("_closing", "_discarding", "_limits", "_lost", "_paused", "_probes", "_reader", "_responder", "_server"),
+        *(
+            "_closing",
+            "_corked",
+            "_discarding",
+            "_limits",
+            "_lost",
+            "_paused",
+            "_probes",
+            "_reader",
+            "_responder",
+            "_server",
+        ),
         *("_since", "_stalled_at", "_task", "_transport", "_waiter"),
     )
 
@@ -57,6 +68,7 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._responder: Responder | None = None
         self._waiter: asyncio.Future[None] | None = None
+        self._corked: list[bytes] | None = None
         self._lost = False
         self._probes: int | None = None
         self._closing = False
@@ -106,6 +118,16 @@ class Connection(asyncio.Protocol):
 
     # What the responder calls.
 
+    def cork(self) -> None:
+        """Keep what is written until `uncork`."""
+        self._corked = []
+
+    def uncork(self) -> None:
+        """Write what was kept, in one piece."""
+        parts, self._corked = self._corked, None
+        if parts and not self._lost:
+            self._transport.write(b"".join(parts))
+
     def write(self, parts: list[bytes]) -> None:
         if not self._lost:
             self._write(parts)
@@ -130,7 +152,9 @@ class Connection(asyncio.Protocol):
 
     def _write(self, parts: list[bytes]) -> None:
         """One piece takes a shorter way through the loop than several."""
-        if len(parts) == 1:
+        if self._corked is not None:
+            self._corked += parts
+        elif len(parts) == 1:
             self._transport.write(parts[0])
         else:
             self._transport.writelines(parts)
@@ -153,6 +177,7 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """Close after what was written; to a client that was turned away, only our half."""
+        self.uncork()
         self._closing = True
         if self._lost:
             return
@@ -163,6 +188,7 @@ class Connection(asyncio.Protocol):
 
     def reset(self) -> None:
         self._closing = True
+        self._corked = None
         plug = cast("socket.socket | None", self._transport.get_extra_info("socket"))
         if plug is not None and not self._lost:
             plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)

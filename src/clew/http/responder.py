@@ -13,7 +13,8 @@ Whoever answers from callbacks, without a task, says so with `hold`, is told by 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from contextlib import contextmanager
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Protocol, TypeAlias
@@ -35,6 +36,8 @@ class Wire(Protocol):
     def write(self, parts: list[bytes]) -> None: ...
     def push(self, parts: list[bytes]) -> bool: ...
     def flow(self) -> Callable[[bytes], bool]: ...
+    def cork(self) -> None: ...
+    def uncork(self) -> None: ...
     async def drained(self) -> None: ...
     def close(self) -> None: ...
     def reset(self) -> None: ...
@@ -123,6 +126,15 @@ class Responder:
     def flow(self) -> Callable[[bytes], bool]:
         """`push`, for whoever calls it with every read, and never after the end."""
         return self._wire.flow() if self.chunked and not self._silent else self.push
+
+    @contextmanager
+    def in_one_piece(self) -> Generator[None]:
+        """What is written in this block goes out together at its end."""
+        self._wire.cork()
+        try:
+            yield
+        finally:
+            self._wire.uncork()
 
     async def drained(self) -> None:
         """Wait until the client took what was written. Raises ConnectionError if it is gone."""

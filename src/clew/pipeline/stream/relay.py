@@ -166,8 +166,9 @@ class Relay:
         if piece.event is None:
             return piece.raw  # a comment
         event = decode_event(piece.event)
-        starts = isinstance(event, MessageStart)
-        raw = renamed_start(piece.raw, piece.event, self._dress.wear.model) if starts else piece.raw
+        model, raw = self._dress.wear.model, piece.raw
+        if isinstance(event, MessageStart) and event.message.get("model") != model:
+            raw = renamed_start(raw, piece.event, model)
         return self._read(event, raw)
 
     def _read(self, event: Event, raw: bytes) -> bytes:
