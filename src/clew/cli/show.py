@@ -135,7 +135,7 @@ def _said(store: SqliteStore, thread: Thread, passages: Sequence[Passage], think
 
 def _answer(store: SqliteStore, thread: Thread, passage: Passage, thinking: bool) -> Iterator[Line]:
     recording = passage.recording
-    if recording is None:
+    if recording is None or not recording.blocks:
         exchange = store.exchange(thread.principal, passage.exchange)
         how = f"{exchange.outcome}, {exchange.status}" if exchange else "forgotten"
         yield Line(printable(f"no answer is recorded ({how})"), "bad")

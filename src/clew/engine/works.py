@@ -1,6 +1,6 @@
 """The works: store, way out, present settings, engine, and how they fit together.
 
-This is the one place that knows it, for every gateway, for its workers and their parent, and for a conversation in a process of
+This is the one place that knows it, for every gateway, its workers and their parent, and for a conversation in a process of
 one's own. Opening the store can take a while (a migration, another process), so it happens in a thread.
 """
 

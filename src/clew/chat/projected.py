@@ -1,0 +1,102 @@
+"""A history as one backend would get it next: in its own dialect, with the Changes that this takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from clew.backends.row import Backend, account_of, target_of
+from clew.dialects.anthropic.requests import parse
+from clew.engine.dialects import dialect_of
+from clew.engine.snapshot import Snapshot
+from clew.errors import SettingsInvalid
+from clew.model.change import Change
+from clew.model.json import JsonObject, JsonValue
+from clew.model.recording import Recordings
+from clew.model.target import Target
+from clew.pipeline.project import project
+from clew.pipeline.step import Facts
+from clew.thinking.recognise import Context
+
+__all__ = ["Projected", "projection_of"]
+
+MAX_TOKENS: Final = 32_000
+"""Requests must name one; it is not shown."""
+
+
+class Projected(Struct, frozen=True, kw_only=True):
+    """A conversation's messages as one backend would get them."""
+
+    backend: str
+    model: str
+    asked: Sequence[JsonObject]
+    """The messages as the client holds them; paths in the changes lead here."""
+    messages: tuple[Raw, ...]
+    """In the backend's own dialect."""
+    changes: tuple[Change, ...]
+
+
+class _Going(Struct):
+    messages: list[Raw]
+
+
+class _Role(Struct):
+    role: str = ""
+
+
+def projection_of(
+    messages: Sequence[JsonObject],
+    name: str,
+    model: str,
+    snapshot: Snapshot,
+    recordings: Recordings,
+    context: Context,
+) -> Projected:
+    """The messages for the backend of this name, asked for this model. Raises SettingsInvalid if there is no such backend.
+
+    A history that ends with an answer is projected as if it went on, so that the answer is one of the history.
+    """
+    backend, target = _target(name, model, snapshot)
+    answered = bool(messages) and messages[-1].get("role") == "assistant"
+    going_on: list[JsonValue] = [*messages, _next(messages[-1])] if answered else [*messages]
+    body: JsonObject = {"model": model, "max_tokens": MAX_TOKENS, "messages": going_on}
+    facts = Facts(options=snapshot.options, recordings=recordings, context=context, sealer=snapshot.sealer)
+    projection = project(parse(msgspec.json.encode(body)), target, facts)
+    written = dialect_of(backend, target.model).written(projection.request)
+    going = msgspec.json.decode(written.body, type=_Going).messages
+    return Projected(
+        backend=name,
+        model=target.model,
+        asked=messages,
+        messages=tuple(going[: len(going) - _asked_last(going)] if answered else going),
+        changes=tuple(change for change in (*projection.changes, *written.changes) if change.path.startswith("messages")),
+    )
+
+
+def _asked_last(messages: Sequence[Raw]) -> int:
+    """How many messages at the end are what the client would say next: in some dialects each result is one."""
+    roles = [msgspec.json.decode(message, type=_Role).role for message in reversed(messages)]
+    return next((count for count, role in enumerate(roles) if role == "assistant"), len(roles))
+
+
+def _target(name: str, model: str, snapshot: Snapshot) -> tuple[Backend, Target]:
+    settings = snapshot.settings
+    backend = settings.backends.get(name)
+    if backend is None:
+        known = ", ".join(sorted(settings.backends))
+        raise SettingsInvalid(f"there is no backend {name[:100]!r}; there are: {known}", key=name)
+    account = account_of(backend, backend.keys[0] if backend.keys else None)
+    foreign = settings.thinking.foreign
+    return backend, target_of(backend, model, overrides=settings.models, foreign=foreign, account=account)
+
+
+def _next(last: JsonObject) -> JsonObject:
+    """What a client would say next. It is not shown."""
+    content = last.get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    calls = [block.get("id") for block in blocks if block.get("type") == "tool_use"]
+    results: list[JsonValue] = [{"type": "tool_result", "tool_use_id": id, "content": "…"} for id in calls]
+    return {"role": "user", "content": results or "…"}
