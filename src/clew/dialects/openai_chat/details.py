@@ -77,7 +77,10 @@ def join_entry(entries: list[JsonObject], entry: JsonObject) -> None:
     repeats = bool(entry.get("signature")) and more == before
     known = {name for name, value in last.items() if value not in (None, "")}
     last.update({name: value for name, value in entry.items() if name not in known and name != member})
-    last[member] = before if repeats else before + more
+    if not repeats:
+        last[member] = ""  # nobody else holds the text now, so it grows in place: there may be a delta for each word of it
+        before += more
+        last[member] = before
 
 
 def _continued(entries: list[JsonObject], entry: JsonObject) -> JsonObject | None:

@@ -78,7 +78,11 @@ class Payload:
 
 
 def _join_part(parts: list[JsonObject], part: JsonObject) -> None:
-    if parts and part.get("type") == "text" == parts[-1].get("type"):
-        parts[-1] = {**parts[-1], "text": text_of(parts[-1].get("text")) + text_of(part.get("text"))}
-    else:
-        parts.append(part)
+    if not parts or not part.get("type") == "text" == parts[-1].get("type"):
+        parts.append(dict(part))
+        return
+    last = parts[-1]
+    text = text_of(last.get("text"))
+    last["text"] = ""  # as in `details`, the text grows in place
+    text += text_of(part.get("text"))
+    last["text"] = text

@@ -36,7 +36,7 @@ class Telling:
         self._mirrors = Mirrors()
         self._frame = ""  # markup that waits for its thought
         self._framed = False
-        self._blank = ""  # white space that waits for text
+        self._blank: list[str] = []  # white space that waits for text
 
     @property
     def is_silent(self) -> bool:
@@ -46,10 +46,10 @@ class Telling:
     def say(self, text: str) -> None:
         """Visible text. White space alone opens no block, and closes none."""
         if self.blocks.kind != "text":
-            text, self._blank = self._blank + text, ""
             if not text or text.isspace():
-                self._blank = text
+                self._blank += [text] if text else []
                 return
+            text, self._blank = "".join([*self._blank, text]), []
             self.finish_calls()
         self.blocks.text(text)
         self._mirrors.turn()
@@ -128,7 +128,7 @@ class Telling:
 
     def _open_thinking(self) -> Payload:
         """The payload of the thinking block that is open now, with what waited for one."""
-        self._blank = ""
+        self._blank = []
         payload = self.payloads.setdefault(self.blocks.open_thinking(), Payload())
         payload.absorb(self.late)
         self.late = Payload()
@@ -159,6 +159,6 @@ class Telling:
             self.late.came_in(self.empty)
         if self.late:
             self._open_thinking()
-        self._blank = ""
+        self._blank = []
         self.blocks.open_call(call_id, call.name)
         self._mirrors.turn()

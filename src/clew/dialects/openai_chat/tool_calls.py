@@ -61,8 +61,12 @@ class Call:
     def is_whole(self) -> bool:
         """Whether the arguments are a finished object. Judged once per state, and only where they may be."""
         if self._judged[0] != len(self._pieces):
-            self._judged = (len(self._pieces), _is_object(self.text()))
+            self._judged = (len(self._pieces), self._ends_well() and _is_object(self.text()))
         return self._judged[1]
+
+    def _ends_well(self) -> bool:
+        """Whether they end as an object does. Most do not yet, and then they need not be put together."""
+        return next((piece for piece in reversed(self._pieces) if not piece.isspace()), "").rstrip().endswith("}")
 
     def grow(self, entry: JsonObject) -> None:
         function = object_of(entry.get("function"))
@@ -162,8 +166,6 @@ def _extra(entry: JsonObject) -> JsonObject:
 
 
 def _is_object(text: str) -> bool:
-    if not text.rstrip().endswith("}"):
-        return False
     try:
         return isinstance(msgspec.json.decode(text), dict)
     except (ValueError, RecursionError):
