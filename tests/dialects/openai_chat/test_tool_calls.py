@@ -77,18 +77,20 @@ def test_two_calls_are_two_calls_however_they_come(deltas: list[JsonObject]) -> 
 
 @proves("req:S3-29")
 def test_ids_that_repeat_lack_or_cannot_be_used_become_unique() -> None:
-    """S3-29, rule 6.6: the backend's own are remembered; taken ids of the conversation count too."""
-    asked = Asked("m", message_id="msg_1", taken={"old"})
-    ids: list[str | None] = ["a", "a", None, "functions.f:0", "call_x__thought__AB+/=", "old"]
+    """S3-29, rule 6.6: the backend's own are remembered."""
+    asked = Asked("m", message_id="msg_1")
+    ids: list[str | None] = ["a", "a", None, "functions.f:0", "call_x__thought__AB+/=", "a", "a_2"]
     told = Told(stream(*(call(at, wire_id, "f", "{}") for at, wire_id in enumerate(ids))), asked=asked)
 
-    assert [block[0] for block in told.blocks] == ["a", "a_2", "toolu_msg_1_2", "functions_f_0", "call_x", "old_2"]
+    expected = ["a", "a_2", "toolu_msg_1_2", "functions_f_0", "call_x", "a_3", "a_2_2"]
+    assert [block[0] for block in told.blocks] == expected
     assert told.stream.wire_ids == {
         "a_2": "a",
         "toolu_msg_1_2": "",
         "functions_f_0": "functions.f:0",
         "call_x": "call_x__thought__AB+/=",
-        "old_2": "old",
+        "a_3": "a",
+        "a_2_2": "a_2",
     }
 
 

@@ -7,8 +7,6 @@ after the finish. A thought is never the last block, except where the limit cut 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from msgspec import Struct
 
 from clew.dialects.openai_chat.details import DetailTexts, without_told
@@ -40,8 +38,6 @@ class Asked(Struct, frozen=True):
     """The last known size of the conversation, for the start of the message."""
     stops: tuple[str, ...] = ()
     """The stop sequences that were asked for."""
-    taken: Collection[str] = ()
-    """The ids of tool calls that the conversation has already."""
 
 
 class ChatDecoder:
@@ -50,7 +46,7 @@ class ChatDecoder:
     def __init__(self, asked: Asked, quirks: Quirks) -> None:
         self._asked = asked
         self._quirks = quirks
-        self._telling = Telling(ToolIds(asked.message_id, asked.taken))
+        self._telling = Telling(ToolIds(asked.message_id))
         self._blocks = self._telling.blocks
         self._tags = Tags(quirks.tags, implicit_open=quirks.implicit_open)
         self._details = DetailTexts()

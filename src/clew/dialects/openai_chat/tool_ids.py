@@ -7,7 +7,6 @@ differs, since it must hear that one again.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from typing import Final
 
 __all__ = ["ToolIds"]
@@ -17,14 +16,14 @@ _LONGEST: Final = 64
 
 
 class ToolIds:
-    """Ids for one answer. `seed` is unique to it; `taken` are the ids that the conversation has already."""
+    """Ids for one answer. `seed` is unique to it."""
 
-    __slots__ = ("_seed", "_taken", "_used", "wire")
+    __slots__ = ("_repeats", "_seed", "_used", "wire")
 
-    def __init__(self, seed: str, taken: Collection[str] = ()) -> None:
+    def __init__(self, seed: str) -> None:
         self._seed = _UNSAFE.sub("_", seed)
-        self._taken = taken
         self._used: set[str] = set()
+        self._repeats: dict[str, int] = {}
         self.wire: dict[str, str] = {}
         """Our id → the backend's, where they differ. "" is a call that came without one."""
 
@@ -35,10 +34,11 @@ class ToolIds:
 
     def give(self, wire_id: str) -> str:
         base = _UNSAFE.sub("_", wire_id.split("__thought__")[0])[:_LONGEST] or f"toolu_{self._seed}_{len(self._used)}"
-        unique, count = base, 1
-        while unique in self._used or unique in self._taken:
+        unique, count = base, self._repeats.get(base, 1)
+        while unique in self._used:
             count += 1
             unique = f"{base}_{count}"
+        self._repeats[base] = count
         self._used.add(unique)
         if unique != wire_id:
             self.wire[unique] = wire_id
