@@ -13,7 +13,7 @@ from unittest.mock import patch
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.lanes import Lanes
 from clew.dialects.openai_chat.moulds import Member
-from clew.dialects.openai_chat.quirks import Speech
+from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.translate import Translation
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.translated import TranslatedRelay

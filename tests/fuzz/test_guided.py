@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import clew.dialects.openai_chat as dialect
-from clew.dialects.openai_chat.quirks import Speech
+from clew.dialects.openai_chat.speech import Speech
 from tests.counts import examples
 from tests.fuzz.damage import JUNK
 from tests.fuzz.guided import Coverage, Guided

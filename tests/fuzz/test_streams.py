@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.quirks import Speech
+from clew.dialects.openai_chat.speech import Speech
 from tests.counts import examples
 from tests.fuzz.damage import DAMAGE, Damage, damaged
 from tests.fuzz.judging import judge

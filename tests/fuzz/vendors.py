@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.quirks import Speech
+from clew.dialects.openai_chat.speech import Speech
 from clew.model.json import JsonObject, JsonValue
 
 Shape = Callable[[str], JsonObject]

@@ -16,7 +16,7 @@ from clew.backends.manner import Quirks
 from clew.backends.row import Backend
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import Failure, failure_of
-from clew.dialects.openai_chat.quirks import Speech
+from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.stream import ChatStream
 from clew.dialects.openai_chat.translate import Translation
 from clew.dialects.openai_chat.whole import translated

@@ -3,7 +3,7 @@
 import json
 
 from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.quirks import Quirks
+from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.stream import ChatStream
 from clew.model.assemble import assemble
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, StreamFailed
@@ -39,8 +39,8 @@ def call(
 class Told:
     """What came of a stream, held to the strict grammar on the way."""
 
-    def __init__(self, *pieces: bytes, quirks: Quirks | None = None, asked: Asked = ASKED, eager: bool = False) -> None:
-        self.stream = ChatStream(asked, quirks)
+    def __init__(self, *pieces: bytes, speech: Speech | None = None, asked: Asked = ASKED, eager: bool = False) -> None:
+        self.stream = ChatStream(asked, speech)
         self.events: list[Event] = self.stream.begin(eager=True) if eager else []
         for piece in pieces:
             self.events += self.stream.feed(piece)

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.quirks import Speech
+from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.translate import Translation
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.translated import TranslatedRelay

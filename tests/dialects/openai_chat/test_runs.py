@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.lanes import Lanes
-from clew.dialects.openai_chat.quirks import Speech
+from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.stream import Told
 from clew.dialects.openai_chat.translate import Translation
 from clew.model.events import BlockDelta, Event

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.quirks import Quirks
+from clew.dialects.openai_chat.speech import Speech
 from clew.model.events import BlockDelta, MessageDelta, MessageStart, MessageStop, Ping, StreamFailed
 from clew.model.json import JsonObject
 from tests.dialects.openai_chat.chat import DONE, Told, call, chunk, data, stream
@@ -145,7 +145,7 @@ def test_a_stream_that_breaks_off_is_a_failure_unless_its_row_says_otherwise() -
         {"type": "api_error", "message": "the backend's stream ended before the answer did"}
     )
     assert told.stream.cut == 0
-    assert Told(chunk({"content": "a"}), quirks=Quirks(cut_is_end=True)).stop == "end_turn"
+    assert Told(chunk({"content": "a"}), speech=Speech(cut_is_end=True)).stop == "end_turn"
 
 
 def test_nothing_at_all_is_a_failure_before_any_start() -> None:
@@ -228,19 +228,19 @@ def test_half_a_character_waits_for_its_other_half() -> None:
 
 def test_snapshots_add_only_what_is_new_and_honest_repetitions_stay() -> None:
     """Case 14: MiniMax, cumulative or incremental."""
-    quirks = Quirks(snapshots=True)
+    speech = Speech(snapshots=True)
     grown = stream({"reasoning": "He"}, {"reasoning": "Hello"}, {"reasoning": "Hello"}, {"content": "a"}, {"content": "ab"})
     plain = stream({"reasoning": "ha"}, {"reasoning": "ha"}, {"reasoning": "haha"})
 
-    assert Told(grown, quirks=quirks).blocks == [("thinking", "Hello"), ("text", "ab")]
-    assert Told(plain, quirks=quirks).blocks == [("thinking", "hahahaha"), ("text", "")]
+    assert Told(grown, speech=speech).blocks == [("thinking", "Hello"), ("text", "ab")]
+    assert Told(plain, speech=speech).blocks == [("thinking", "hahahaha"), ("text", "")]
 
 
 def test_an_explicitly_empty_thought_before_a_call_counts_where_it_must_go_back() -> None:
     """Rule 6.3: DeepSeek needs the key back even if it was empty."""
     deltas = stream({"reasoning_content": ""}, call(0, "c", "f", "{}"))
 
-    told = Told(deltas, quirks=Quirks(empty_counts=True))
+    told = Told(deltas, speech=Speech(empty_counts=True))
     assert (told.blocks, told.stream.payloads) == ([("thinking", ""), ("c", "f", {})], {0: {"field": "reasoning_content"}})
     assert Told(deltas).blocks == [("c", "f", {})]
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.quirks import Quirks
 from clew.dialects.openai_chat.responses import Answer, answer_of
+from clew.dialects.openai_chat.speech import Speech
 from clew.model.json import JsonObject, JsonValue
 from tests.counts import examples
 from tests.dialects.openai_chat.chat import ASKED, DONE, Told, call, chunk
@@ -149,9 +149,9 @@ def test_a_whole_answer_has_the_blocks_of_its_stream_in_every_shape(
         deltas += [call(index, wire_id, "f", ""), *(call(index, None, None, piece) for piece in cut(text, size))]
     message: JsonObject = {**spoken.message, "tool_calls": whole}
     body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": finish}]}).encode()
-    told = Told(*map(chunk, deltas), chunk({}, finish=finish), DONE, quirks=Quirks(empty_counts=True))
+    told = Told(*map(chunk, deltas), chunk({}, finish=finish), DONE, speech=Speech(empty_counts=True))
 
-    answered = answer_of(body, ASKED, Quirks(empty_counts=True))
+    answered = answer_of(body, ASKED, Speech(empty_counts=True))
     assert answered == Answer(told.message, told.stream.payloads, told.stream.wire_ids)
 
 

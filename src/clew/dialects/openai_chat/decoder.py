@@ -12,9 +12,9 @@ from msgspec import Struct
 from clew.dialects.openai_chat.details import DetailTexts, without_told
 from clew.dialects.openai_chat.errors import CUT, Failure, failure_in
 from clew.dialects.openai_chat.lanes import Lanes
-from clew.dialects.openai_chat.quirks import Quirks
 from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of
 from clew.dialects.openai_chat.snapshots import Snapshots
+from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.stops import stop_of
 from clew.dialects.openai_chat.tags import Tags
 from clew.dialects.openai_chat.telling import Telling
@@ -43,16 +43,16 @@ class Asked(Struct, frozen=True):
 class ChatDecoder:
     """`take` chunks, then `end` or `fail`; `drain` the events after each."""
 
-    def __init__(self, asked: Asked, quirks: Quirks) -> None:
+    def __init__(self, asked: Asked, speech: Speech) -> None:
         self._asked = asked
-        self._quirks = quirks
+        self._speech = speech
         self._telling = Telling(ToolIds(asked.message_id))
         self._blocks = self._telling.blocks
-        self._tags = Tags(quirks.tags, implicit_open=quirks.implicit_open)
+        self._tags = Tags(speech.tags, implicit_open=speech.implicit_open)
         self._details = DetailTexts()
         self._thinking_blocks = DetailTexts()
         self._snapshots: dict[str, Snapshots] = {}
-        self.lanes = Lanes(self._telling, self._tags, self._snapshots if quirks.snapshots else None)
+        self.lanes = Lanes(self._telling, self._tags, self._snapshots if speech.snapshots else None)
         self._finish: JsonObject = {}
         self._refused = False
         self._usage: Usage | None = None
@@ -111,7 +111,7 @@ class ChatDecoder:
         self.begin()
         usage = usage_in(chunk)
         if usage:
-            self._usage = usage_of(usage, reasoning_apart=self._quirks.reasoning_apart)
+            self._usage = usage_of(usage, reasoning_apart=self._speech.reasoning_apart)
         for choice in objects_of(chunk.get("choices")):
             if not choice.get("index"):
                 self._take_choice(choice)
@@ -160,7 +160,7 @@ class ChatDecoder:
             self._flush()
 
     def _take_thought(self, thought: Thought) -> None:
-        if self._quirks.empty_counts:
+        if self._speech.empty_counts:
             self._telling.empty = self._telling.empty or thought.empty
         told = 0
         if thought.channels:
@@ -197,7 +197,7 @@ class ChatDecoder:
 
     def _new(self, channel: str, text: str) -> str:
         """What a delta adds, where deltas may be snapshots."""
-        return self._snapshots.setdefault(channel, Snapshots()).new(text) if self._quirks.snapshots else text
+        return self._snapshots.setdefault(channel, Snapshots()).new(text) if self._speech.snapshots else text
 
     def _flush(self) -> None:
         self._telling.tell(self._tags.flush())

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
 from clew.dialects.openai_chat.errors import UNREADABLE, Failure
-from clew.dialects.openai_chat.quirks import Quirks
 from clew.dialects.openai_chat.shapes import object_of, objects_of, read_object
+from clew.dialects.openai_chat.speech import Speech
 from clew.model.assemble import assemble
 from clew.model.json import JsonObject, JsonValue
 
@@ -25,12 +25,12 @@ class Answer(Struct, frozen=True):
     wire_ids: dict[str, str]
 
 
-def answer_of(body: bytes, asked: Asked, quirks: Quirks | None = None) -> Answer | Failure:
+def answer_of(body: bytes, asked: Asked, speech: Speech | None = None) -> Answer | Failure:
     """The answer in a body that came with 200; a failure if it holds an error, or no answer at all."""
     value = read_object(body)
     if value is None:
         return UNREADABLE
-    decoder = ChatDecoder(asked, quirks or Quirks())
+    decoder = ChatDecoder(asked, speech or Speech())
     decoder.take({**value, "choices": [_as_delta(choice) for choice in objects_of(value.get("choices"))]})
     decoder.end()
     if decoder.failure is not None:

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
 from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure
-from clew.dialects.openai_chat.quirks import Quirks
 from clew.dialects.openai_chat.runs import Runs
 from clew.dialects.openai_chat.shapes import read_object
+from clew.dialects.openai_chat.speech import Speech
 from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.wire.frames import Frames, SseLimits
@@ -32,12 +32,12 @@ _EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
 class ChatStream:
     """`feed` bytes as they come, `flush` at their end. The events do not depend on where the bytes were cut."""
 
-    def __init__(self, asked: Asked, quirks: Quirks | None = None, *, limits: SseLimits | None = None) -> None:
-        self._quirks = quirks or Quirks()
+    def __init__(self, asked: Asked, speech: Speech | None = None, *, limits: SseLimits | None = None) -> None:
+        self._speech = speech or Speech()
         limits = limits or SseLimits()
         self._most = limits.line
         self._frames = Frames(limits)
-        self._decoder = ChatDecoder(asked, self._quirks)
+        self._decoder = ChatDecoder(asked, self._speech)
         self._runs = Runs(self._decoder.lanes)
 
     def begin(self, *, eager: bool = False) -> list[Event]:
@@ -76,7 +76,7 @@ class ChatStream:
         """The events that the end of the bytes completes."""
         self._read(self._frames.flush())
         self._runs.settle()
-        if self._decoder.finished or self._quirks.cut_is_end:
+        if self._decoder.finished or self._speech.cut_is_end:
             self._decoder.end()
         else:
             self._decoder.fail(CUT)

@@ -15,7 +15,7 @@ import msgspec
 
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import Failure
-from clew.dialects.openai_chat.quirks import Quirks
+from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.stream import ChatStream, Told
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
 from clew.model.json import JsonObject
@@ -33,9 +33,9 @@ class Translation:
     """One answer. `own_ids`: calls keep the backend's ids, because somebody behind makes them safe."""
 
     def __init__(
-        self, asked: Asked, quirks: Quirks | None = None, *, own_ids: bool = True, limits: SseLimits | None = None
+        self, asked: Asked, speech: Speech | None = None, *, own_ids: bool = True, limits: SseLimits | None = None
     ) -> None:
-        self._stream = ChatStream(asked, quirks, limits=limits)
+        self._stream = ChatStream(asked, speech, limits=limits)
         self._own_ids = own_ids
         self._thinking = -1  # the index of the open thinking block
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import Failure
-from clew.dialects.openai_chat.quirks import Quirks
 from clew.dialects.openai_chat.responses import Answer, answer_of
 from clew.dialects.openai_chat.shapes import objects_of
+from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.translate import proof
 from clew.model.json import JsonObject
 
 __all__ = ["translated"]
 
 
-def translated(body: bytes, asked: Asked, quirks: Quirks | None = None, *, own_ids: bool = True) -> JsonObject | Failure:
+def translated(body: bytes, asked: Asked, speech: Speech | None = None, *, own_ids: bool = True) -> JsonObject | Failure:
     """The message, with what its maker needs back as signatures, and the maker's own ids on calls; or why there is none."""
-    answer = answer_of(body, asked, quirks)
+    answer = answer_of(body, asked, speech)
     if isinstance(answer, Failure):
         return answer
     blocks = objects_of(answer.message.get("content"))

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["Quirks", "Speech"]
+__all__ = ["Speech"]
 
 
 class Speech(Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,7 +28,3 @@ class Speech(Struct, frozen=True, forbid_unknown_fields=True):
     """`completion_tokens` leaves reasoning out. (Where the total shows it, this is seen without the switch.)"""
     cut_is_end: bool = False
     """A stream that just ends has ended well. Otherwise an answer without finish and without [DONE] was cut."""
-
-
-Quirks = Speech
-"""What the decoder calls it; a backend's row has quirks of other kinds too, and calls this its speech."""
