@@ -34,6 +34,7 @@ def said(status: int, body: object) -> Failure:
         ({"error": {"message": "Overloaded"}}, OVERLOADED),
         ({"object": "error", "message": "m", "code": 400}, Failure(400, "invalid_request_error", "m")),
         ({"type": "error", "message": "Overloaded"}, OVERLOADED),
+        ({"type": "overloaded_error", "message": "m", "param": "", "code": ""}, Failure(529, "overloaded_error", "m")),
         ({"x_groq": {"error": "Overloaded"}}, OVERLOADED),
         ({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}, Failure(429, "rate_limit_error", "rate limit")),
         ({"base_resp": {"status_code": 1008, "status_msg": "m"}}, Failure(402, "billing_error", "m")),

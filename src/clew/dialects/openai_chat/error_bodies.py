@@ -45,8 +45,8 @@ def error_in(value: JsonObject) -> JsonObject | None:
     for error in (value.get("error"), object_of(value.get("x_groq")).get("error")):
         if error:
             return error if isinstance(error, dict) else {"code": value.get("code"), "message": _text(error)}
-    if value.get("object") == "error" or value.get("type") == "error":
-        return value
+    if value.get("object") == "error" or text_of(value.get("type")).endswith("error"):
+        return value  # the whole of it (Cerebras), whatever kind of error it names
     native = object_of(value.get("base_resp"))
     if number := count_of(native.get("status_code")):
         return {"code": f"base_resp {number}", "message": text_of(native.get("status_msg"))}
