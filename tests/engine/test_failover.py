@@ -144,11 +144,12 @@ def test_one_of_two_keys_is_dead(gating: Gating, a: Simulator) -> None:
 
 @proves("fault:U6")
 def test_all_keys_of_ours_are_dead(gating: Gating, a: Simulator) -> None:
-    """It is ours to mend, so the client does not read a 401 that is none of its business."""
+    """It is ours to mend, so the client does not read a 401 that is none of its business, and need not ask ten times."""
     gate = gating(claude(a, keys=(Secret("sim-invalid"),)), retry=QUICK)
     answer = ask(gate)
     assert (answer.status, answer.json["error"]["type"]) == (502, "api_error")
     assert "refused every key" in answer.json["error"]["message"]
+    assert answer.headers["x-should-retry"] == "false"
     assert len(a.journal()) == 1
 
 

@@ -12,7 +12,7 @@ from clew.dialects.anthropic.errors import error_body, error_event
 from clew.engine.outgoing import place_of
 from clew.engine.reply_head import JSON_TYPE
 from clew.engine.route import Way
-from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, Unrepresentable
+from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, Unrepresentable
 from clew.http.responder import Responder
 from clew.pipeline.attempts import Outcome
 from clew.pipeline.stream.relay import HIDDEN
@@ -94,7 +94,7 @@ def refuse(client: Responder, failure: ClewError, headers: list[tuple[str, str]]
         client.send(failure.status, [JSON_TYPE, *headers], body)
         return
     kind, message = _words(failure, body)
-    final = [NO_RETRY] if isinstance(failure, Unrepresentable) else []
+    final = [NO_RETRY] if isinstance(failure, Unrepresentable | CredentialsExhausted) else []
     client.send(failure.status, [JSON_TYPE, *final, *headers], error_body(kind, message, exchange))
 
 
