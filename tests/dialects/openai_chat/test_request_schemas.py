@@ -187,6 +187,7 @@ def test_a_tool_without_parameters_has_none_where_an_empty_object_is_refused() -
     asked = tool({"type": "object", "properties": {}})
 
     assert body(asked, validator="gemini")["tools"][0]["function"] == {"name": "T"}
+    assert [(each.path, each.what) for each in changes(asked, validator="gemini")] == [("tools.0.input_schema", "left out")]
     assert body(asked)["tools"][0]["function"]["parameters"] == {"type": "object", "properties": {}}
 
 

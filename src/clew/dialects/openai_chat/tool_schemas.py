@@ -21,6 +21,7 @@ from clew.model.json import JsonObject, JsonValue
 __all__ = ["is_closed", "schema_to_send"]
 
 REFUSED = "this backend's check of schemas does not know it as it is: "
+EMPTY = "this backend's check of schemas refuses an object without properties"
 
 _object: Final[Decoder[JsonObject]] = Decoder(dict[str, JsonValue])
 
@@ -34,6 +35,7 @@ def schema_to_send(raw: Raw, path: str, wire: Wire, notes: Notes) -> Raw | JsonO
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RequestInvalid(f"{path}: {error}", path=path) from None
     if "empty" in validator(wire.validator).rewrites and done.is_empty:
+        notes.left_out(path, EMPTY)
         return {}
     if not done.altered:
         return raw
