@@ -1,8 +1,8 @@
 """The messages, one after the other.
 
-What a message becomes depends on that message alone, so a conversation that goes on is a list that goes on: the backend's
-prefix cache holds, and reasoning that is bound to what came before it stays bound. A message may become none (nothing in it
-can be said), or several (tool results, then what the user said with them).
+What a message becomes depends on that message and on those before it, so a conversation that goes on is a list that goes on:
+the backend's prefix cache holds, and reasoning that is bound to what came before it stays bound. A message may become none
+(nothing in it can be said), or several (tool results, then what the user said with them).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The typed views of a `Request` hold only what decisions look at; a translation has to see every key, if only to say that it
 was left out. So the projected bytes are read again, one level at a time: objects as raw values by key, decoded where they
-are used. Each piece still knows the block that it is, because payloads are given for blocks, and where the client had it.
+are used. Each piece knows where the client had it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from msgspec.json import Decoder
 
 from clew.dialects.anthropic.requests import encode
 from clew.errors import RequestInvalid
-from clew.model.blocks import Block
 from clew.model.request import Message, Request, blocks_of
 
 __all__ = [
@@ -49,15 +48,14 @@ _CONTENT: Decoder[_Content] = Decoder(_Content)
 
 
 class Piece(Struct, frozen=True):
-    """One content block: its keys, its place in the client's request, and the block itself unless it is inside another."""
+    """An object, most often a content block: its place in the client's request, and its keys."""
 
     path: str
     fields: Fields
-    block: Block | None = None
 
     @property
     def type(self) -> str:
-        return self.string("type") if self.block is None else self.block.type
+        return self.string("type")
 
     def string(self, key: str) -> str:
         """A string that must be there; "" where it is null or absent."""
@@ -117,7 +115,7 @@ def _said(request: Request, index: int, pair: tuple[Message, Fields]) -> Said:
 
 
 def _placed(request: Request, message: Message, found: tuple[Piece, ...]) -> Iterator[Piece]:
-    """The pieces with their blocks, each named by its place in the client's request where it has one."""
+    """The pieces, each named by its place in the client's request where it has one."""
     blocks = blocks_of(message)
     if not blocks:
         yield from found
@@ -125,4 +123,4 @@ def _placed(request: Request, message: Message, found: tuple[Piece, ...]) -> Ite
     for piece, block in zip(found, blocks, strict=True):
         place = request.source.place_of(block)
         path = piece.path if place is None else f"messages.{place[0]}.content.{place[1]}"
-        yield Piece(path, piece.fields, block)
+        yield Piece(path, piece.fields)
