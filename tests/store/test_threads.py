@@ -77,6 +77,12 @@ def test_a_thread_is_pinned_and_let_go(store: SqliteStore) -> None:
     assert store.threads("local")[0].pin == ""
 
 
+def test_a_thread_gets_another_title(store: SqliteStore) -> None:
+    store.record(turn(recorded("r"))).result(5)
+    assert [store.rename("local", "t", "Flows").result(5), store.rename("local", "u", "Flows").result(5)] == [True, False]
+    assert [thread.title for thread in store.threads("local")] == ["Flows"]
+
+
 def test_an_exchange_comes_back_with_its_changes_and_usage(store: SqliteStore) -> None:
     """Law 6: each alteration can be seen later."""
     turns = [

@@ -18,7 +18,7 @@ from clew.store.forget import close_open
 from clew.store.rows import COLUMNS, columns_of, marks_of, pack, sum_of
 from clew.store.values import Exchange, Turn
 
-__all__ = ["pin", "record", "set_setting", "touch"]
+__all__ = ["pin", "record", "rename", "set_setting", "touch"]
 
 SEEN_STEP = 60.0
 USED_STEP = 3600.0
@@ -113,6 +113,11 @@ def touch(connection: Database, principal: str, keys: Sequence[bytes], recording
 
 def pin(connection: Database, principal: str, thread: str, backend: str) -> bool:
     connection.execute("UPDATE threads SET pin = ? WHERE principal = ? AND id = ?", (backend, principal, thread))
+    return bool(connection.changes())
+
+
+def rename(connection: Database, principal: str, thread: str, title: str) -> bool:
+    connection.execute("UPDATE threads SET title = ? WHERE principal = ? AND id = ?", (title, principal, thread))
     return bool(connection.changes())
 
 

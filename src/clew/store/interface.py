@@ -40,6 +40,10 @@ class Store(Protocol):
         """Let a thread stay with a backend; "" lets it go. False if there is no such thread."""
         ...
 
+    def rename(self, principal: str, thread: str, title: str) -> Future[bool]:
+        """Give a thread another title. False if there is no such thread."""
+        ...
+
     def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
         """Write a setting, or remove it with None. A scope is "" for all, or the name of one gateway or principal."""
         ...

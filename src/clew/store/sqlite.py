@@ -98,6 +98,9 @@ class SqliteStore:
     def pin(self, principal: str, thread: str, backend: str) -> Future[bool]:
         return self._writer.submit(lambda connection: commands.pin(connection, principal, thread, backend))
 
+    def rename(self, principal: str, thread: str, title: str) -> Future[bool]:
+        return self._writer.submit(lambda connection: commands.rename(connection, principal, thread, title))
+
     def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
         return self._writer.submit(lambda connection: commands.set_setting(connection, scope, name, value, at))
 
