@@ -22,6 +22,7 @@ from clew.gateway.plan import Plan, check_exposure, url_of
 from clew.http.message import HttpRequest
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
+from tests.cli.invoking import Clew
 from tests.gateway.conftest import KEYED, PASSTHROUGH, settings_with
 from tests.gateway.served import CLEW, MOST_SECONDS
 from tests.manifest import proves
@@ -93,6 +94,16 @@ def test_the_demo_answers_without_any_key_of_a_vendor() -> None:
         assert line(process).startswith("admin: http://127.0.0.1:")
         url = copied.split()[0].removeprefix("ANTHROPIC_BASE_URL=")
         assert asked(url, "demo-key")["model"] == "claude-opus-5-5"
+
+
+@pytest.mark.slow
+def test_every_command_can_use_the_demo_from_a_second_shell(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with serving("--demo", "--port", "0", "--admin-port", "0", CLEW_HOME=str(home)) as process:
+        assert line(process).startswith("clew listens on")
+        shell = Clew(home)
+        assert (home / "clew.toml").exists()
+        assert [shell(*command).exit_code for command in (("config", "check"), ("doctor",), ("backends", "test"))] == [0] * 3
 
 
 def asked(url: str, key: str) -> dict[str, object]:

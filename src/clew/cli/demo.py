@@ -32,23 +32,22 @@ active = "claude"
 url = "{claude}"
 realm = "anthropic"
 auth = "key"
-key = "${{CLEW_DEMO_KEY}}"
+key = "${{CLEW_DEMO_KEY:-sim-demo-1}}"
 
 [backends.other]
 url = "{other}"
 auth = "key"
-key = "${{CLEW_DEMO_KEY}}"
+key = "${{CLEW_DEMO_KEY:-sim-demo-1}}"
 model = "other-model"
 
 [backends.deepseek]
 preset = "deepseek"
 dialect = "openai-chat"
 url = "{deepseek}"
-key = "${{CLEW_DEMO_KEY}}"
+key = "${{CLEW_DEMO_KEY:-sim-demo-1}}"
 """
 )
-_KEYS: Final = {"CLEW_DEMO_KEY": "sim-demo-1"}
-"""The simulator takes any."""
+"""The simulators take any key. With one in it, the file can be used from a second shell, by every command."""
 
 
 @asynccontextmanager
@@ -63,7 +62,7 @@ async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[st
         file.write_text(_CONFIG.format(claude=claude.url, other=other.url, deepseek=deepseek.url))
         own = {name: value for name, value in environ.items() if name.startswith("CLEW_") and name != "CLEW_CONFIG"}
         try:
-            yield file, {**own, **_KEYS, HOME_VARIABLE: str(home.root), "PATH": environ.get("PATH", "")}
+            yield file, {**own, HOME_VARIABLE: str(home.root), "PATH": environ.get("PATH", "")}
         finally:
             await _closed(claude, other, deepseek)
 
