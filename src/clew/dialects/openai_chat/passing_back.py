@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-import msgspec
 from msgspec import Struct
 
 from clew.dialects.openai_chat.late_signatures import reunited
 from clew.dialects.openai_chat.notes import Notes
+from clew.dialects.openai_chat.payloads import payload_of
 from clew.dialects.openai_chat.reading import Piece
 from clew.dialects.openai_chat.wire import Wire
 from clew.model.blocks import THINKING_TYPES
@@ -35,8 +35,6 @@ _FILL: Final = {"empty": "", "space": " "}
 _LISTS: Final = ("reasoning_details", "thinking_blocks")
 _INLINE: Final = ("content", "tags")
 """Where a thought stood that came in the content itself."""
-
-_payload = msgspec.json.Decoder(dict[str, JsonValue])
 
 
 class Back(Struct, frozen=True):
@@ -88,11 +86,7 @@ def filled(fields: dict[str, object], calls: bool, path: str, wire: Wire, notes:
 
 
 def _payload_of(piece: Piece) -> JsonObject | None:
-    signature = piece.string("signature") if piece.type == "thinking" else piece.string("data")
-    try:
-        return _payload.decode(signature) if signature.startswith("{") else None
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
+    return payload_of(piece.string("signature" if piece.type == "thinking" else "data"))
 
 
 def _handed_over(piece: Piece, wire: Wire) -> tuple[Back, str]:

@@ -2,17 +2,29 @@
 
 One object per thinking block, by the names of the wire: `field` is the name under which the text came (the text itself is
 the block's), `reasoning_details` and `thinking_blocks` are the entries, `content` the chunks of a content list, `tags` the
-markup around a thought in the content, `tool_calls` what calls carry for their maker. A later layer puts the object into
-the block's seal; here it is only gathered.
+markup around a thought in the content, `tool_calls` what calls carry for their maker. Written as JSON, the object is the
+block's `proof`: it stands where Anthropic has a signature, and so becomes the payload of the block's seal.
 """
 
 from __future__ import annotations
 
+import msgspec
+
 from clew.dialects.openai_chat.details import join_entry
-from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of, whole_value
+from clew.dialects.openai_chat.shapes import object_of, objects_of, read_object, text_of, whole_value
 from clew.model.json import JsonObject
 
-__all__ = ["Payload"]
+__all__ = ["Payload", "payload_of", "proof"]
+
+
+def proof(payload: JsonObject) -> str:
+    """What a backend needs back of a thought, in the place where Anthropic has a signature."""
+    return msgspec.json.encode(payload).decode()
+
+
+def payload_of(signature: str) -> JsonObject | None:
+    """The same read again; None for a vendor's own signature, which is never an object."""
+    return read_object(signature.encode("utf-8", "surrogatepass")) if signature.startswith("{") else None
 
 
 class Payload:

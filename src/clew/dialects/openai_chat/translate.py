@@ -11,31 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-import msgspec
-
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import Failure
+from clew.dialects.openai_chat.payloads import proof
 from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.stream import ChatStream, Told
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
 from clew.model.json import JsonObject
-from clew.wire.sse import SseLimits
 
-__all__ = ["Translation", "proof"]
-
-
-def proof(payload: JsonObject) -> str:
-    """What a backend needs back of a thought, in the place where Anthropic has a signature."""
-    return msgspec.json.encode(payload).decode()
+__all__ = ["Translation"]
 
 
 class Translation:
     """One answer. `own_ids`: calls keep the backend's ids, because somebody behind makes them safe."""
 
-    def __init__(
-        self, asked: Asked, speech: Speech | None = None, *, own_ids: bool = True, limits: SseLimits | None = None
-    ) -> None:
-        self._stream = ChatStream(asked, speech, limits=limits)
+    def __init__(self, asked: Asked, speech: Speech | None = None, *, own_ids: bool = True) -> None:
+        self._stream = ChatStream(asked, speech)
         self._own_ids = own_ids
         self._thinking = -1  # the index of the open thinking block
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import Failure
+from clew.dialects.openai_chat.payloads import proof
 from clew.dialects.openai_chat.responses import Answer, answer_of
 from clew.dialects.openai_chat.shapes import objects_of
 from clew.dialects.openai_chat.speech import Speech
-from clew.dialects.openai_chat.translate import proof
 from clew.model.json import JsonObject
 
 __all__ = ["translated"]

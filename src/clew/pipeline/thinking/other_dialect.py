@@ -7,8 +7,7 @@ something which only its maker can read: without that its text proves nothing.
 
 from __future__ import annotations
 
-import msgspec
-
+from clew.dialects.openai_chat.payloads import payload_of
 from clew.model.blocks import Block, made, string_of
 from clew.model.change import Change
 from clew.model.json import JsonObject
@@ -20,8 +19,6 @@ from clew.thinking.keys import proof_of
 __all__ = ["in_anthropic_words"]
 
 ELSEWHERE = "its maker wants it back in another dialect alone"
-
-_objects: msgspec.json.Decoder[JsonObject] = msgspec.json.Decoder(JsonObject)
 
 
 def in_anthropic_words(outcome: Outcome, target: Target) -> Outcome:
@@ -37,13 +34,7 @@ def in_anthropic_words(outcome: Outcome, target: Target) -> Outcome:
 
 def _payload(block: Block) -> JsonObject:
     """What another dialect keeps in place of a signature; {} for a vendor's own, which is never an object."""
-    proof = proof_of(block) if block.type == "thinking" else ""
-    if not proof.startswith("{"):
-        return {}
-    try:
-        return _objects.decode(proof)
-    except msgspec.MsgspecError:
-        return {}
+    return (payload_of(proof_of(block)) or {}) if block.type == "thinking" else {}
 
 
 def _can_be_said(payload: JsonObject, target: Target) -> bool:
