@@ -26,17 +26,17 @@ Told: TypeAlias = Event | bytes
 """An event, or a run of deltas of the open block, as bytes for the client."""
 Finish: TypeAlias = Callable[[list[Event]], list[Event]]
 
+_LIMITS = SseLimits()
 _EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
 
 
 class ChatStream:
     """`feed` bytes as they come, `flush` at their end. The events do not depend on where the bytes were cut."""
 
-    def __init__(self, asked: Asked, speech: Speech | None = None, *, limits: SseLimits | None = None) -> None:
+    def __init__(self, asked: Asked, speech: Speech | None = None) -> None:
         self._speech = speech or Speech()
-        limits = limits or SseLimits()
-        self._most = limits.line
-        self._frames = Frames(limits)
+        self._most = _LIMITS.line
+        self._frames = Frames(_LIMITS)
         self._decoder = ChatDecoder(asked, self._speech)
         self._runs = Runs(self._decoder.lanes)
 

@@ -16,7 +16,6 @@ from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.pieces import NO_DELTAS, pieces_of
 from clew.pipeline.stream.relay import Relay
 from clew.wire.events import encode_event
-from clew.wire.frames import SseLimits
 
 __all__ = ["TranslatedRelay", "Translates", "Unfolded"]
 
@@ -68,9 +67,8 @@ class TranslatedRelay(Relay):
         eager: bool = False,
         keep: bool = True,
         blocks: bool = True,
-        limits: SseLimits | None = None,
     ) -> None:
-        super().__init__(dress, limits, keep=False, blocks=blocks)
+        super().__init__(dress, keep=False, blocks=blocks)
         self._translation = translation
         self._eager = eager
         self._keeps_words = keep
