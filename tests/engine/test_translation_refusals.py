@@ -19,6 +19,7 @@ from clew.testing.background import Background
 from tests.build import Json, user
 from tests.engine.chatting import Teller, chat, chat_row
 from tests.engine.conftest import Gating
+from tests.engine.kept import exchange_of
 from tests.engine.talk import MODEL
 
 pytestmark = pytest.mark.slow
@@ -128,10 +129,11 @@ NEVER_ASKED: dict[str, tuple[Json, str]] = {
 def test_what_cannot_be_said_is_refused_by_its_place_and_nobody_is_asked(gating: Gating, name: str) -> None:
     fields, words = NEVER_ASKED[name]
     with refusing(200, b"{}") as backend:
-        answer = gating(
-            chat_row("local", backend.url, 'wire = { images = "refuse", documents = "refuse" }'), retry=ONCE
-        ).ask(asked(**fields))
+        gate = gating(chat_row("local", backend.url, 'wire = { images = "refuse", documents = "refuse" }'), retry=ONCE)
+        answer = gate.ask(asked(**fields))
+        (tried,) = exchange_of(gate, answer).tries
 
+    assert (tried.status, tried.why) == (0, f"not asked: {words}")
     assert (answer.status, answer.json["error"]) == (400, {"type": "invalid_request_error", "message": words})
     assert (answer.headers["x-should-retry"], backend.asked) == ("false", [])
 

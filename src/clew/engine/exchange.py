@@ -244,6 +244,8 @@ class LiveExchange(UnderWay):
 
     async def _fail(self, failure: ClewError) -> None:
         tries = self._told().tries
+        if not tries:
+            self._told().never_asked(failure)
         self._say(failure)
         await self._leave("refused" if tries and tries[-1].status else "failed")
 

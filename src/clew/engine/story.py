@@ -10,6 +10,7 @@ from clew.engine.dialects import Dialect, Hints
 from clew.engine.reply_head import Counts, is_unsaid_thought, thinking_counts
 from clew.engine.route import Way
 from clew.engine.turns import Heard, asked_raw, origin_of, recording_for, title_of, usage_of
+from clew.errors import ClewError
 from clew.model.change import Change
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.request import Request
@@ -120,6 +121,11 @@ class Story:
             self.status = status or (result.error.status if result.error else 0)
         elif why and self.tries:
             self.tries[-1] = tried
+
+    def never_asked(self, failure: ClewError) -> None:
+        """What goes to no backend, since it cannot be said to the one that was chosen: the log tells why, too."""
+        self.tries.append(Try(backend=self.way.backend.name, why=f"not asked: {failure}"))
+        self.status = failure.status
 
     def counts(self) -> Counts:
         """What became of the thinking in what went out last."""
