@@ -25,7 +25,7 @@ from clew.store.values import Passage, Thread
 if TYPE_CHECKING:
     from clew.admin.thread_view import Projected, Spoken
 
-__all__ = ["show_thread"]
+__all__ = ["projected_for", "show_thread"]
 
 MOST_THREADS = 50
 NOTHING = "No conversation was recorded yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
@@ -100,7 +100,7 @@ def _enough(ids: Sequence[str]) -> int:
 def _show(at: Place, store: SqliteStore, thread: Thread, as_: str | None, *, thinking: bool, json_: bool) -> None:
     passages = store.passages(thread.principal, thread.id)
     if as_ is not None:
-        projected = _projected(at, store, passages, as_, thread.principal)
+        projected = projected_for(at, store, passages, as_, thread.principal)
         if json_:
             click.echo(msgspec.json.encode(projected))
         else:
@@ -148,7 +148,8 @@ def _answer(store: SqliteStore, thread: Thread, passage: Passage, thinking: bool
 # As a backend would get it
 
 
-def _projected(at: Place, store: SqliteStore, passages: Sequence[Passage], name: str, principal: str) -> Projected:
+def projected_for(at: Place, store: SqliteStore, passages: Sequence[Passage], name: str, principal: str) -> Projected:
+    """Ends the command for a backend that there is not, and where nothing is recorded."""
     from clew.admin.problem import Problem  # late: the engine takes longer to load than a list takes to print
     from clew.admin.thread_view import projected
     from clew.engine.snapshot import snapshot_of

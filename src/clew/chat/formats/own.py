@@ -1,0 +1,225 @@
+"""clew's own format: one line of JSON for each thread and each turn, with everything that is kept of them.
+
+Blocks and questions stand in their lines as the bytes that they are. Where these could not stand in a line and come out of
+it unchanged (a line break between two values, a byte that is no UTF-8), they are a string in base64. A file begins with a
+line that names the version; files can be joined by `cat`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from clew.chat.formats.shape import Broken, Format, Found, Numbered, Passed, Reading
+from clew.model.blocks import made
+from clew.model.json import JsonObject
+from clew.model.origin import Origin
+from clew.model.recording import Recording, Said, Strand
+from clew.store.values import Exchange, Thread, Turn
+
+__all__ = ["OWN"]
+
+VERSION: Final = 1
+_KIND: Final = "conversations"
+_HEAD: Final = b'{"clew":"%b","version":%d}\n' % (_KIND.encode(), VERSION)
+_KEY: Final = 32
+
+
+class _Said(Struct, frozen=True):
+    ids: tuple[Raw, ...] = ()
+    texts: tuple[Raw, ...] = ()
+
+
+class _Recording(Struct, frozen=True, kw_only=True):
+    id: str
+    origin: Origin
+    blocks: tuple[Raw, ...]
+    keys: tuple[bytes, ...]
+    said: _Said
+    place: bytes
+    strand: Strand
+    digest: bytes = b""
+    followed: str | None = None
+    session: str = ""
+    agent: str = ""
+    whole: bool = True
+
+
+class _Turn(Struct, frozen=True, kw_only=True):
+    exchange: Exchange
+    asked: tuple[Raw, ...] = ()
+    recording: _Recording | None = None
+
+
+class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    clew: str | None = None
+    version: int | None = None
+    thread: Thread | None = None
+    turn: _Turn | None = None
+
+
+_line = msgspec.json.Decoder(_Line)
+_any = msgspec.json.Decoder(object)
+
+
+# Writing
+
+
+def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
+    yield msgspec.json.encode(_Line(thread=thread)) + b"\n"
+    for turn in turns:
+        yield msgspec.json.encode(_Line(turn=_written(turn))) + b"\n"
+
+
+def _written(turn: Turn) -> _Turn:
+    recording = turn.recording
+    return _Turn(
+        exchange=turn.exchange,
+        asked=tuple(map(_verbatim, turn.asked)),
+        recording=None if recording is None else _written_recording(recording),
+    )
+
+
+def _written_recording(recording: Recording) -> _Recording:
+    return _Recording(
+        id=recording.id,
+        origin=recording.origin,
+        blocks=tuple(map(_verbatim, recording.blocks)),
+        keys=recording.keys,
+        said=_Said(tuple(map(_text, recording.said.ids)), tuple(map(_text, recording.said.texts))),
+        place=recording.place,
+        strand=recording.strand,
+        digest=recording.digest,
+        followed=recording.followed,
+        session=recording.session,
+        agent=recording.agent,
+        whole=recording.whole,
+    )
+
+
+def _verbatim(raw: bytes) -> Raw:
+    """The bytes themselves where a line can hold them, else a string in base64."""
+    return Raw(raw) if _fits_in_a_line(raw) else Raw(b'"%b"' % base64.b64encode(raw))
+
+
+def _fits_in_a_line(raw: bytes) -> bool:
+    if raw[:1] != b"{" or raw[-1:] != b"}" or b"\n" in raw or b"\r" in raw:
+        return False
+    try:
+        raw.decode()
+        _any.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def _text(text: str) -> Raw:
+    """A model can say half a character: as an escape it passes."""
+    return Raw(json.dumps(text, ensure_ascii=True).encode())
+
+
+# Reading
+
+
+def read(lines: Iterable[Numbered], reading: Reading) -> Iterator[Found]:
+    """Turns as they were, for the principal who reads them."""
+    title = ""
+    for number, raw in lines:
+        found = _read_line(number, raw, reading.principal, title)
+        if isinstance(found, Thread):
+            title = found.title
+        if found is not None:
+            yield found
+        if isinstance(found, _TooNew):
+            return
+
+
+class _TooNew(Broken, frozen=True):
+    """Nothing after this line can be understood."""
+
+
+def _read_line(number: int, raw: bytes, principal: str, title: str) -> Found | None:
+    """What the line says; None for the one that a file begins with."""
+    if not raw.strip():
+        return None
+    try:
+        line = _line.decode(raw)
+        if line.version is not None and line.version > VERSION:
+            return _TooNew(number, f"version {line.version} of this format was written by a newer clew: update this one")
+        if line.thread is not None:
+            return msgspec.structs.replace(line.thread, principal=principal)
+        if line.turn is not None:
+            return _turn(line.turn, principal, title)
+        return None if line.clew == _KIND else Passed("of another shape")
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        return Broken(number, str(error))
+
+
+def _turn(turn: _Turn, principal: str, title: str) -> Turn:
+    exchange = msgspec.structs.replace(turn.exchange, principal=principal)
+    asked = tuple(map(_bytes, turn.asked))
+    for raw in asked:
+        msgspec.json.decode(raw, type=dict[str, Raw])
+    recording = None if turn.recording is None else _recording(turn.recording, principal, exchange.thread)
+    return Turn(exchange=exchange, recording=recording, asked=asked, title=title)
+
+
+def _recording(line: _Recording, principal: str, thread: str) -> Recording:
+    blocks = tuple(map(_bytes, line.blocks))
+    for raw in blocks:
+        made(raw)
+    if any(len(key) != _KEY for key in (*line.keys, *(line.strand.listed or ()))):
+        raise ValueError(f"a block key has {_KEY} bytes")
+    return Recording(
+        id=line.id,
+        principal=principal,
+        origin=line.origin,
+        blocks=blocks,
+        keys=line.keys,
+        said=Said(_texts(line.said.ids), _texts(line.said.texts)),
+        place=line.place,
+        strand=line.strand,
+        digest=line.digest,
+        followed=line.followed,
+        session=line.session,
+        agent=line.agent,
+        thread=thread,
+        whole=line.whole,
+    )
+
+
+def _bytes(raw: Raw) -> bytes:
+    value = bytes(raw)
+    return base64.b64decode(value[1:-1], validate=True) if value[:1] == b'"' else value
+
+
+def _texts(raw: Sequence[Raw]) -> tuple[str, ...]:
+    texts = [json.loads(bytes(each)) for each in raw]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("what was said is texts")
+    return tuple(texts)
+
+
+def _fits(head: bytes) -> bool:
+    try:
+        first: JsonObject = msgspec.json.decode(head.split(b"\n", 1)[0], type=JsonObject)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return first.get("clew") == _KIND
+
+
+OWN = Format(
+    name="clew",
+    suffix=".clew.jsonl",
+    does="JSON lines with all that is kept of a conversation; importing it gives the same conversation again.",
+    losses=("the whole requests and answers of the exchange page", "when a block was last seen in a request"),
+    write=write,
+    read=read,
+    fits=_fits,
+    head=_HEAD,
+)

@@ -1,0 +1,143 @@
+"""`clew export`: conversations as files, in clew's own format or in somebody else's."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import click
+import msgspec
+
+from clew.chat.formats import FORMATS, Format, every_thread, turns_of
+from clew.cli.endings import Failed, told
+from clew.cli.kept import Place, opened, place, principal_option, thread_named
+from clew.cli.pages import Line, printable, show
+from clew.cli.show import projected_for
+from clew.store import SqliteStore
+from clew.store.values import Thread
+
+__all__ = ["export", "losses_help"]
+
+NOTHING = "No conversation was recorded yet: there is nothing to export."
+
+
+def losses_help() -> str:
+    """What each format is, and what it loses, for the help."""
+    lines = [line for each in FORMATS.values() for line in (f"  {each.name}: {each.does}", *_losses(each))]
+    return "\n".join(["\b", "Formats, and what is not in them:", *lines])
+
+
+def _losses(format: Format) -> Iterator[str]:
+    yield from (f"    - {loss}" for loss in format.losses)
+
+
+@click.command(
+    short_help="Write conversations to a file or to standard output.",
+    epilog=losses_help(),
+)
+@click.argument("thread", required=False)
+@click.option("--all", "all_", is_flag=True, help="Every conversation.")
+@click.option("--format", "name", type=click.Choice(list(FORMATS)), default="clew", show_default=True, help="See below.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE|DIR", help="Where to; in a DIR, a file for each."
+)
+@click.option("--as", "as_", metavar="BACKEND", help="The messages as this backend would get them next, in its own form.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not say what the format loses.")
+@principal_option
+def export(
+    thread: str | None, all_: bool, name: str, output: Path | None, as_: str | None, quiet: bool, principal: str
+) -> None:
+    """Write the conversation THREAD (the beginning of its id, or `last`), or all of them, as it was said.
+
+    Without -o it goes to standard output; what the format loses is told on stderr. No key and no token is ever in it: none
+    is kept. Several conversations in one file stand one after another; JSON documents have a line each.
+
+    \b
+    Examples:
+      clew export last > talk.clew.jsonl
+      clew export --all -o backup.clew.jsonl
+      clew export 0199a3 --format markdown -o talk.md
+      clew export --all --format html -o pages/
+      clew export last --as glm | jq .messages
+
+    Exit status: 0 ok, 1 there is nothing to export, 2 wrong usage or unknown name, 5 the config cannot be used.
+    """
+    if (thread is None) == (not all_):
+        raise click.UsageError("Name a THREAD, or say --all: `clew show` lists the threads.")
+    if as_ is not None and all_:
+        raise click.UsageError("--as shows one conversation: name a THREAD.")
+    with told():
+        at = place()
+        with opened(at) as store:
+            if store is None:
+                raise Failed(NOTHING)
+            threads = every_thread(store, principal) if all_ else iter([thread_named(store, principal, thread or "")])
+            if as_ is None:
+                notes = _export(store, threads, FORMATS[name], output)
+            else:
+                notes = _export_as(at, store, next(threads), as_, output)
+    if not quiet:
+        show([Line(printable(note), "quiet") for note in notes], sys.stderr)
+
+
+def _export_as(at: Place, store: SqliteStore, thread: Thread, backend: str, output: Path | None) -> list[str]:
+    """What was changed for this backend, as notes."""
+    passages = store.passages(thread.principal, thread.id)
+    projected = projected_for(at, store, passages, backend, thread.principal)
+    document = {"model": projected.model, "messages": projected.messages}
+    _put([msgspec.json.encode(document) + b"\n"], output)
+    return [f"{each.path} {each.what}: {each.why}" for each in projected.changes]
+
+
+def _export(store: SqliteStore, threads: Iterator[Thread], format: Format, output: Path | None) -> list[str]:
+    """What the format loses, as notes."""
+    if output is not None and (output.is_dir() or str(output).endswith(os.sep)):
+        _make(output)
+        for each in threads:
+            _put(_written(store, [each], format), output / (_file_name(each.id) + format.suffix))
+    else:
+        _put(_written(store, threads, format), output)
+    return [f"not in this format: {'; '.join(format.losses)}"]
+
+
+def _written(store: SqliteStore, threads: Iterable[Thread], format: Format) -> Iterator[bytes]:
+    yield format.head
+    for each in threads:
+        yield from format.write(each, turns_of(store, each))
+    yield format.foot
+
+
+def _file_name(id: str) -> str:
+    """An id can come from a file that was imported: it names no other directory."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", id)[:100] or "_"
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Failed(f"{printable(str(directory))}: {error.strerror or error}") from error
+
+
+def _put(parts: Iterable[bytes], output: Path | None) -> None:
+    """To standard output, or to a file that is whole or not there, and its owner's alone."""
+    if output is None:
+        out = sys.stdout.buffer
+        out.writelines(parts)
+        out.flush()
+        return
+    try:
+        with NamedTemporaryFile(dir=output.parent, prefix=f".{output.name}.", delete=False) as file:
+            try:
+                file.writelines(parts)
+                file.flush()
+                Path(file.name).replace(output)
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise Failed(f"{printable(str(output))}: {error.strerror or error}") from error

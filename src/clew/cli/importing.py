@@ -1,0 +1,201 @@
+"""`clew import`: conversations from files, in any format that can be read."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+import msgspec
+from msgspec import Struct
+
+from clew.chat.formats import FORMATS, Format, Reading
+from clew.chat.importing import Importing, Known, Tally
+from clew.cli.endings import BadConfig, told
+from clew.cli.imported_files import Source, files_of, opened_source
+from clew.cli.kept import Place, opened, place, principal_option
+from clew.cli.pages import Line, Page, printable, show
+from clew.settings.secret import VARIABLE, load_keyring
+from clew.store import SqliteStore
+from clew.thinking.seal import Sealer
+
+__all__ = ["import_threads"]
+
+AUTO = "auto"
+FAILED, INTERRUPTED = 1, 130
+LONG_BYTES = 4 * 1024 * 1024
+"""From here on a person on a terminal sees a progress bar."""
+
+READABLE = [name for name, each in FORMATS.items() if each.read]
+
+
+@click.command("import", short_help="Take conversations from files: exports, Claude Code transcripts.")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR…")
+@click.option(
+    "--format", "name", type=click.Choice([AUTO, *READABLE]), default=AUTO, show_default=True, help="Of the files."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be imported, and keep nothing.")
+@principal_option
+@click.option("--json", "json_", is_flag=True, help="Print what came of it as JSON.")
+@click.pass_context
+def import_threads(
+    context: click.Context, paths: tuple[str, ...], name: str, dry_run: bool, principal: str, json_: bool
+) -> None:
+    """Take conversations from each FILE, from every .json and .jsonl file in each DIR, or from standard input (-).
+
+    What is there already is left alone, so the same files can be imported again and again. A line that cannot be read is
+    told with its file and number, and everything else is imported. After Ctrl-C, what came before it stays.
+
+    Claude Code transcripts become conversations with their sub-agents and rewinds; thinking that Claude signed is restored
+    for Claude when a client comes back without it, and blocks that clew sealed are given to their makers again, if this
+    clew's secret is the one that sealed them. Import only files that you trust: they say who made what.
+
+    \b
+    Examples:
+      clew import ~/.claude/projects
+      clew import backup.clew.jsonl --dry-run
+      clew import talk.json --format openai
+      ssh other clew export --all -q | clew import -
+
+    Exit status: 0 ok, 1 something could not be imported, 2 wrong usage, 5 the config cannot be used.
+    """
+    with told():
+        at = place()
+        with _stores(at, dry_run) as stores:
+            work = _Work(stores=stores, principal=principal, format=FORMATS.get(name), sealer=_sealer(at))
+            tally, stopped = work.run(paths)
+    click.echo(msgspec.json.encode(tally)) if json_ else _say(tally, dry_run, stopped)
+    context.exit(INTERRUPTED if stopped else FAILED if tally.broken else 0)
+
+
+# Where to
+
+
+class _Stores(Struct, frozen=True):
+    """Into which store, and which one besides knows of turns: in a rehearsal the real one."""
+
+    into: SqliteStore
+    beside: SqliteStore | None = None
+
+    @property
+    def all(self) -> tuple[SqliteStore, ...]:
+        return (self.into,) if self.beside is None else (self.beside, self.into)
+
+    def thread_of(self, principal: str, session: str, agent: str) -> str | None:
+        return next(filter(None, (each.thread_of(principal, session, agent) for each in self.all)), None)
+
+
+@contextmanager
+def _stores(at: Place, dry_run: bool) -> Generator[_Stores]:
+    with ExitStack() as stack:
+        if dry_run:
+            room = Path(stack.enter_context(TemporaryDirectory(prefix="clew-import-")))
+            yield _Stores(stack.enter_context(SqliteStore(room / "rehearsal.db")), stack.enter_context(opened(at)))
+            return
+        file = at.store
+        if file is None:
+            raise BadConfig('nothing is kept, because the settings say `url = "off"` under [store]: remove that line')
+        at.home.make()
+        content = at.loaded.settings.store.content if at.loaded else True
+        yield _Stores(stack.enter_context(SqliteStore(file, content=content)))
+
+
+def _sealer(at: Place) -> Sealer | None:
+    """Opens seals that this clew made. None is made for it."""
+    if not os.environ.get(VARIABLE, "").strip() and not at.home.secret.exists():
+        return None
+    return load_keyring(at.home.secret, os.environ).sealer()
+
+
+# The work
+
+
+class _Work(Struct, frozen=True, kw_only=True):
+    stores: _Stores
+    principal: str
+    format: Format | None
+    sealer: Sealer | None
+
+    def run(self, paths: tuple[str, ...]) -> tuple[Tally, bool]:
+        """What came of it, and whether somebody stopped it."""
+        now = time.time()
+        importing = Importing(self.stores.into, self.principal, now, beside=self.stores.beside)
+        try:
+            sources = list(files_of(paths))
+            with _progress(sum(source.size for source in sources)) as progress:
+                for source in sources:
+                    self._one(importing, source, now, progress)
+        except KeyboardInterrupt:
+            importing.settle()
+            return importing.tally, True
+        return importing.tally, False
+
+    def _one(self, importing: Importing, source: Source, now: float, progress: Callable[[int], None]) -> None:
+        reading = Reading(
+            principal=self.principal,
+            known=Known(self.principal, *self.stores.all),
+            thread_of=lambda session, agent: self.stores.thread_of(self.principal, session, agent),
+            at=now,
+            sealer=self.sealer,
+        )
+        try:
+            with opened_source(source, self.format, progress) as (format, lines):
+                if format is not None and format.read is not None:
+                    importing.add(source.name, format.read(lines, reading))
+                elif source.named:
+                    importing.fault(source.name, 0, "this is no conversation that can be read: name its --format")
+                else:
+                    importing.tally.passed["file without a conversation"] += 1
+        except OSError as error:
+            importing.fault(source.name, 0, error.strerror or str(error))
+
+
+@contextmanager
+def _progress(total: int) -> Generator[Callable[[int], None]]:
+    """A bar on stderr, for long imports and for people."""
+    if total < LONG_BYTES or not sys.stderr.isatty():
+        yield lambda count: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("importing", total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+# What came of it
+
+
+def _say(tally: Tally, dry_run: bool, stopped: bool) -> None:
+    show(_faults(tally), sys.stderr)
+    verb = "would be imported" if dry_run else "imported"
+    page = [Line(f"{_count(tally.turns, 'turn')} of {_count(tally.threads, 'conversation')} {verb}", "good")]
+    if tally.known or tally.passed["known already"]:
+        page.append(Line(f"{_count(tally.known + tally.passed['known already'], 'turn')} known already"))
+    others = {kind: count for kind, count in sorted(tally.passed.items()) if kind != "known already"}
+    if others:
+        page.append(
+            Line(printable(f"passed over: {', '.join(f'{kind} {count}' for kind, count in others.items())}"), "quiet")
+        )
+    if stopped:
+        page.append(Line("stopped: import the same again to go on", "bad"))
+    show(page)
+
+
+def _faults(tally: Tally) -> Page:
+    told = [
+        Line(printable(f"{each.file}{f' line {each.line}' if each.line else ''}: {each.why}"), "bad")
+        for each in tally.faults
+    ]
+    more = tally.broken - len(tally.faults)
+    return [*told, Line(f"and {more} more that could not be imported", "bad")] if more else told
+
+
+def _count(number: int, of: str) -> str:
+    return f"{number} {of}" if number == 1 else f"{number} {of}s"
