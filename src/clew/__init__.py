@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clew.backends.translator import Translator
+    from clew.chat.blocking import Conversation
+    from clew.chat.contents import document, image
+    from clew.chat.conversation import AsyncConversation
+    from clew.chat.events import Ended, TextDelta, ThinkingDelta
     from clew.chat.messages import Message, ToolCall
     from clew.chat.report import log_thinking_metrics, thinking_report
     from clew.chat.responses import format_response
@@ -31,8 +35,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Assembler",
+    "AsyncConversation",
     "Change",
     "ClewError",
+    "Conversation",
+    "Ended",
     "Facts",
     "Message",
     "Options",
@@ -42,14 +49,18 @@ __all__ = [
     "Sealer",
     "Shelf",
     "Target",
+    "TextDelta",
+    "ThinkingDelta",
     "ThinkingRegistry",
     "ToolCall",
     "Translator",
     "Violation",
     "check",
+    "document",
     "extract_thinking_blocks",
     "format_messages",
     "format_response",
+    "image",
     "log_thinking_metrics",
     "profile_for",
     "project",
@@ -58,8 +69,11 @@ __all__ = [
 
 _HOMES = {
     "Assembler": "clew.model.assemble",
+    "AsyncConversation": "clew.chat.conversation",
     "Change": "clew.model.change",
     "ClewError": "clew.errors",
+    "Conversation": "clew.chat.blocking",
+    "Ended": "clew.chat.events",
     "Facts": "clew.pipeline.step",
     "Message": "clew.chat.messages",
     "Options": "clew.pipeline.options",
@@ -69,14 +83,18 @@ _HOMES = {
     "Sealer": "clew.thinking.seal",
     "Shelf": "clew.model.recording",
     "Target": "clew.model.target",
+    "TextDelta": "clew.chat.events",
+    "ThinkingDelta": "clew.chat.events",
     "ThinkingRegistry": "clew.thinking.registry",
     "ToolCall": "clew.chat.messages",
     "Translator": "clew.backends.translator",
     "Violation": "clew.thinking.compliance",
     "check": "clew.thinking.compliance",
+    "document": "clew.chat.contents",
     "extract_thinking_blocks": "clew.chat.thoughts",
     "format_messages": "clew.chat.sending",
     "format_response": "clew.chat.responses",
+    "image": "clew.chat.contents",
     "log_thinking_metrics": "clew.chat.report",
     "profile_for": "clew.thinking.profiles",
     "project": "clew.pipeline.project",

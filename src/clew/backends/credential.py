@@ -7,11 +7,11 @@ A key leaves a `Secret` in one place, `reveal`, and in one form, the header of t
 from __future__ import annotations
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["Auth", "Credential", "Secret", "auth_headers", "credential_account"]
+__all__ = ["Auth", "Credential", "Secret", "auth_headers", "credential_account", "credential_in"]
 
 Auth: TypeAlias = Literal["passthrough", "key", "bearer", "api-key", "none"]
 """Who asks: the client with its own credential, we with `x-api-key`, `Authorization: Bearer` or `api-key`, or nobody in
@@ -69,3 +69,14 @@ def _fingerprint(value: str) -> str:
 
 def _bytes(value: str) -> bytes:
     return value.encode("utf-8", "surrogatepass")
+
+
+_VARIABLES = {"ANTHROPIC_API_KEY": "x-api-key", "ANTHROPIC_AUTH_TOKEN": "authorization"}
+
+
+def credential_in(environ: Mapping[str, str]) -> Credential:
+    """What a client on this machine would show: the first of its usual variables that is set."""
+    for variable, header in _VARIABLES.items():
+        if value := environ.get(variable, "").strip():
+            return ((header, f"Bearer {value}" if header == "authorization" else value),)
+    return ()

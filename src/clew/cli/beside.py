@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
+from clew.backends.credential import credential_in
 from clew.backends.row import Backend, Credential, auth_headers
 from clew.errors import BackendError
 from clew.http.client_message import ClientRequest
@@ -18,7 +18,6 @@ from clew.upstream.pool import Pool
 __all__ = ["Listing", "counts_tokens", "credential_in", "listed_models", "models_heard"]
 
 _MOST_BYTES: Final = 4 * 1024 * 1024
-_VARIABLES: Final = {"ANTHROPIC_API_KEY": "x-api-key", "ANTHROPIC_AUTH_TOKEN": "authorization"}
 
 
 class _Heard(Struct, frozen=True):
@@ -32,14 +31,6 @@ class _Model(Struct, frozen=True):
 
 class _Models(Struct, frozen=True):
     data: list[_Model]
-
-
-def credential_in(environ: Mapping[str, str]) -> Credential:
-    """What a client on this machine would show: the first of its usual variables that is set."""
-    for variable, header in _VARIABLES.items():
-        if value := environ.get(variable, "").strip():
-            return ((header, f"Bearer {value}" if header == "authorization" else value),)
-    return ()
 
 
 async def counts_tokens(pool: Pool, backend: Backend, credential: Credential, model: str) -> bool:

@@ -47,8 +47,8 @@ class Works:
     current: Current
     hub: Hub
     engine: Engine
-    log: RequestLog
-    redact: Redactor
+    log: RequestLog | None = None
+    redact: Redactor | None = None
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     def keep_up(self) -> None:
@@ -74,8 +74,10 @@ class Works:
             await asyncio.sleep(_EVERY)
             if self.current.loaded is not seen:
                 seen = self.current.loaded
-                self.redact.learn(_vendor_keys(seen.settings))
-                self.log.follow(seen.settings.log)
+                if self.redact is not None:
+                    self.redact.learn(_vendor_keys(seen.settings))
+                if self.log is not None:
+                    self.log.follow(seen.settings.log)
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         self._tasks.append(asyncio.get_running_loop().create_task(work))
@@ -89,6 +91,7 @@ async def build_works(
     file: Path | None = None,
     choice: str = "",
     environ: Mapping[str, str] = os.environ,
+    logs: bool = True,
     log_to: IO[str] | None = None,
     hidden: tuple[str, ...] = (),
     finished: Finished | None = None,
@@ -97,12 +100,13 @@ async def build_works(
     """Raises StoreError and SettingsInvalid where something cannot be used.
 
     `name` is a gateway's; `file` the settings file, if one was named; `choice` the backend to begin with, whatever is active
-    elsewhere. `hidden` are secrets that no log may show; `finished` is told of every exchange that is over, after the log;
-    `commit_seconds` is how long an answer's end waits for the store.
+    elsewhere. `logs` opens the log of requests, which a process has for itself: not in somebody else's. `hidden` are secrets
+    that it may not show; `finished` is told of every exchange that is over, after the log; `commit_seconds` is how long an
+    answer's end waits for the store.
     """
     settings = loaded.settings
     redact = Redactor([*hidden, *_vendor_keys(settings)])
-    log = RequestLog(settings.log, sink=open_log(settings.log, redact, out=log_to))
+    log = RequestLog(settings.log, sink=open_log(settings.log, redact, out=log_to)) if logs else None
     sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
     store = await asyncio.to_thread(_opened, settings.store, home)
     current = Current(
@@ -114,7 +118,7 @@ async def build_works(
         file=file,
         choice=choice,
         secret=home.secret,
-        switched=log.switched,
+        switched=log.switched if log else _unsaid,
     )
     pool = Pool(_pool_settings(settings, environ))
     hub = Hub()
@@ -128,6 +132,10 @@ async def build_works(
         commit_seconds=commit_seconds,
     )
     return Works(store=store, pool=pool, current=current, hub=hub, engine=Engine(parts), log=log, redact=redact)
+
+
+def _unsaid(old: str, new: str) -> None:
+    """A switch that no log tells of."""
 
 
 def _opened(wanted: StoreSettings, home: Home) -> Store | None:

@@ -1,0 +1,170 @@
+"""A conversation for programs without an event loop: the asynchronous one, on a loop in a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+from clew.chat.answer import AsyncAnswer
+from clew.chat.contents import Content, Output
+from clew.chat.conversation import AsyncConversation
+from clew.chat.events import Said
+from clew.chat.loop import Loop
+from clew.chat.messages import Message, ToolCall
+from clew.chat.projected import Projected
+from clew.chat.turns import Turn
+from clew.model.json import JsonObject
+
+__all__ = ["Answer", "Conversation"]
+
+
+class Answer:
+    """One answer, as it comes. Iterate it, or ask for its `message`; nothing happens before that."""
+
+    def __init__(self, answer: AsyncAnswer, loop: Loop) -> None:
+        self._answer = answer
+        self._loop = loop
+
+    def __iter__(self) -> Iterator[Said]:
+        return self
+
+    def __next__(self) -> Said:
+        """Raises BackendError and its kin if the answer fails. Ctrl-C stops the answer, and keeps what was finished."""
+        try:
+            event = self._loop.call(_next(self._answer))
+        except KeyboardInterrupt:
+            self.stop()
+            raise
+        if event is None:
+            raise StopIteration
+        return event
+
+    def message(self) -> Message:
+        """The whole answer; of one that was stopped, what was finished. Raises as iterating does."""
+        for _ in self:
+            pass
+        return self._loop.call(self._answer.message())
+
+    def stop(self) -> None:
+        """Listen no more. What was finished is kept when this returns."""
+        self._loop.call(self._answer.stop())
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn as it is now; None before it is saved."""
+        return self._answer.turn
+
+
+async def _next(answer: AsyncAnswer) -> Said | None:
+    return await anext(answer, None)
+
+
+class Conversation:
+    """A conversation that is stored and shown as it was said, and sent as each backend needs it.
+
+    `open` takes what `AsyncConversation.open` takes.
+
+    >>> import pathlib, tempfile
+    >>> from clew import Conversation
+    >>> from clew.testing import Simulator
+    >>> with Simulator() as claude, tempfile.TemporaryDirectory() as home:
+    ...     settings = pathlib.Path(home) / "clew.toml"
+    ...     _ = settings.write_text(f'[backends.claude]\\nurl = "{claude.url}"\\nkey = "{claude.key}"')
+    ...     with Conversation.open(home=home, model="claude-opus-5-5") as conversation:
+    ...         message = conversation.ask("Hello!").message()
+    ...         [turn] = conversation.turns
+    >>> (message.role, turn.outcome, turn.backend)
+    ('assistant', 'whole', 'claude')
+    """
+
+    def __init__(self, conversation: AsyncConversation, loop: Loop) -> None:
+        """From its parts; `open` is the way for everybody else."""
+        self._own = conversation
+        self._loop = loop
+
+    @classmethod
+    @contextmanager
+    def open(cls, thread: str = "", **wishes: Any) -> Generator[Self]:
+        """A new conversation, or the one with this thread's id, at its newest turn: see `AsyncConversation.open`."""
+        with Loop() as loop:
+            opening = AsyncConversation.open(thread, **wishes)
+            conversation = loop.call(opening.__aenter__())
+            try:
+                yield cls(conversation, loop)
+            finally:
+                loop.call(opening.__aexit__(None, None, None))
+
+    def ask(self, content: Content) -> Answer:
+        """Say something: words, or blocks."""
+        return self._answer(self._own.ask(content))
+
+    def results(self, outputs: Mapping[str, Output]) -> Answer:
+        """Give the tools' results, by the ids of the calls."""
+        return self._answer(self._own.results(outputs))
+
+    def retry(self) -> Answer:
+        """Ask the last question again. One that failed stays one turn; an answer that is there stays, as a branch."""
+        return self._answer(self._own.retry())
+
+    def edit(self, turn: str | Turn, content: Content) -> Answer:
+        """Ask something else in this turn's place. What was said there stays, as a branch."""
+        return self._answer(self._own.edit(turn, content))
+
+    def branch(self, at: str | Turn) -> None:
+        """Go on from this turn. What came after it stays, as a branch."""
+        self._own.branch(at)
+
+    def use(self, backend: str, *, model: str = "") -> None:
+        """Let another backend answer from now on, in the middle of a tool loop too."""
+        self._own.use(backend, model=model)
+
+    def rename(self, title: str) -> None:
+        """Give it another title."""
+        self._loop.call(self._own.rename(title))
+
+    def as_sent(self, backend: str = "", *, model: str = "") -> Projected:
+        """This line as a backend would get it, in its own dialect, with every Change. Nothing is sent."""
+        return self._own.as_sent(backend, model=model)
+
+    @property
+    def thread(self) -> str:
+        """The id to open it by again."""
+        return self._own.thread
+
+    @property
+    def title(self) -> str:
+        return self._own.title
+
+    @property
+    def backend(self) -> str:
+        """Who answers next."""
+        return self._own.backend
+
+    @property
+    def model(self) -> str:
+        """The model that is asked for next."""
+        return self._own.model
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The turns of this line, oldest first."""
+        return self._own.turns
+
+    @property
+    def branches(self) -> list[Turn]:
+        """The last turn of every line of this thread, oldest first."""
+        return self._own.branches
+
+    @property
+    def messages(self) -> list[JsonObject]:
+        """This line as it was said: the user's messages, and the makers' own blocks in the order of their making."""
+        return self._own.messages
+
+    @property
+    def calls(self) -> Sequence[ToolCall]:
+        """The calls that wait for results."""
+        return self._own.calls
+
+    def _answer(self, answer: AsyncAnswer) -> Answer:
+        return Answer(answer, self._loop)

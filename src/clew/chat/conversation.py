@@ -1,0 +1,236 @@
+"""A conversation: said, stored and shown as it was said, sent as each backend needs it.
+
+It stands on the engine, in this process: no gateway is needed. What the user says is in the store before anything else
+happens; the answer is there, verbatim, before its end is told. Reading gives originals; what goes to a backend is worked out
+from them each time, and can be looked at (`as_sent`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Self
+
+import msgspec
+from msgspec import structs
+
+from clew.chat.answer import AsyncAnswer
+from clew.chat.contents import Content, Output, result_block, user_message
+from clew.chat.desk import COMMIT_SECONDS, Desk, Question
+from clew.chat.listener import Listener
+from clew.chat.messages import ToolCall
+from clew.chat.opening import opened
+from clew.chat.projected import Projected, projection_of
+from clew.chat.request import Wishes, body_of, history_of
+from clew.chat.turns import Spot, Turn, message_of, turn_of
+from clew.errors import RequestInvalid, SettingsInvalid
+from clew.model.json import JsonObject
+from clew.store import outcome
+from clew.thinking.recognise import Context
+
+__all__ = ["AsyncConversation"]
+
+
+class AsyncConversation:
+    """A conversation for programs with an event loop. `Conversation` is the same for all others.
+
+    >>> import asyncio, pathlib, tempfile
+    >>> from clew import AsyncConversation
+    >>> from clew.testing import Simulator
+    >>> async def talk(home):
+    ...     async with AsyncConversation.open(home=home, model="claude-opus-5-5") as conversation:
+    ...         message = await conversation.ask("Hello!")
+    ...         return message.role, conversation.turns[0].outcome
+    >>> with Simulator() as claude, tempfile.TemporaryDirectory() as home:
+    ...     settings = pathlib.Path(home) / "clew.toml"
+    ...     _ = settings.write_text(f'[backends.claude]\\nurl = "{claude.url}"\\nkey = "{claude.key}"')
+    ...     asyncio.run(talk(home))
+    ('assistant', 'whole')
+    """
+
+    def __init__(self, desk: Desk, wishes: Wishes) -> None:
+        """From its parts; `open` is the way for everybody else."""
+        self._desk = desk
+        self._wishes = wishes
+        self._tip = desk.tree.newest
+        self._backend = desk.thread.pin
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        thread: str = "",
+        *,
+        home: str | Path | None = None,
+        config: str | Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        backend: str = "",
+        model: str = "",
+        system: str | Sequence[JsonObject] = "",
+        tools: Sequence[JsonObject] = (),
+        max_tokens: int = 16_000,
+        thinking: JsonObject | None = None,
+        effort: str = "",
+    ) -> AsyncGenerator[Self]:
+        """A new conversation, or the one with this thread's id (or how it begins), at its newest turn.
+
+        `home`, `config` and `environ` are looked up as the command line does. Without `backend` the active one answers;
+        without `model` the one that answered last. Raises SettingsInvalid, StoreError, and RequestInvalid if there is no
+        such thread.
+        """
+        wishes = Wishes(model=model, system=system, tools=tools, max_tokens=max_tokens, thinking=thinking, effort=effort)
+        async with opened(thread, home, config, environ, COMMIT_SECONDS) as desk:
+            conversation = cls(desk, wishes)
+            if backend:
+                conversation.use(backend)
+            yield conversation
+
+    # Saying.
+
+    def ask(self, content: Content) -> AsyncAnswer:
+        """Say something: words, or blocks. Iterate the answer, or await it; nothing happens before that.
+
+        A question that came to nothing is left as it is, and this one follows the last answer.
+        """
+        return self._ask((user_message(content),), self._last_answered())
+
+    def results(self, outputs: Mapping[str, Output]) -> AsyncAnswer:
+        """Give the tools' results, by the ids of the calls. Raises RequestInvalid unless there is one for each call."""
+        calls = [call.id for call in self.calls]
+        if set(outputs) != set(calls):
+            raise RequestInvalid(f"results are wanted for {calls}, not for {list(outputs)}")
+        return self.ask([result_block(call, outputs[call]) for call in calls])
+
+    def retry(self) -> AsyncAnswer:
+        """Ask the last question again. One that failed stays one turn; an answer that is there stays, as a branch."""
+        spot = self._spot(self._tip)
+        return self._ask(spot.passage.asked, spot.follows)
+
+    def edit(self, turn: str | Turn, content: Content) -> AsyncAnswer:
+        """Ask something else in this turn's place. What was said there stays, as a branch."""
+        return self._ask((user_message(content),), self._spot(turn).follows)
+
+    def branch(self, at: str | Turn) -> None:
+        """Go on from this turn. What came after it stays, as a branch."""
+        self._tip = self._spot(at).id
+
+    def use(self, backend: str, *, model: str = "") -> None:
+        """Let another backend answer from now on, in the middle of a tool loop too. Raises SettingsInvalid."""
+        known = self._desk.works.current.settings.backends
+        if backend not in known:
+            raise SettingsInvalid(f"there is no backend {backend!r}; there are: {', '.join(sorted(known))}", key=backend)
+        self._backend = backend
+        if model:
+            self._wishes = structs.replace(self._wishes, model=model)
+
+    async def rename(self, title: str) -> None:
+        """Give it another title. Raises RequestInvalid before anything was said."""
+        desk = self._desk
+        renamed = desk.store.rename(desk.thread.principal, desk.thread.id, title)
+        if problem := await outcome(renamed, COMMIT_SECONDS):
+            raise problem
+        if not renamed.result():
+            raise RequestInvalid("nothing was said yet, so there is nothing to name")
+        desk.thread = structs.replace(desk.thread, title=title)
+
+    # Reading.
+
+    @property
+    def thread(self) -> str:
+        """The id to open it by again."""
+        return self._desk.thread.id
+
+    @property
+    def title(self) -> str:
+        return self._desk.thread.title
+
+    @property
+    def backend(self) -> str:
+        """Who answers next."""
+        return self._backend or self._desk.works.current.snapshot.active
+
+    @property
+    def model(self) -> str:
+        """The model that is asked for next. Raises SettingsInvalid if nobody named one."""
+        line = self._desk.tree.line(self._tip)
+        asked = (spot.exchange.asked_model for spot in reversed(line) if spot.exchange)
+        model = self._wishes.model or next(asked, "") or self._desk.works.current.settings.backends[self.backend].model
+        if not model:
+            raise SettingsInvalid("which model? Say it when you open the conversation: model=…", key="model")
+        return model
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The turns of this line, oldest first."""
+        tree = self._desk.tree
+        return [turn_of(spot, tree.attempts(spot)) for spot in tree.line(self._tip)]
+
+    @property
+    def branches(self) -> list[Turn]:
+        """The last turn of every line of this thread, oldest first; `branch` goes there."""
+        tree = self._desk.tree
+        return [turn_of(tree[id], tree.attempts(tree[id])) for id in tree.tips()]
+
+    @property
+    def messages(self) -> list[JsonObject]:
+        """This line as it was said: the user's messages, and the makers' own blocks in the order of their making."""
+        return [message for spot in self._desk.tree.line(self._tip) for message in _originals(spot)]
+
+    @property
+    def calls(self) -> Sequence[ToolCall]:
+        """The calls that wait for results. An answer that was cut short has none: it did not come to its end."""
+        spots = self._desk.tree.line(self._tip)
+        message = message_of(spots[-1]) if spots and spots[-1].outcome == "whole" else None
+        return message.tool_calls if message else ()
+
+    def as_sent(self, backend: str = "", *, model: str = "") -> Projected:
+        """This line as a backend would get it, in its own dialect, with every Change. Nothing is sent."""
+        desk = self._desk
+        snapshot, own = desk.works.current.snapshot, desk.thread
+        line = [msgspec.json.decode(raw, type=JsonObject) for raw in history_of(desk.tree.line(self._tip), snapshot.sealer)]
+        context = Context(principal=own.principal, session=own.session, agent=own.agent)
+        recordings = desk.store.recordings(own.principal)
+        return projection_of(line, backend or self.backend, model or self.model, snapshot, recordings, context)
+
+    # Asking.
+
+    def _spot(self, turn: str | Turn) -> Spot:
+        id = turn if isinstance(turn, str) else turn.id
+        if id not in self._desk.tree:
+            raise RequestInvalid(f"there is no turn {id!r} in this conversation" if id else "nothing was said yet")
+        return self._desk.tree[id]
+
+    def _last_answered(self) -> str:
+        line = self._desk.tree.line(self._tip)
+        return next((spot.id for spot in reversed(line) if spot.answer is not None), "")
+
+    def _ask(self, asked: tuple[bytes, ...], follows: str) -> AsyncAnswer:
+        question = Question(asked=asked, follows=follows)
+        return AsyncAnswer(self._desk, lambda: self._begin(question))
+
+    async def _begin(self, question: Question) -> tuple[str, Listener]:
+        """Save first, then ask. Whatever prevents that leaves a turn that says so."""
+        desk, model = self._desk, self.model
+        entry = desk.entry(question)
+        self._tip, before = entry.id, self._tip
+        try:
+            await desk.keep(entry, model)
+            await desk.pin(self._backend)
+            line = desk.tree.line(question.follows)
+            sealer = desk.works.current.snapshot.sealer
+            body = await asyncio.to_thread(body_of, model, self._wishes, line, question.asked, sealer)
+            return entry.id, desk.ask(entry, body)
+        except BaseException:
+            if entry.id in desk.tree:
+                await desk.settle(entry.id)
+            else:
+                self._tip = before
+            raise
+
+
+def _originals(spot: Spot) -> list[JsonObject]:
+    asked = [msgspec.json.decode(raw, type=JsonObject) for raw in spot.passage.asked]
+    message = message_of(spot)
+    return asked if message is None else [*asked, {"role": "assistant", "content": message.raw_content}]

@@ -1,0 +1,147 @@
+"""Listener: a client in this process. What would go over a wire is here for whoever awaits the next piece.
+
+It does for the engine what a connection does: takes what is pushed, says when it is behind, runs what is handed over in a
+task, and tells whoever answers when nobody listens any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+
+from clew.engine.call import Call
+from clew.engine.engine import Engine
+from clew.http.responder import HeaderList, Holder, Responder
+
+__all__ = ["Listener"]
+
+_MOST_WAITING = 256 * 1024
+"""Bytes that may wait to be read before the backend has to."""
+
+
+class Listener(Responder):
+    """Hears one answer."""
+
+    def __init__(self) -> None:
+        self.keep_alive = False
+        self.status = 0
+        self.failure: BaseException | None = None
+        """What the engine raised, if it did."""
+        self._waiting: deque[bytes] = deque()
+        self._size = 0
+        self._changed = asyncio.Event()
+        self._over = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._left = False
+
+    def ask(self, engine: Engine, call: Call) -> None:
+        """Begin. Raises ClewError for a call that cannot be read."""
+        work = engine.answer(call, self)
+        if work is not None:
+            self.hand_over(work)
+
+    async def chunk(self) -> bytes:
+        """What came since the last; nothing at the end."""
+        while not self._waiting and not self.ended and not self._over.is_set():
+            self._changed.clear()
+            await self._changed.wait()
+        taken = b"".join(self._waiting)
+        self._waiting.clear()
+        self._size = 0
+        self._changed.set()
+        return taken
+
+    async def over(self) -> None:
+        """Until the engine is done with it, and the turn is kept."""
+        await self._over.wait()
+
+    def leave(self) -> None:
+        """Listen no more: the backend is told at once. `over` comes when what was finished is kept."""
+        if self._left or self._over.is_set():
+            return
+        self._left = True
+        if self._task is not None:
+            self._task.cancel()
+        elif self.holder is not None:
+            self.holder.cancel()
+
+    # For the engine.
+
+    @property
+    def asked(self) -> str:
+        return "a conversation"
+
+    def hold(self, holder: Holder) -> None:
+        self.holder = holder
+
+    def release(self) -> None:
+        self.holder = None
+        self._done()
+
+    def hand_over(self, work: Awaitable[None]) -> None:
+        self.holder = None
+        self._task = asyncio.get_running_loop().create_task(self._serve(work))
+
+    async def _serve(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except asyncio.CancelledError:
+            pass  # it was left, and what was finished is kept
+        except Exception as error:  # told to whoever listens, who is no part of this task
+            self.failure = error
+        finally:
+            if self._task is asyncio.current_task():
+                self._task = None
+            if self.holder is None and self._task is None:  # else it goes on, from callbacks or in another task
+                self._done()
+
+    def _done(self) -> None:
+        self._over.set()
+        self._changed.set()
+
+    def send(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
+        self.start(status, headers)
+        self.push(body)
+        self.end()
+
+    def start(self, status: int, headers: HeaderList) -> None:
+        assert not self.started, "a request has one answer"
+        self.started = True
+        self.status = status
+
+    async def write(self, data: bytes) -> None:
+        self.push(data)
+        await self.drained()
+
+    def push(self, data: bytes) -> bool:
+        if data:
+            self._waiting.append(data)
+            self._size += len(data)
+            self._changed.set()
+        return self._size < _MOST_WAITING
+
+    def flow(self) -> Callable[[bytes], bool]:
+        return self.push
+
+    @contextmanager
+    def in_one_piece(self) -> Generator[None]:
+        """Whoever listens takes what waits all at once anyway."""
+        yield
+
+    async def drained(self) -> None:
+        while self._size >= _MOST_WAITING:
+            self._changed.clear()
+            await self._changed.wait()
+
+    def end(self) -> None:
+        self.ended = True
+        self._changed.set()
+
+    def hang_up(self) -> None:
+        self.started = True
+        self.end()
+
+    def abort(self) -> None:
+        self.hang_up()

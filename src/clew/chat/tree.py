@@ -1,0 +1,74 @@
+"""Tree: the turns of one thread, each after the one that it followed.
+
+A conversation is a line in it, from a beginning to a tip; to go on from an earlier turn makes another line, and none is ever
+lost. A question that came to nothing and was asked again is one turn, of several attempts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clew.chat.turns import Spot
+
+__all__ = ["Tree"]
+
+
+class Tree:
+    """Spots by their ids, in the order of time."""
+
+    def __init__(self, spots: Iterable[Spot] = ()) -> None:
+        self._spots: dict[str, Spot] = {}
+        for spot in spots:
+            self.put(spot)
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._spots
+
+    def __getitem__(self, id: str) -> Spot:
+        return self._spots[id]
+
+    def get(self, id: str) -> Spot | None:
+        return self._spots.get(id)
+
+    def put(self, spot: Spot) -> None:
+        """A new one, or the same as it is now. One that nobody noted the place of is in no line."""
+        if spot.passage.recording is not None:
+            self._spots[spot.id] = spot
+
+    @property
+    def newest(self) -> str:
+        """The last turn; "" if there is none."""
+        return next(reversed(self._spots), "")
+
+    def line(self, tip: str) -> list[Spot]:
+        """From its beginning to this turn."""
+        line: list[Spot] = []
+        seen: set[str] = set()
+        while tip in self._spots and tip not in seen:
+            seen.add(tip)
+            line.append(self._spots[tip])
+            tip = line[-1].follows
+        return line[::-1]
+
+    def tips(self) -> list[str]:
+        """The last turn of each line, oldest first."""
+        followed = {spot.follows for spot in self._spots.values()}
+        return [spot.id for spot in self._spots.values() if spot.id not in followed and not self._was_repeated(spot)]
+
+    def attempts(self, spot: Spot) -> int:
+        """How many times this was asked, up to now."""
+        return 1 + sum(_is_attempt(other, spot) for other in self._before(spot))
+
+    def _before(self, spot: Spot) -> list[Spot]:
+        ids = list(self._spots)
+        return [self._spots[id] for id in ids[: ids.index(spot.id)]]
+
+    def _was_repeated(self, spot: Spot) -> bool:
+        later = list(self._spots)[list(self._spots).index(spot.id) + 1 :]
+        return any(_is_attempt(spot, self._spots[id]) for id in later)
+
+
+def _is_attempt(earlier: Spot, spot: Spot) -> bool:
+    """Whether the one came to nothing, and asked the same at the same place."""
+    same = (earlier.follows, earlier.passage.asked) == (spot.follows, spot.passage.asked)
+    return same and earlier.answer is None

@@ -1,0 +1,110 @@
+"""Turns: one question and what came of it, for apps to show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from clew.chat.messages import Message
+from clew.chat.responses import format_response
+from clew.model.change import Change
+from clew.model.json import JsonObject, JsonValue
+from clew.model.recording import Recording
+from clew.store.values import Exchange, Outcome, Passage, Usage
+
+__all__ = ["Spot", "Turn", "message_of", "shown", "turn_of"]
+
+
+class Spot(Struct, frozen=True):
+    """A passage of a thread and what befell it; None where that is forgotten."""
+
+    passage: Passage
+    exchange: Exchange | None = None
+
+    @property
+    def id(self) -> str:
+        return self.passage.exchange
+
+    @property
+    def follows(self) -> str:
+        """The turn before it; "" for a beginning."""
+        return (self.passage.recording.followed or "") if self.passage.recording else ""
+
+    @property
+    def answer(self) -> Recording | None:
+        """The answer as far as it came; None if nothing did."""
+        recording = self.passage.recording
+        return recording if recording is not None and recording.blocks else None
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.exchange is not None:
+            return self.exchange.outcome
+        return "whole" if self.answer is not None and self.answer.whole else "cut"
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """One question and what came of it.
+
+    `outcome` is `whole`; `cut` (broken off, with the blocks that were finished); `refused` or `failed` (there is no answer,
+    and `retry` asks again); or `open` (under way, or its process died).
+    """
+
+    id: str
+    at: float
+    asked: tuple[JsonObject, ...]
+    """The user's messages, as they were said."""
+    answer: Message | None
+    outcome: Outcome
+    backend: str = ""
+    model: str = ""
+    usage: Usage | None = None
+    changes: tuple[Change, ...] = ()
+    """What was altered on the way to the backend, and why."""
+    attempts: int = 1
+    """How many times it was asked, this one included."""
+
+
+_Blocks: TypeAlias = Sequence[JsonObject]
+
+
+def turn_of(spot: Spot, attempts: int = 1) -> Turn:
+    exchange = spot.exchange
+    return Turn(
+        id=spot.id,
+        at=spot.passage.at,
+        asked=tuple(msgspec.json.decode(raw, type=JsonObject) for raw in spot.passage.asked),
+        answer=message_of(spot),
+        outcome=spot.outcome,
+        backend=exchange.backend if exchange else spot.answer.origin.backend if spot.answer else "",
+        model=exchange.model if exchange else spot.answer.origin.model if spot.answer else "",
+        usage=exchange.usage if exchange else None,
+        changes=exchange.changes if exchange else (),
+        attempts=attempts,
+    )
+
+
+def message_of(spot: Spot) -> Message | None:
+    """The answer as a message: its maker's own blocks, in the order in which they were generated."""
+    recording, exchange = spot.answer, spot.exchange
+    if recording is None:
+        return None
+    usage: JsonValue = msgspec.to_builtins(exchange.usage) if exchange and exchange.usage else None
+    read = format_response({"content": shown(recording), "stop_reason": exchange.stop_reason or None if exchange else None})
+    return msgspec.structs.replace(
+        read, raw_content=[*shown(recording)], origin=recording.origin, usage=usage if isinstance(usage, dict) else None
+    )
+
+
+def shown(recording: Recording) -> list[JsonObject]:
+    """The maker's own blocks. Ids of calls are those that results are given for: a maker's need not be unique."""
+    blocks = [msgspec.json.decode(raw, type=JsonObject) for raw in recording.blocks]
+    ids = iter(recording.said.ids)
+    return [_named(block, next(ids, "")) if block.get("type") == "tool_use" else block for block in blocks]
+
+
+def _named(block: JsonObject, id: str) -> JsonObject:
+    return {name: id if name == "id" and id else value for name, value in block.items()}
