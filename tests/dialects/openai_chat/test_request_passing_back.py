@@ -78,6 +78,14 @@ def test_a_thought_goes_back_under_the_name_in_which_it_came(field: str) -> None
     assert messages(assistant(back("why", field=field), "ok")) == [{"role": "assistant", "content": "ok", field: "why"}]
 
 
+def test_a_thought_whose_field_is_not_known_is_text_like_any_other() -> None:
+    """Law 6: no thought goes without a word."""
+    asked = request(user("go"), assistant(back("why"), "ok"), user("on"))
+
+    assert body(asked)["messages"][1] == {"role": "assistant", "content": "ok", "reasoning_content": "why"}
+    assert told(asked, reasoning_text=False) == [("messages.1.content.0", "left out")]
+
+
 def test_a_thought_between_tags_goes_back_only_where_the_backend_reads_it_there() -> None:
     """dialects 4: inline tags are stripped, but by MiniMax, which wants its content verbatim."""
     asked = request(assistant(back("why", field="tags", tags={"open": "<think>\n", "close": "\n</think>\n\n"}), "ok"))

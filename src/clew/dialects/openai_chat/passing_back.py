@@ -112,12 +112,12 @@ def _returned(payload: JsonObject, piece: Piece, wire: Wire) -> tuple[Back, str]
         return Back(entries, call=call), UNSIGNED if lost else ""
     if lost:
         return Back(call=call), UNSIGNED
-    field = str(payload.get("field", ""))
+    field, text = str(payload.get("field", "")), piece.string("thinking")
     if field in _INLINE:
-        return _in_place(payload, piece.string("thinking"), wire, call)
-    if field in _LISTS:
+        return _in_place(payload, text, wire, call)
+    if field in _LISTS or (text and not field):  # no field of its own for the text alone
         return _handed_over(piece, wire)
-    return _said(field, piece.string("thinking"), wire, call), ""
+    return _said(field, text, wire, call), ""
 
 
 def _in_place(payload: JsonObject, text: str, wire: Wire, call: JsonObject) -> tuple[Back, str]:
