@@ -1,12 +1,19 @@
 """Forgetting: a thread on request, by age from the last use, by size; and nothing half of it stays."""
 
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 import msgspec
+import pytest
 
+from clew.errors import StoreError
 from clew.store import SqliteStore
-from clew.store.values import DAY, Retention
+from clew.store.values import DAY, Bodies, Retention
+from tests.manifest import proves
 from tests.store.test_recordings import rows
 from tests.store.turns import NOON, conversation, recorded, turn
 
@@ -27,13 +34,78 @@ def test_deleting_a_thread_deletes_its_recordings_and_nobody_elses(store: Sqlite
     assert store.forget("local", "t").result(5) is False
 
 
-def test_deleted_words_are_in_no_file(store: SqliteStore, path: Path) -> None:
-    """`secure_delete`, and a log that is emptied: for those who must erase."""
-    store.record(turn(recorded("r", words="to be erased"))).result(5)
+@proves("fault:X16")
+@pytest.mark.parametrize("searched", [False, True], ids=["not indexed", "indexed"])
+def test_deleted_words_are_in_no_file_when_the_call_returns(store: SqliteStore, path: Path, searched: bool) -> None:
+    """`secure_delete`, that of the index of words too, and a log that is emptied: for those who must erase."""
+    store.record(turn(recorded("r", words="to be erased"), bodies=Bodies(asked=b"body"))).result(5)
+    if searched:
+        assert len(store.search("local", "erased")) == 1
     assert b"to be erased" in everything_in(path)
     store.forget("local", "t").result(5)
-    store.touch("local", at=NOON).result(5)  # the log is emptied after the commit; what comes next finds it so
-    assert [words for words in (b"to be erased", b"secret question", b"A title") if words in everything_in(path)] == []
+    assert [words for words in (b"erased", b"question", b"A title", b"secret") if words in everything_in(path)] == []
+    assert [file.name for file in path.parent.iterdir() if file.stat().st_size and file.name.endswith("-wal")] == []
+
+
+@proves("fault:X16")
+def test_retention_leaves_no_words_either(store: SqliteStore, path: Path) -> None:
+    store.record(turn(recorded("r", words="to be erased"))).result(5)
+    assert len(store.search("local", "erased")) == 1
+    tidied(store, Retention(age=DAY, bytes=None), NOON + 2 * DAY)
+    store.touch("local", at=NOON).result(5)  # the log is emptied after the last bite; what comes next finds it so
+    assert [words for words in (b"erased", b"question", b"A title", b"secret") if words in everything_in(path)] == []
+
+
+@proves("fault:X16")
+@pytest.mark.slow
+def test_the_index_names_no_page_after_a_word_that_is_gone(store: SqliteStore, path: Path) -> None:
+    """Half of the threads go: none of their words is in the index, neither whole nor as the beginning of a name."""
+    chance = random.Random(5)
+    own = {f"t{number}": ["".join(chance.choices("abcdefgh", k=12)) for _ in range(20)] for number in range(300)}
+    writes = [
+        store.record(turn(recorded(name, words=" ".join(words), thread=name), at=NOON + at))
+        for at, (name, words) in enumerate(own.items())
+    ]
+    assert all(write.result(20) for write in writes)
+    assert len(store.search("local", "answer nothing")) == 0
+    gone = chance.sample(sorted(own), 150)
+    assert all(store.forget("local", name).result(10) for name in gone)
+    raw, kept = everything_in(path), [word for name, words in own.items() if name not in gone for word in words]
+    assert [word for name in gone for word in own[name] if word.encode() in raw] == []
+    with apsw_of(path) as connection:
+        names = [bytes(term)[1:].decode() for (term,) in connection.execute("SELECT term FROM words_idx") if len(term) > 1]
+    assert len(names) > 20
+    assert [name for name in names if not any(word.startswith(name) for word in (*kept, "secret", "question"))] == []
+    assert all(len(store.search("local", word)) == 1 for word in chance.sample(kept, 100))
+    assert store.verify() == ()
+
+
+def test_a_reader_in_the_way_is_said_and_what_was_deleted_goes_when_it_is_gone(path: Path) -> None:
+    """The promise is that nothing is left when the call returns. Where it cannot be kept, the call says so."""
+    with SqliteStore(path, busy=0.1) as store:
+        store.record(turn(recorded("r", words="to be erased"))).result(5)
+        with apsw_of(path) as reader:
+            reader.execute("BEGIN; SELECT * FROM threads")
+            store.record(turn(recorded("s", thread="u"))).result(5)
+            with pytest.raises(StoreError, match="has it deleted, but not from its log yet"):
+                store.forget("local", "t").result(5)
+            assert (store.recordings("local").by_id("r"), b"to be erased" in everything_in(path)) == (None, True)
+            began = time.perf_counter()
+            store.touch("local", at=NOON).result(5)
+            store.touch("local", at=NOON).result(5)  # nobody's turn waits for that reader
+            assert time.perf_counter() - began < 0.1
+        store.touch("local", at=NOON).result(5)
+        store.touch("local", at=NOON).result(5)
+        assert b"to be erased" not in everything_in(path)
+
+
+@contextmanager
+def apsw_of(path: Path) -> Iterator[apsw.Connection]:
+    connection = apsw.Connection(str(path))
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 def everything_in(path: Path) -> bytes:

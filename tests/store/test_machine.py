@@ -1,23 +1,44 @@
-"""The store as a model: dictionaries against SQLite, under whatever order of recording, re-sending, forking, deleting."""
+"""The store as a model: lists against SQLite, under whatever order of recording, re-sending, forking, interrupting, deleting.
+
+Every thread has a word of its own, its canary, in all that is kept of it: questions, answers, title, bodies. It is found by
+searching while the thread is there, and in no file once the thread is gone.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 
 from clew.model.recording import Recording, Shelf
 from clew.store import SqliteStore
+from clew.store.values import Bodies, Retention, Turn
 from clew.thinking.strands import resolve
 from tests.counts import examples
+from tests.manifest import proves
 from tests.store.test_recordings import rows
 from tests.store.turns import GLM, NOON, OPUS, recorded, turn
 
 PRINCIPALS = ("local", "other")
+
+
+class Kept(NamedTuple):
+    """A turn that must be there."""
+
+    recording: Recording
+    exchange: str
+    at: float
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        return self.recording.principal, self.recording.thread
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -30,7 +51,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.path = self.folder / "home" / "store.sqlite"
         self.store = SqliteStore(self.path)
-        self.kept: list[Recording] = []
+        self.turns: list[Kept] = []
+        self.erased: set[tuple[str, str]] = set()
         self.confirmed: set[tuple[str, bytes]] = set()
         self.spent = 0
         self.count = 0
@@ -40,6 +62,8 @@ class StoreMachine(RuleBasedStateMachine):
             self.store.close()
             shutil.rmtree(self.folder)
 
+    # Recording
+
     @rule(target=histories, principal=st.sampled_from(PRINCIPALS), words=st.sampled_from(["Hello.", "Yes."]))
     def begin(self, principal: str, words: str) -> tuple[Recording, ...]:
         """Conversations may open with the same words: their places are the same, and nothing else."""
@@ -47,7 +71,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(target=histories, history=consumes(histories), origin=st.sampled_from([OPUS, GLM]), whole=st.booleans())
     def go_on(self, history: tuple[Recording, ...], origin, whole: bool) -> tuple[Recording, ...]:
-        return self._record(history, history[0].principal, history[0].thread, None, origin=origin, whole=whole)
+        return self._record(history, history[0].principal, history[-1].thread, None, origin=origin, whole=whole)
 
     @rule(target=histories, history=histories, data=st.data())
     def fork(self, history: tuple[Recording, ...], data: st.DataObject) -> tuple[Recording, ...]:
@@ -56,19 +80,51 @@ class StoreMachine(RuleBasedStateMachine):
         thread = data.draw(st.sampled_from([head[0].thread, f"t{self.count}"]))
         return self._record(head, head[0].principal, thread, None)
 
-    def _record(self, before: tuple[Recording, ...], principal: str, thread: str, words: str | None, **more):
-        made = recorded(f"r{self.count}", before=before, principal=principal, thread=thread, words=words, **more)
+    @rule(target=histories, history=consumes(histories), searched=st.booleans(), ends=st.booleans())
+    def interrupt(self, history: tuple[Recording, ...], searched: bool, ends: bool) -> tuple[Recording, ...]:
+        """An answer that is kept while it is under way; its end may never come."""
+        principal, thread, id = history[-1].principal, history[-1].thread, f"r{self.count}"
+        half = recorded(id, before=history, principal=principal, thread=thread, words=f"Half of {id}.", whole=False)
+        self._keep(self._turn(half, exchange=id, outcome="open"))
+        if searched:
+            self.store.search(principal, "half")
+        whole = recorded(id, before=history, principal=principal, thread=thread, words=f"All of {id}.")
+        made = whole if ends else half
+        if ends:
+            self._keep(self._turn(whole, exchange=id))
+        self._note(made, id)
+        return (*history, made)
+
+    def _record(self, before: tuple[Recording, ...], principal: str, thread: str, words: str | None, **more: Any):
+        said = words or f"Answer {self.count} {_canary(principal, thread)}."
+        made = recorded(f"r{self.count}", before=before, principal=principal, thread=thread, words=said, **more)
+        self._keep(self._turn(made))
+        self._note(made, f"x-{made.id}")
+        return (*before, made)
+
+    def _turn(self, made: Recording, **more: Any) -> Turn:
+        canary = _canary(made.principal, made.thread)
+        asked = json.dumps({"role": "user", "content": f"Tell me {canary}."}).encode()
+        plain = turn(made, at=NOON + self.count, **more)
+        bodies = Bodies(asked=asked, sent=asked + b"!", answered=canary.encode())
+        return msgspec.structs.replace(plain, asked=(asked,), title=f"About {canary}", bodies=bodies)
+
+    def _keep(self, turn: Turn) -> None:
+        assert self.store.record(turn).result(10) is True
+
+    def _note(self, made: Recording, exchange: str) -> None:
+        self.turns.append(Kept(made, exchange, NOON + self.count))
+        self.erased.discard((made.principal, made.thread))
         self.count += 1
         self.spent += 1
-        assert self.store.record(turn(made, at=NOON + self.count)).result(10) is True
-        self.kept.append(made)
-        return (*before, made)
+
+    # What adds nothing
 
     @rule(history=histories)
     def send_again(self, history: tuple[Recording, ...]) -> None:
         """A client re-sends its history: nothing is added, the blocks count as seen, all of it is found at once."""
         before, principal = rows(self.store), history[0].principal
-        known = [each for each in history if each in self.kept]
+        known = [each for each in history if each in self._kept()]
         keys = [key for each in known for key in each.keys]
         self.store.touch(principal, keys=keys, recordings=[each.id for each in known], at=NOON).result(10)
         assert rows(self.store) == before
@@ -76,33 +132,70 @@ class StoreMachine(RuleBasedStateMachine):
         gathered = self.store.gather(principal, keys=keys)
         assert [gathered.by_id(each.id) for each in history] == [each if each in known else None for each in history]
 
-    @precondition(lambda self: self.kept)
+    @precondition(lambda self: any(each.exchange.startswith("x-") for each in self.turns))
     @rule(data=st.data())
     def record_twice(self, data: st.DataObject) -> None:
-        again = data.draw(st.sampled_from(self.kept))
-        assert self.store.record(turn(again)).result(10) is False
-
-    @rule(history=consumes(histories))
-    def delete(self, history: tuple[Recording, ...]) -> None:
-        principal, thread = history[-1].principal, history[-1].thread
-        gone = [each for each in self.kept if (each.principal, each.thread) == (principal, thread)]
-        assert self.store.forget(principal, thread).result(10) is bool(gone)
-        self.kept = [each for each in self.kept if each not in gone]
-        self.confirmed -= {(each.principal, key) for each in gone for key in each.keys}
+        again = data.draw(st.sampled_from([each for each in self.turns if each.exchange.startswith("x-")]))
+        before = rows(self.store)
+        assert self.store.record(self._turn(again.recording)).result(10) is False
+        assert rows(self.store) == before
 
     @rule()
     def reopen(self) -> None:
         self.store.close()
         self.store = SqliteStore(self.path)
 
-    @rule()
-    def verify(self) -> None:
+    # Deleting
+
+    @rule(history=consumes(histories))
+    def delete(self, history: tuple[Recording, ...]) -> None:
+        principal, thread = history[-1].principal, history[-1].thread
+        gone = [each for each in self.turns if each.owner == (principal, thread)]
+        assert self.store.forget(principal, thread).result(10) is bool(gone)
+        self._forget(gone)
+
+    @precondition(lambda self: self.count)
+    @rule(data=st.data())
+    def grow_old(self, data: st.DataObject) -> None:
+        """Retention: what was made before some moment goes."""
+        age = data.draw(st.integers(0, self.count))
+        gone = [each for each in self.turns if each.at < NOON + self.count - age]
+        while self.store.retain(Retention(age=age, bytes=None, usage_age=None), now=NOON + self.count).result(10):
+            pass
+        self.store.touch("local", at=NOON).result(10)  # after this the log is empty: nobody reads
+        self._forget(gone)
+
+    def _forget(self, gone: list[Kept]) -> None:
+        self.turns = [each for each in self.turns if each not in gone]
+        self.confirmed -= {(each.recording.principal, key) for each in gone for key in each.recording.keys}
+        self.erased |= {each.owner for each in gone} - {each.owner for each in self.turns}
+
+    # What must hold
+
+    def _kept(self, principal: str | None = None) -> list[Recording]:
+        return [each.recording for each in self.turns if principal in (None, each.recording.principal)]
+
+    @precondition(lambda self: self.count)
+    @rule(number=st.integers(0, 30), principal=st.sampled_from(PRINCIPALS))
+    def search(self, number: int, principal: str) -> None:
+        for owner in PRINCIPALS:  # only one of them has a thread of this name, and nobody else finds it
+            word = _canary(owner, thread := f"t{number % self.count}")
+            expected = [each.exchange for each in self.turns if each.owner == (owner, thread) and owner == principal]
+            assert [hit.exchange for hit in self.store.search(principal, word, limit=100)] == expected[::-1]
+
+    @invariant()
+    def nothing_is_at_fault(self) -> None:
         assert self.store.verify() == ()
+
+    @invariant()
+    def what_was_deleted_is_in_no_file(self) -> None:
+        files = b"".join(file.read_bytes() for file in self.path.parent.iterdir())
+        assert [word for owner in self.erased if (word := _canary(*owner)).encode() in files] == []
 
     @invariant()
     def every_look_up_agrees_with_the_shelf(self) -> None:
         for principal in PRINCIPALS if self.count else ():
-            own = [each for each in self.kept if each.principal == principal]
+            own = self._kept(principal)
             shelf, found = Shelf(own), self.store.recordings(principal)
             for each in own[-4:]:
                 assert found.by_id(each.id) == each
@@ -115,7 +208,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def the_counts_agree(self) -> None:
         for principal in PRINCIPALS if self.count else ():
-            own = [each for each in self.kept if each.principal == principal]
+            own = self._kept(principal)
             counted = self.store.statistics(principal, backend="glm", now=NOON)
             assert (counted.total, counted.current_session) == (len(own), sum(each.origin == GLM for each in own))
             assert counted.confirmed == len([each for each in self.confirmed if each[0] == principal])
@@ -124,5 +217,9 @@ class StoreMachine(RuleBasedStateMachine):
             assert rows(self.store)["usage"] == self.spent
 
 
-TestStoreMachine = StoreMachine.TestCase
-TestStoreMachine.settings = settings(max_examples=examples(15, soak=400), stateful_step_count=25, deadline=None)
+def _canary(principal: str, thread: str) -> str:
+    return f"canary{principal}{int(thread[1:]):05}q"
+
+
+TestStoreMachine = proves("fault:X16")(StoreMachine.TestCase)
+TestStoreMachine.settings = settings(max_examples=examples(12, soak=400), stateful_step_count=25, deadline=None)

@@ -77,3 +77,39 @@ def test_a_broken_page_is_found(filled: SqliteStore, path: Path) -> None:
     path.write_bytes(raw)
     with SqliteStore(path) as store:
         assert any(fault.record == "" for fault in store.verify())
+
+
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        ("DELETE FROM exchanges WHERE recording = 'r2'", Fault("r2", "no exchange leads to this recording")),
+        ("UPDATE exchanges SET recording = 'none' WHERE id = 'x-r2'", Fault("x-r2", "its recording is not there")),
+        ("DELETE FROM threads WHERE id = 'u'", Fault("x-u", "its thread is not there")),
+        (
+            "INSERT INTO bodies VALUES (9, 'local', 'none', 0.0, x'00')",
+            Fault("none", "these bodies belong to no exchange"),
+        ),
+        (
+            "INSERT INTO words (rowid, asked, answered) VALUES (99, 'a', 'b')",
+            Fault("", "the index of words has a turn that is not there"),
+        ),
+        ("DELETE FROM words WHERE rowid = 1", Fault("x-r0", "it is not in the index of words")),
+        (
+            "UPDATE words SET asked = 'other' WHERE rowid = 1",
+            Fault("x-r0", "its words in the index are not those that were said"),
+        ),
+    ],
+)
+def test_what_belongs_together_must_be_there_together(store: SqliteStore, path: Path, statement: str, fault: Fault) -> None:
+    for each in (*conversation(3), recorded("u", thread="u")):
+        store.record(turn(each)).result(5)
+    assert len(store.search("local", "secret")) == 4
+    assert store.verify() == ()
+    tamper(path, statement)
+    assert fault in store.verify()
+
+
+def test_a_strand_that_leads_in_a_circle_is_found(store: SqliteStore) -> None:
+    for id, after in (("a", "b"), ("b", "a"), ("c", "c")):
+        store.record(turn(recorded(id, strand=Strand(after=after), digest=b""))).result(5)
+    assert store.verify() == (Fault("a", "its strand leads in a circle"), Fault("c", "its strand leads in a circle"))

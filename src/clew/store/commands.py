@@ -23,7 +23,7 @@ __all__ = ["pin", "record", "rename", "set_setting", "touch"]
 SEEN_STEP = 60.0
 USED_STEP = 3600.0
 
-_EXCHANGE = f"INSERT INTO exchanges VALUES (NULL{', ?' * 24}) ON CONFLICT (principal, id) DO NOTHING"  # noqa: S608  (marks alone)
+_EXCHANGE = f"INSERT INTO exchanges VALUES (NULL{', ?' * 25}) ON CONFLICT (principal, id) DO NOTHING"  # noqa: S608  (marks alone)
 _THREAD = """
 INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (principal, id) DO UPDATE SET
@@ -57,8 +57,9 @@ UPDATE recordings SET used = :at WHERE principal = :principal AND used < :at - :
 """
 
 
-def record(connection: Database, turn: Turn) -> bool:
-    exchange, recording, row = turn.exchange, turn.recording, _row(turn)
+def record(connection: Database, turn: Turn, *, readable: bool = True) -> bool:
+    """Keep a turn. One that is not `readable` was kept without content, and nobody finds it by its words."""
+    exchange, recording, row = turn.exchange, turn.recording, _row(turn, readable)
     connection.execute(_EXCHANGE, row)
     if not connection.changes():
         if not close_open(connection, exchange.principal, exchange.id):
@@ -73,7 +74,7 @@ def record(connection: Database, turn: Turn) -> bool:
     return True
 
 
-def _row(turn: Turn) -> tuple[Value, ...]:
+def _row(turn: Turn, readable: bool) -> tuple[Value, ...]:
     exchange, recording = turn.exchange, turn.recording
     return (
         *(exchange.principal, exchange.id, exchange.thread, exchange.started, exchange.ended),
@@ -81,7 +82,7 @@ def _row(turn: Turn) -> tuple[Value, ...]:
         *(exchange.outcome, exchange.status, exchange.first_byte, exchange.attempts),
         *(msgspec.json.encode(exchange.changes), exchange.kind, int(exchange.streamed), exchange.stop_reason),
         *(exchange.request_id, exchange.heals, exchange.kept, msgspec.json.encode(exchange.tries)),
-        *(recording.id if recording else None, pack(turn.asked)),
+        *(recording.id if recording else None, pack(turn.asked), int(readable)),
     )
 
 

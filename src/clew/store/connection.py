@@ -93,6 +93,7 @@ def _set_up(connection: Database) -> None:
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", 2)
     connection.pragma("secure_delete", 1)
+    connection.pragma("temp_store", 2)  # in memory: no file besides these ever holds a word
     connection.pragma("journal_size_limit", _JOURNAL_LIMIT)
 
 

@@ -4,6 +4,9 @@ Losing a recording is no error anywhere in clew: the client's own copy then goes
 nothing to repair; only that nothing half of it stays: marks and exchange go with their recording. Age counts from the last
 use. Usage stays longer, since what was spent remains spent, and it holds no words. Bodies go first: nothing needs them, and
 they take the most room.
+
+What is deleted is overwritten in the file (`secure_delete`, of SQLite and of its index of words), the index is swept for
+what it would remember, and the writer empties the log before it reports that it is done.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from clew.errors import RecordCorrupt
 from clew.store.database import Database, Row, Value
 from clew.store.rows import COLUMNS, marks_of, recording_of_row
 from clew.store.values import Retention
+from clew.store.words import sweep
 
 __all__ = ["BATCH", "close_open", "forget", "retain"]
 
@@ -52,7 +56,9 @@ def forget(connection: Database, principal: str, thread: str) -> bool:
     _delete(connection, connection.execute(_OF_THREAD, named).fetchall())
     connection.execute("DELETE FROM exchanges WHERE principal = ? AND thread = ?", named)
     connection.execute("DELETE FROM threads WHERE principal = ? AND id = ?", named)
-    return bool(connection.changes())
+    if gone := bool(connection.changes()):
+        sweep(connection)
+    return gone
 
 
 def close_open(connection: Database, principal: str, exchange: str) -> bool:
@@ -99,6 +105,7 @@ def _left_behind(connection: Database, limit: float) -> int:
     connection.execute("DELETE FROM strangers WHERE seen < ?", (limit,))
     turns = _changes(connection, _UNANSWERED, limit, BATCH)
     connection.execute(_EMPTY_THREADS)
+    sweep(connection)
     return turns
 
 

@@ -1,4 +1,4 @@
-"""Housekeeping: retention as a task of an event loop, in bites so small that no turn waits for them.
+"""Housekeeping: retention and the index of words, as a task of an event loop, in bites so small that no turn waits for them.
 
 Each bite is a transaction of some hundred records at most; between two of them the writer takes whatever came meanwhile. A
 store that cannot be written now is tried again at the next round: `health` says why, and old records harm nobody.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Final
 
@@ -22,12 +23,18 @@ PAUSE: Final = 0.05
 
 
 async def tidy(store: Store, retention: Retention, *, now: float, pause: float = PAUSE) -> int:
-    """Delete what is too old or too much, bite by bite, until nothing goes. How many records went."""
-    gone = 0
-    while bite := await asyncio.wrap_future(store.retain(retention, now=now)):
-        gone += bite
-        await asyncio.sleep(pause)
+    """Delete what is too old or too much, bite by bite, until nothing goes; then index what is new. How many went."""
+    gone = await _until_none(lambda: store.retain(retention, now=now), pause)
+    await _until_none(store.catch_up, pause)
     return gone
+
+
+async def _until_none(bite: Callable[[], Future[int]], pause: float) -> int:
+    done = 0
+    while count := await asyncio.wrap_future(bite()):
+        done += count
+        await asyncio.sleep(pause)
+    return done
 
 
 async def keep_house(

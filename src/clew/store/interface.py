@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from clew.model.recording import Recordings, Shelf
-from clew.store.values import Bodies, Exchange, Fault, Health, Passage, Retention, Spent, Statistics, Thread, Turn
+from clew.store.values import Bodies, Exchange, Fault, Health, Hit, Passage, Retention, Spent, Statistics, Thread, Turn
 
 __all__ = ["IDLE", "Store"]
 
@@ -49,13 +49,30 @@ class Store(Protocol):
         ...
 
     def forget(self, principal: str, thread: str) -> Future[bool]:
-        """Delete a thread with its recordings, turns and exchanges. False if there is no such thread. Usage stays."""
+        """Delete a thread with its recordings, turns and exchanges. False if there is no such thread. Usage stays.
+
+        When the future ends, nothing of its words is left in any file of the store.
+        """
         ...
 
     def retain(self, retention: Retention, *, now: float) -> Future[int]:
         """Delete what is too old, then what is too much, the longest unused first. How many records went.
 
         A call deletes some hundreds at most, so that nobody's turn waits for it; call again until nothing goes.
+        """
+        ...
+
+    def catch_up(self) -> Future[int]:
+        """Add turns to the index of words that are not in it yet. How many; call again until there are none.
+
+        Searching does it by itself; whoever does it now and then spares the next search the waiting.
+        """
+        ...
+
+    def search(self, principal: str, typed: str, *, limit: int = 50) -> list[Hit]:
+        """The turns in which all these words are, the newest first, then threads with such a title.
+
+        A word is found by its beginning, "several in quotes" as they stand. Nothing that can be typed is an error.
         """
         ...
 

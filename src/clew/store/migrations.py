@@ -213,10 +213,43 @@ CREATE VIEW turns AS
     SELECT seq, principal, thread, id AS exchange, recording, ended AS at, asked FROM exchanges WHERE kind = 'messages';
 """
 
+
+def m004_words_can_be_found(connection: Database) -> None:
+    """A full-text index over what was asked and answered, so that a conversation is found by its words.
+
+    It keeps a copy of the words, though they stand in exchanges and recordings too: to take a text out of an index one must
+    have exactly the text that went in, and a recording that is damaged must not keep its words in here. (An index without a
+    copy can mark a text as deleted, and then its words stay.) `secure-delete` takes entries out of the index's pages at
+    once; *terms* shows which words are left. The trigger, because there are many ways for an exchange to go.
+
+    The first text that goes out this way makes the index one of a newer format, and a reader in another connection that has
+    seen the older one takes the new for damage. So one goes in and out again before anybody has seen it.
+
+    Nothing else is put in by this step, since a store can be large: whatever is newer than the newest turn of the index is
+    added later, in bites. `readable` is whether a turn was kept for people; one of `content = false` has no question."""
+    connection.execute(_M004)
+
+
+_M004 = """
+ALTER TABLE exchanges ADD COLUMN readable INTEGER NOT NULL DEFAULT 1;
+UPDATE exchanges SET readable = 0 WHERE asked = x'90';
+CREATE VIRTUAL TABLE words USING fts5(asked, answered, tokenize = 'unicode61 remove_diacritics 2');
+INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+INSERT INTO words (rowid, asked) VALUES (1, 'a');
+INSERT INTO words (words) VALUES ('flush');
+DELETE FROM words WHERE rowid = 1;
+INSERT INTO words (words) VALUES ('flush');
+CREATE VIRTUAL TABLE terms USING fts5vocab(words, instance);
+CREATE TRIGGER words_go_with_their_exchange AFTER DELETE ON exchanges BEGIN
+    DELETE FROM words WHERE rowid = OLD.seq;
+END;
+"""
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m001_recordings_and_what_befell,
     m002_what_a_gateway_shows,
     m003_one_row_for_what_happened,
+    m004_words_can_be_found,
 )
 
 

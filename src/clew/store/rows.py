@@ -26,6 +26,7 @@ __all__ = [
     "pack",
     "recording_of_row",
     "sum_of",
+    "texts_in",
     "tool_hash",
     "unpack",
     "without_inputs",
@@ -100,6 +101,11 @@ def recording_of_row(row: Row) -> Recording:
         )
     except ValueError as error:
         raise RecordCorrupt(f"recording {row[1]!r} cannot be read: {error}") from error
+
+
+def texts_in(said: bytes) -> tuple[str, ...]:
+    """The texts of what an answer said, as the column has it. Raises ValueError for bytes that no recording makes."""
+    return _texts(_said.decode(said)[1])
 
 
 def sum_of(columns: Row) -> bytes:

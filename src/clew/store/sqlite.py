@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -11,8 +12,9 @@ from typing import Self
 
 import msgspec
 
+from clew.errors import StoreError
 from clew.model.recording import Recording, Recordings, Shelf
-from clew.store import bodies, commands, find, forget, look
+from clew.store import bodies, commands, find, forget, look, words
 from clew.store.connection import BUSY, connect, locked, prepare_file
 from clew.store.decoded import Decoded
 from clew.store.foreign import mapped
@@ -21,11 +23,15 @@ from clew.store.migrations import migrate
 from clew.store.pending import Pending
 from clew.store.readers import Readers, Watch
 from clew.store.rows import without_inputs
-from clew.store.values import Bodies, Exchange, Fault, Health, Passage, Retention, Spent, Statistics, Thread, Turn
+from clew.store.search import search
+from clew.store.values import Bodies, Exchange, Fault, Health, Hit, Passage, Retention, Spent, Statistics, Thread, Turn
 from clew.store.verify import verify
 from clew.store.writer import Limits, Writer
 
 __all__ = ["SqliteStore"]
+
+PATIENCE = 10.0
+"""Seconds that a search waits for one bite of the index. It takes hundredths, unless the disk or the load is in the way."""
 
 
 class SqliteStore:
@@ -55,7 +61,7 @@ class SqliteStore:
             except BaseException:
                 connection.close()
                 raise
-        self._writer = Writer(connection, path, limits or Limits())
+        self._writer = Writer(connection, path, limits or Limits(), busy)
         self._keeper = bodies.Keeper(self._writer, keep)
         reading = partial(connect, path, read_only=True, busy=busy, vfs=vfs)
         self._readers = Readers(path, reading)
@@ -81,7 +87,9 @@ class SqliteStore:
     def record(self, turn: Turn) -> Future[bool]:
         _check(turn)
         kept = turn if self._content else _without_content(turn)
-        recorded = self._writer.submit(lambda connection: commands.record(connection, kept), weight=_weight(kept))
+        recorded = self._writer.submit(
+            lambda connection: commands.record(connection, kept, readable=self._content), weight=_weight(kept)
+        )
         self._keeper.follow(recorded, kept)
         if kept.recording is not None:
             self._pending.add(kept.recording, recorded)
@@ -105,10 +113,13 @@ class SqliteStore:
         return self._writer.submit(lambda connection: commands.set_setting(connection, scope, name, value, at))
 
     def forget(self, principal: str, thread: str) -> Future[bool]:
-        return self._writer.submit(lambda connection: forget.forget(connection, principal, thread), erases=True)
+        return self._writer.submit(lambda connection: forget.forget(connection, principal, thread), erases="now")
 
     def retain(self, retention: Retention, *, now: float) -> Future[int]:
-        return self._writer.submit(lambda connection: forget.retain(connection, retention, now))
+        return self._writer.submit(lambda connection: forget.retain(connection, retention, now), erases="soon")
+
+    def catch_up(self) -> Future[int]:
+        return self._writer.submit(words.catch_up, later=True)
 
     # Finding
 
@@ -120,6 +131,13 @@ class SqliteStore:
     ) -> Shelf:
         with self._readers.use() as connection:
             return find.gather(connection, principal, keys, tools, places)
+
+    def search(self, principal: str, typed: str, *, limit: int = 50) -> list[Hit]:
+        with suppress(StoreError, TimeoutError):  # a store that cannot be written is searched for what is in the index
+            while self.catch_up().result(PATIENCE):
+                pass
+        with self._readers.use() as connection:
+            return search(connection, principal, typed, limit)
 
     # Looking
 

@@ -18,6 +18,7 @@ __all__ = [
     "Exchange",
     "Fault",
     "Health",
+    "Hit",
     "Kind",
     "Outcome",
     "Passage",
@@ -134,6 +135,20 @@ class Thread(Struct, frozen=True, kw_only=True):
     created: float
     used: float
     turns: int
+
+
+class Hit(Struct, frozen=True, kw_only=True):
+    """A turn in which words were found; or a thread whose title has them, and then `exchange` is "".
+
+    `snippet` is the text around them, on one line; `marks` are where in it they begin and end.
+    """
+
+    thread: str
+    title: str
+    at: float
+    exchange: str = ""
+    snippet: str = ""
+    marks: tuple[tuple[int, int], ...] = ()
 
 
 class Spent(Struct, frozen=True, kw_only=True):

@@ -3,7 +3,8 @@
 SQLite's own check finds broken pages. Beyond it: each recording's sum; its marks, which must be those that its content
 makes, and no others; for answers of realm `anthropic`, whose blocks clients hold as they came, the block keys themselves;
 and the digest, wherever all blocks of the strand are at hand. (A seal is in the client's copy alone, so the keys of sealed
-blocks can only be compared with the marks.)
+blocks can only be compared with the marks.) No strand may lead in a circle. And what belongs together must be there
+together: `verify_turns`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from clew.model.recording import Recording, Shelf
 from clew.store.database import Database, Row, Value
 from clew.store.rows import COLUMNS, marks_of, recording_of_row, sum_of
 from clew.store.values import Fault
+from clew.store.verify_turns import faults_of_turns
 from clew.thinking.keys import digest_of, key_of, proof_of
 from clew.thinking.strands import resolve
 
@@ -34,7 +36,12 @@ WHERE NOT EXISTS (SELECT 1 FROM recordings WHERE seq = recording AND recordings.
 
 def verify(connection: Database) -> tuple[Fault, ...]:
     try:
-        return (*_of_file(connection), *_of_marks(connection), *_of_recordings(connection))
+        return (
+            *_of_file(connection),
+            *_of_marks(connection),
+            *_of_recordings(connection),
+            *faults_of_turns(connection),
+        )
     except (apsw.CorruptError, apsw.NotADBError) as error:
         return (Fault("", f"the file is damaged: {error}"),)
 
@@ -78,6 +85,7 @@ def _keys_in(recording: Recording) -> tuple[bytes, ...]:
 
 def _of_digests(recordings: list[Recording]) -> Iterator[Fault]:
     shelf = Shelf(recordings)
+    yield from (Fault(id, "its strand leads in a circle") for id in _in_circles(recordings, shelf))
     proofs = {key: proof for each in recordings for key, proof in _proofs_in(each)}
     for recording in recordings:
         row = (*resolve(recording, shelf), *recording.keys)
@@ -93,6 +101,20 @@ def _proofs_in(recording: Recording) -> Iterator[tuple[bytes, str]]:
         block = made(raw)
         if (key := key_of(block)) and key in recording.keys:
             yield key, proof_of(block)
+
+
+def _in_circles(recordings: list[Recording], shelf: Shelf) -> Iterator[str]:
+    """Those from which the links of a strand lead in a circle. No link is followed twice."""
+    known: set[str] = set()
+    for recording in recordings:
+        way: set[str] = set()
+        at: Recording | None = recording
+        while at is not None and at.id not in known and at.id not in way:
+            way.add(at.id)
+            at = shelf.by_id(at.strand.after or "")
+        if at is not None and at.id in way:
+            yield recording.id
+        known |= way
 
 
 def _reaches_its_start(recording: Recording, shelf: Shelf) -> bool:

@@ -2,7 +2,8 @@
 
 Whatever waits is committed together: under load a commit costs one sync for many turns. Each command of several has a
 savepoint of its own, so that one which fails takes nobody with it. Futures end after the commit, and only then is a
-checkpoint made. Between two commits the thread sleeps in C, and is woken once: this is on the way of every answer.
+checkpoint made; but that of a command which erases ends when the log is empty too, since what was deleted would still be in
+it. Between two commits the thread sleeps in C, and is woken once: this is on the way of every answer.
 
 The queue is bounded in number and in bytes, and a full one refuses at once: a database that is locked for seconds must cost
 neither memory nor anybody's time. A disk that is full may have room later, so each batch tries anew. A disk that fails to
@@ -18,11 +19,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import apsw
 
 from clew.errors import StoreError
+from clew.store.connection import BUSY
 from clew.store.database import Database
 from clew.store.foreign import store_error
 from clew.store.values import Health
@@ -30,6 +32,9 @@ from clew.store.values import Health
 __all__ = ["Limits", "Writer"]
 
 T = TypeVar("T")
+
+Erases: TypeAlias = Literal["", "now", "soon"]
+"""Whether a command deletes words: nothing of them may be left when it ends, or as soon as no reader is in the way."""
 
 
 class Limits(NamedTuple):
@@ -46,14 +51,16 @@ class _Command(NamedTuple):
     run: Callable[[Database], Any]
     future: Future[Any]
     weight: int
-    erases: bool
+    erases: Erases
 
 
 class Writer:
     """Owns the writing connection. `submit` may be called from any thread."""
 
-    def __init__(self, connection: Database, path: Path, limits: Limits) -> None:
+    def __init__(self, connection: Database, path: Path, limits: Limits, busy: float = BUSY) -> None:
+        """`busy` is for how long it waits for others."""
         self._connection = connection
+        self._busy = busy
         self._path = path
         self._limits = limits
         self._waiting: deque[_Command] = deque()
@@ -66,17 +73,19 @@ class Writer:
         self._state: Literal["ok", "degraded", "read-only"] = "ok"
         self._why = ""
         self._wal_pages = 0
+        self._uncleared = False
         connection.set_wal_hook(self._note_pages)
         self._thread = threading.Thread(target=self._work, name=f"clew store {path.name}", daemon=True)
         self._thread.start()
 
     def submit(
-        self, run: Callable[[Database], T], *, weight: int = 0, erases: bool = False, later: bool = False
+        self, run: Callable[[Database], T], *, weight: int = 0, erases: Erases = "", later: bool = False
     ) -> Future[T]:
         """Have a command done in a transaction. The future ends with its result once that is committed.
 
-        After one that erases, the log is emptied too: what was deleted would still be in it. One for `later` is done when
-        nothing else waits, in a transaction of its own, and whoever submits such bounds how many there are.
+        After one that erases, the log is emptied too. Where a reader keeps that from happening for long, the future of one
+        that erases `now` fails, though it is done; the log is emptied as soon as that reader is gone. One for `later` is
+        done when nothing else waits, in a transaction of its own, and whoever submits such bounds how many there are.
         """
         future: Future[T] = Future()
         with self._lock:
@@ -131,8 +140,8 @@ class Writer:
     def _work(self) -> None:
         while batch := self._next_batch():
             self._run(batch)
-            if any(command.erases for command in batch):
-                self._checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            if self._uncleared:
+                self._clear(wait=False)
             elif self._wal_pages >= self._limits.checkpoint_pages:
                 self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
@@ -162,12 +171,30 @@ class Writer:
             for command in running:
                 command.future.set_exception(store_error(error, self._path))
             return
-        for command, (result, failure) in zip(running, results, strict=True):
-            if failure is None:
-                self._state, self._why = "ok", ""
-                command.future.set_result(result)
-            else:
-                command.future.set_exception(failure)
+        self._report(list(zip(running, results, strict=True)))
+
+    def _report(self, ended: list[tuple[_Command, tuple[Any, Exception | None]]]) -> None:
+        """Those that erase last: they wait for the log."""
+        if any(failure is None for _, (_, failure) in ended):
+            self._state, self._why = "ok", ""
+        for command, (result, failure) in ended:
+            if command.erases != "now":
+                _end(command, result, failure)
+        self._uncleared |= any(command.erases for command, _ in ended)
+        erasing = [each for each in ended if each[0].erases == "now"]
+        left = self._clear(wait=True) if erasing else None
+        for command, (result, failure) in erasing:
+            _end(command, result, failure or left)
+
+    def _clear(self, *, wait: bool) -> StoreError | None:
+        """Empty the log. Why not, if a reader is in the way, and for longer than anybody waits if this one does."""
+        self._connection.set_busy_timeout(int(self._busy * 1000) if wait else 0)
+        self._uncleared = not self._checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        self._connection.set_busy_timeout(int(self._busy * 1000))
+        if not self._uncleared:
+            return None
+        why = "has it deleted, but not from its log yet, because another process reads without end: find and end that one"
+        return StoreError(f"{self._path} {why}", file=str(self._path))
 
     def _transact(self, running: list[_Command]) -> list[tuple[Any, Exception | None]]:
         """A transaction that is a writer's from its start, so that it cannot find itself overtaken in the middle."""
@@ -221,13 +248,21 @@ class Writer:
     def _wal_bytes(self) -> int:
         return self._wal_pages * 4096
 
-    def _checkpoint(self, mode: int) -> None:
-        """As far as readers allow. When all is in the file, the log begins anew with the next commit."""
+    def _checkpoint(self, mode: int) -> bool:
+        """As far as readers allow. When all is in the file, the log begins anew with the next commit. False if it failed."""
         try:
             log, done = self._connection.wal_checkpoint(mode=mode)
         except apsw.BusyError:
-            return  # a reader is in the way: the next checkpoint does it
+            return False  # a reader is in the way: the next checkpoint does it
         except apsw.Error as error:
             self._fail(error)
-        else:
-            self._wal_pages = 0 if log == done else log
+            return False
+        self._wal_pages = 0 if log == done else log
+        return True
+
+
+def _end(command: _Command, result: object, failure: Exception | None) -> None:
+    if failure is None:
+        command.future.set_result(result)
+    else:
+        command.future.set_exception(failure)
