@@ -153,6 +153,7 @@ class _Talk:
         raw = bytes(entry.message) if isinstance(entry.message, Raw) else b""
         node = spot.node
         if node.waiting and not spot.asked and RESULT not in raw:  # another question in the place of one that was given up
+            yield from self._close()
             yield from self._give_up(node)
         name = entry.uuid or id_of(raw.decode("utf-8", "replace"))
         node.waiting = [*node.waiting, _Question(raw, self._at, name)]
