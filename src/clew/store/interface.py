@@ -12,7 +12,20 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from clew.model.recording import Recordings, Shelf
-from clew.store.values import Bodies, Exchange, Fault, Health, Hit, Passage, Retention, Spent, Statistics, Thread, Turn
+from clew.store.values import (
+    Bodies,
+    Branch,
+    Exchange,
+    Fault,
+    Health,
+    Hit,
+    Passage,
+    Retention,
+    Spent,
+    Statistics,
+    Thread,
+    Turn,
+)
 
 __all__ = ["IDLE", "Store"]
 
@@ -90,6 +103,8 @@ class Store(Protocol):
         """The last used first; `before` continues a list after the `used` of its last. `starting` is how their ids begin."""
         ...
 
+    def thread(self, principal: str, id: str) -> Thread | None: ...
+
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
         """The last used thread with these headers; None if there is none, or no session to go by."""
         ...
@@ -100,6 +115,10 @@ class Store(Protocol):
 
     def passages(self, principal: str, thread: str) -> list[Passage]:
         """A thread as it was said, oldest first."""
+        ...
+
+    def tree(self, principal: str, thread: str) -> list[Branch]:
+        """A thread's stretches between forks, with those of its sub-agents, in the order in which they began."""
         ...
 
     def exchanges(

@@ -13,7 +13,7 @@ from clew.store.database import Database, Row, Rows
 from clew.store.rows import COLUMNS, recording_of_row, unpack
 from clew.store.values import Exchange, Passage, Spent, Statistics, Thread
 
-__all__ = ["exchange", "exchanges", "passages", "settings", "spent", "statistics", "thread_of", "threads"]
+__all__ = ["exchange", "exchanges", "passages", "settings", "spent", "statistics", "thread", "thread_of", "threads"]
 
 T = TypeVar("T")
 
@@ -67,6 +67,11 @@ def threads(connection: Database, principal: str, limit: int, before: float | No
     range = {"first": starting, "last": starting + chr(sys.maxunicode), "before": float("inf") if before is None else before}
     rows = connection.execute(_THREADS, {"principal": principal, "limit": limit} | range)
     return [_typed(Thread, row) for row in _named(rows)]
+
+
+def thread(connection: Database, principal: str, id: str) -> Thread | None:
+    bindings = {"principal": principal, "first": id, "last": id + "\0", "before": float("inf"), "limit": 1}
+    return next((_typed(Thread, row) for row in _named(connection.execute(_THREADS, bindings))), None)
 
 
 def thread_of(connection: Database, principal: str, session: str, agent: str) -> str | None:

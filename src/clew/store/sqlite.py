@@ -24,7 +24,21 @@ from clew.store.pending import Pending
 from clew.store.readers import Readers, Watch
 from clew.store.rows import without_inputs
 from clew.store.search import search
-from clew.store.values import Bodies, Exchange, Fault, Health, Hit, Passage, Retention, Spent, Statistics, Thread, Turn
+from clew.store.tree import tree
+from clew.store.values import (
+    Bodies,
+    Branch,
+    Exchange,
+    Fault,
+    Health,
+    Hit,
+    Passage,
+    Retention,
+    Spent,
+    Statistics,
+    Thread,
+    Turn,
+)
 from clew.store.verify import verify
 from clew.store.writer import Limits, Writer
 
@@ -145,6 +159,10 @@ class SqliteStore:
         with self._readers.use() as connection:
             return look.threads(connection, principal, limit, before, starting)
 
+    def thread(self, principal: str, id: str) -> Thread | None:
+        with self._readers.use() as connection:
+            return look.thread(connection, principal, id)
+
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
         with self._readers.use() as connection:
             return look.thread_of(connection, principal, session, agent)
@@ -156,6 +174,10 @@ class SqliteStore:
     def passages(self, principal: str, thread: str) -> list[Passage]:
         with self._readers.use() as connection:
             return look.passages(connection, principal, thread)
+
+    def tree(self, principal: str, thread: str) -> list[Branch]:
+        with self._readers.use() as connection:
+            return tree(connection, principal, thread)
 
     def exchanges(
         self, principal: str, *, thread: str | None = None, limit: int = 100, after: str | None = None

@@ -15,6 +15,7 @@ from clew.model.recording import Recording
 
 __all__ = [
     "Bodies",
+    "Branch",
     "Exchange",
     "Fault",
     "Health",
@@ -135,6 +136,20 @@ class Thread(Struct, frozen=True, kw_only=True):
     created: float
     used: float
     turns: int
+
+
+class Branch(Struct, frozen=True, kw_only=True):
+    """A stretch of a thread's tree: exchanges of which each followed the one before, oldest first.
+
+    `after` is the exchange that it goes on from, "" for a beginning. A sub-agent's stretch is of another thread.
+    """
+
+    thread: str
+    agent: str
+    after: str
+    exchanges: tuple[str, ...]
+    began: float
+    ended: float
 
 
 class Hit(Struct, frozen=True, kw_only=True):
