@@ -32,7 +32,7 @@ def learn(counts: TokenCounts, story: Story, answer: Answer) -> None:
 
 
 def _learnt(done: asyncio.Future[int], counts: TokenCounts, backend: str, model: str, reported: int) -> None:
-    if not done.cancelled() and done.exception() is None:
+    if not done.cancelled():
         counts.learn(backend, model, done.result(), reported)
 
 

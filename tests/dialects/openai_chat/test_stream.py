@@ -295,3 +295,13 @@ def test_the_events_can_be_written() -> None:
 
     assert json.dumps(told.message, ensure_ascii=False).encode()
     assert json.dumps([told.stream.payloads, told.stream.wire_ids], ensure_ascii=False, default=str).encode()
+
+
+def test_an_error_may_stand_in_a_list_of_one() -> None:
+    """Gemini's OpenAI endpoint says its errors so; a list of anything else is no event."""
+    told = Told(b'data: [{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}]\n\n')
+    assert told.stream.failure is not None
+    assert (told.stream.failure.status, told.stream.failure.message) == (529, "The model is overloaded.")
+    other = Told(b'data: [{"choices":[]}]\n\n')
+    assert other.stream.failure is not None
+    assert other.stream.failure.status == 502

@@ -1,5 +1,6 @@
 """Thoughts between tags: found at any cut, and nowhere else."""
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -34,6 +35,34 @@ def test_each_pair_of_tags_frames_a_thought(opening: str, closing: str) -> None:
         ("close", f"\n{closing}\n\n"),
         ("text", "Hi"),
     ]
+
+
+def test_a_thought_right_behind_a_leading_one_is_a_thought_too() -> None:
+    """Never reasoning as text: models that think in steps write several in a row."""
+    assert pieces("<think>one</think>\n <think>two</think>Hi <think>no</think>") == [
+        ("open", "<think>"),
+        ("thought", "one"),
+        ("close", "</think>\n"),
+        ("open", " <think>"),
+        ("thought", "two"),
+        ("close", "</think>"),
+        ("text", "Hi <think>no</think>"),
+    ]
+
+
+@pytest.mark.parametrize("begin", ["", "<think>", "<think>a"], ids=["before", "opened", "within"])
+def test_white_space_is_not_looked_at_again_with_each_delta(begin: str) -> None:
+    """A model that repeats spaces to its limit: twice as many, twice the work."""
+
+    def seconds(count: int) -> float:
+        tags = Tags()
+        tags.feed(begin)
+        start = time.thread_time()
+        for _ in range(count):
+            tags.feed(" " * 100)
+        return time.thread_time() - start
+
+    assert seconds(40_000) < 8 * seconds(10_000) + 0.02
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
+from clew.dialects.openai_chat.error_bodies import error_in
 from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure
 from clew.dialects.openai_chat.runs import Runs
-from clew.dialects.openai_chat.shapes import read_object
+from clew.dialects.openai_chat.shapes import objects_of, read_object, read_value
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.events import Event
 from clew.model.json import JsonObject
@@ -134,8 +135,14 @@ class ChatStream:
         chunk = None
         if data == b"[DONE]":
             self._decoder.end()
-        elif (chunk := read_object(data)) is not None:
+        elif (chunk := read_object(data) or _listed(data)) is not None:
             self._decoder.take(chunk)
         elif data and not self._decoder.finished:
             self._decoder.fail(UNREADABLE)
         return chunk
+
+
+def _listed(data: bytes) -> JsonObject | None:
+    """An error that stands in a list of one (Gemini's)."""
+    entries = objects_of(read_value(data)) if data.startswith(b"[") else []
+    return entries[0] if len(entries) == 1 and error_in(entries[0]) else None

@@ -1,8 +1,8 @@
 """Thoughts that come inside the content, between tags, and may be cut anywhere.
 
 `Tags` gets the content as it comes and gives it back as pieces, each a thought or a text. Only what could still become a
-tag is held back. In the usual mode a tag counts at the very start and nowhere else: an answer may talk about `<think>`, and
-a closed thought does not open again. Where a backend is known to think between its words, a tag counts anywhere outside
+tag is held back. In the usual mode a tag counts at the very start, or right behind a thought that stood there, and nowhere
+else: an answer may talk about `<think>`. Where a backend is known to think between its words, a tag counts anywhere outside
 code.
 
 White space around a thought belongs to the markup: with the tags themselves it is an `open` or a `close` piece, so that
@@ -53,11 +53,12 @@ class TagPiece(NamedTuple):
 class Tags:
     """`feed` content, `flush` where it is interrupted or ends; the pieces joined do not depend on the cuts."""
 
-    __slots__ = ("_anywhere", "_close", "_fenced", "_held", "_last", "_state")
+    __slots__ = ("_anywhere", "_blank", "_close", "_fenced", "_held", "_last", "_state")
 
     def __init__(self, mode: Literal["leading", "anywhere", "never"] = "leading", *, implicit_open: bool = False) -> None:
         self._anywhere = mode == "anywhere"
         self._held = ""
+        self._blank: list[str] = []  # white space that is held, if that is all: it is not looked at again with each delta
         self._last = ""  # the character before the held ones
         self._fenced = False
         self._close = "</think>"
@@ -66,12 +67,12 @@ class Tags:
     @property
     def settled(self) -> Settled:
         """What content is from now on, as long as no tag begins in it: `text` for good, a `thought`, or text for now."""
-        return "" if self._held else _SETTLED.get(self._state, "")
+        return "" if self._held or self._blank else _SETTLED.get(self._state, "")
 
     @property
     def is_idle(self) -> bool:
         """Whether a flush would change nothing."""
-        return not self._held and self._state not in _INSIDE
+        return not self._held and not self._blank and self._state not in _INSIDE
 
     def passed(self, runs: Sequence[bytes]) -> None:
         """Content has gone by, as literals (`literals`), in which nothing could be a tag or a fence."""
@@ -80,15 +81,25 @@ class Tags:
     def feed(self, text: str) -> list[TagPiece]:
         if self._state == "never":
             return [TagPiece("text", text)] if text else []
-        self._held += text
+        if self._blank and text.isspace():
+            self._blank.append(text)
+            return []
+        self._held = self._taken() + text
         pieces: list[TagPiece] = []
         while self._held and self._step(pieces):
             pass
+        if self._held.isspace():
+            self._blank, self._held = [self._held], ""
         return [piece for piece in pieces if piece.text]
+
+    def _taken(self) -> str:
+        """What was held back."""
+        held, self._blank, self._held = "".join((*self._blank, self._held)), [], ""
+        return held
 
     def flush(self) -> list[TagPiece]:
         """What was held back, for what it is by now. An open thought ends here."""
-        held, self._held = self._held, ""
+        held = self._taken()
         if self._state in _INSIDE:
             self._state = self._after()
             body = held.rstrip()
@@ -151,11 +162,13 @@ class Tags:
         return True
 
     def _resume(self, pieces: list[TagPiece]) -> bool:
-        """Behind a closing tag: line ends belong to it."""
+        """Behind a closing tag: line ends belong to it, and another thought may follow."""
         self._give(pieces, "close", len(self._held) - len(self._held.lstrip("\r\n")))
-        if self._held:
-            self._state = self._after()
-        return bool(self._held)
+        body = self._held.lstrip()
+        if not body or any(tag.startswith(body) for tag in PAIRS if tag != body):
+            return False
+        self._state = "start" if body.startswith(tuple(PAIRS)) else self._after()
+        return True
 
     def _look(self, pieces: list[TagPiece]) -> bool:
         """In the answer of a backend that thinks between its words: the next tag or fence."""
