@@ -296,6 +296,7 @@ def test_the_events_that_were_fed_are_not_changed() -> None:
     assert (begin, first) == (start_text(0), opening())
 
 
+@pytest.mark.slow
 def test_long_blocks_cost_linear_time() -> None:
     """200,000 pieces in well under the test's time limit; appending strings would copy gigabytes."""
     done = fed(start_text(0), *(text(0, "abcdefgh") for _ in range(200_000))).feed(stop(0))

@@ -262,7 +262,7 @@ schemas = st.builds(
 )
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(25, soak=1200), deadline=None)
 @given(schemas, st.sampled_from(sorted(validators())))
 def test_a_schema_that_was_fitted_passes(schema: Json, name: str) -> None:
     """Doing it twice is doing it once, and the given one is left alone."""
@@ -274,7 +274,7 @@ def test_a_schema_that_was_fitted_passes(schema: Json, name: str) -> None:
     assert json.dumps(schema) == before
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(25, soak=1200), deadline=None)
 @given(schemas)
 def test_nothing_that_gemini_does_not_know_is_left(schema: Json) -> None:
     _check(fitted(schema, validator("gemini")).schema)

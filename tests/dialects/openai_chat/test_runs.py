@@ -164,7 +164,7 @@ def test_the_usual_shapes_of_vendors_pass_unread(shape: str, envelope: str) -> N
     assert runs == 4
 
 
-@settings(max_examples=examples(600, soak=30_000), deadline=None)
+@settings(max_examples=examples(200, soak=30_000), deadline=None)
 @given(STREAMS, SPEECH, CUTS)
 def test_what_passes_unread_is_what_reading_would_have_made_of_it(
     events: list[bytes], speech: Speech, cuts: list[int]
