@@ -31,6 +31,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # whoever loads this file need not stand beside it
 
 from backends_page import backends_page  # noqa: E402  (found by the line above)
+from formats_page import formats_page  # noqa: E402
 from simulator_page import simulator_page  # noqa: E402
 from translation_page import translation_page  # noqa: E402
 
@@ -272,6 +273,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "backends": lambda: backends_page(_table),
     "cli": cli_page,
     "config": config_page,
+    "formats": lambda: formats_page(_table),
     "models": models_page,
     "python": python_page,
     "rules": rules_page,

@@ -43,13 +43,13 @@ def _losses(format: Format) -> Iterator[str]:
 @click.option("--all", "all_", is_flag=True, help="Every conversation.")
 @click.option("--format", "name", type=click.Choice(list(FORMATS)), default="clew", show_default=True, help="See below.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE|DIR", help="Where to; in a DIR, a file for each."
+    "-o", "--output", type=click.Path(), metavar="FILE|DIR", help="Where to; in a DIR (or with / at its end), a file each."
 )
 @click.option("--as", "as_", metavar="BACKEND", help="The messages as this backend would get them next, in its own form.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not say what the format loses.")
 @principal_option
 def export(
-    thread: str | None, all_: bool, name: str, output: Path | None, as_: str | None, quiet: bool, principal: str
+    thread: str | None, all_: bool, name: str, output: str | None, as_: str | None, quiet: bool, principal: str
 ) -> None:
     """Write the conversation THREAD (the beginning of its id, or `last`), or all of them, as it was said.
 
@@ -84,7 +84,7 @@ def export(
         show([Line(printable(note), "quiet") for note in notes], sys.stderr)
 
 
-def _export_as(at: Place, store: SqliteStore, thread: Thread, backend: str, output: Path | None) -> list[str]:
+def _export_as(at: Place, store: SqliteStore, thread: Thread, backend: str, output: str | None) -> list[str]:
     """What was changed for this backend, as notes."""
     passages = store.passages(thread.principal, thread.id)
     projected = projected_for(at, store, passages, backend, thread.principal)
@@ -93,12 +93,12 @@ def _export_as(at: Place, store: SqliteStore, thread: Thread, backend: str, outp
     return [f"{each.path} {each.what}: {each.why}" for each in projected.changes]
 
 
-def _export(store: SqliteStore, threads: Iterator[Thread], format: Format, output: Path | None) -> list[str]:
+def _export(store: SqliteStore, threads: Iterator[Thread], format: Format, output: str | None) -> list[str]:
     """What the format loses, as notes."""
-    if output is not None and (output.is_dir() or str(output).endswith(os.sep)):
-        _make(output)
+    if output is not None and (output.endswith(os.sep) or Path(output).is_dir()):
+        _make(Path(output))
         for each in threads:
-            _put(_written(store, [each], format), output / (_file_name(each.id) + format.suffix))
+            _put(_written(store, [each], format), str(Path(output) / (_file_name(each.id) + format.suffix)))
     else:
         _put(_written(store, threads, format), output)
     return [f"not in this format: {'; '.join(format.losses)}"]
@@ -123,7 +123,7 @@ def _make(directory: Path) -> None:
         raise Failed(f"{printable(str(directory))}: {error.strerror or error}") from error
 
 
-def _put(parts: Iterable[bytes], output: Path | None) -> None:
+def _put(parts: Iterable[bytes], output: str | None) -> None:
     """To standard output, or to a file that is whole or not there, and its owner's alone."""
     if output is None:
         out = sys.stdout.buffer
@@ -131,13 +131,21 @@ def _put(parts: Iterable[bytes], output: Path | None) -> None:
         out.flush()
         return
     try:
-        with NamedTemporaryFile(dir=output.parent, prefix=f".{output.name}.", delete=False) as file:
-            try:
-                file.writelines(parts)
-                file.flush()
-                Path(file.name).replace(output)
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
+        _replace(Path(output), parts)
     except OSError as error:
-        raise Failed(f"{printable(str(output))}: {error.strerror or error}") from error
+        raise Failed(f"{printable(output)}: {error.strerror or error}") from error
+
+
+def _replace(file: Path, parts: Iterable[bytes]) -> None:
+    if file.exists() and not file.is_file():  # a pipe, a device
+        with file.open("wb") as out:
+            out.writelines(parts)
+        return
+    with NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as out:
+        try:
+            out.writelines(parts)
+            out.flush()
+            Path(out.name).replace(file)
+        except BaseException:
+            Path(out.name).unlink(missing_ok=True)
+            raise

@@ -24,7 +24,7 @@ from clew.settings.secret import VARIABLE, load_keyring
 from clew.store import SqliteStore
 from clew.thinking.seal import Sealer
 
-__all__ = ["import_threads"]
+__all__ = ["bar", "import_threads"]
 
 AUTO = "auto"
 FAILED, INTERRUPTED = 1, 130
@@ -127,7 +127,7 @@ class _Work(Struct, frozen=True, kw_only=True):
         importing = Importing(self.stores.into, self.principal, now, beside=self.stores.beside)
         try:
             sources = list(files_of(paths))
-            with _progress(sum(source.size for source in sources)) as progress:
+            with bar(sum(source.size for source in sources)) as progress:
                 for source in sources:
                     self._one(importing, source, now, progress)
         except KeyboardInterrupt:
@@ -156,7 +156,7 @@ class _Work(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def _progress(total: int) -> Generator[Callable[[int], None]]:
+def bar(total: int) -> Generator[Callable[[int], None]]:
     """A bar on stderr, for long imports and for people."""
     if total < LONG_BYTES or not sys.stderr.isatty():
         yield lambda count: None
