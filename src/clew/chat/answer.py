@@ -48,6 +48,8 @@ class AsyncAnswer:
         self._ready: deque[Said] = deque()
         self._refusal = b""
         self._is_over = False
+        self._holds = False
+        """Is the conversation kept from asking anything else?"""
         self._broken: BackendError | None = None
         self._failure: BaseException | None = None
 
@@ -75,23 +77,32 @@ class AsyncAnswer:
         """The whole answer; of one that was stopped, what was finished. Raises as iterating does."""
         async for _ in self:
             pass
-        spot = self._desk.tree[self._id]
-        return message_of(spot) or Message(role="assistant", content="")
+        spot = self._desk.tree.get(self._id)
+        return (message_of(spot) if spot else None) or Message(role="assistant", content="")
 
     def __await__(self) -> Generator[Any, None, Message]:
         return self.message().__await__()
 
     async def stop(self) -> None:
         """Listen no more. What was finished is kept when this returns."""
-        listener, ended = self._listener, self._is_over
         self._is_over = True
-        if listener is not None and not ended:
-            listener.leave()
-            try:
-                await listener.over()
-                await self._desk.settle(self._id)
-            finally:
-                self._desk.end()
+        if self._listener is not None:
+            self._listener.leave()
+            await self._kept(self._listener)
+
+    async def _kept(self, listener: Listener) -> None:
+        """Until the turn is in the store as what became of it."""
+        await listener.over()
+        try:
+            await self._desk.settle(self._id)
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        """The next answer may begin."""
+        if self._holds:
+            self._holds = False
+            self._desk.end()
 
     async def __aenter__(self) -> Self:
         return self
@@ -115,13 +126,16 @@ class AsyncAnswer:
         return self._ready.popleft()
 
     async def _started(self) -> Listener:
-        self._desk.begin()
+        self._desk.begin(self.stop)
+        self._holds = True
         try:
             self._id, self._listener = await self._begin()
         except BaseException as error:
-            self._desk.end()
+            self._release()
             self._is_over, self._failure = True, None if isinstance(error, asyncio.CancelledError) else error
             raise
+        if self._is_over:  # stopped in the meantime
+            await self.stop()
         return self._listener
 
     def _read(self, listener: Listener, data: bytes) -> None:
@@ -143,12 +157,8 @@ class AsyncAnswer:
 
     async def _end(self, listener: Listener) -> None:
         """All that can be heard was heard: what became of it is kept by now, or is from here on."""
-        await listener.over()
+        await self._kept(listener)
         self._is_over = True
-        try:
-            await self._desk.settle(self._id)
-        finally:
-            self._desk.end()
         spot = self._desk.tree[self._id]
         message = message_of(spot)
         self._failure = self._why(listener) if spot.outcome != "whole" or message is None else None

@@ -7,7 +7,9 @@ what came of it.
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import msgspec
@@ -55,7 +57,7 @@ class Desk:
         self.store = _keeping(works)
         self.thread = thread
         self.tree = Tree()
-        self.is_busy = False
+        self._stop: Callable[[], Awaitable[None]] | None = None
         self._credential = credential
 
     def load(self) -> None:
@@ -112,30 +114,37 @@ class Desk:
         return listener
 
     async def settle(self, id: str) -> None:
-        """A turn that the engine did not keep is marked as failed, so that it is not taken for one under way."""
+        """Until a turn that is not whole is in the store. One that the engine did not keep is marked as failed: it is not under
+        way any more."""
         spot = self.tree.get(id)
-        if spot is None or spot.exchange is None or spot.outcome != "open":
+        if spot is None or spot.exchange is None or spot.outcome == "whole":
             return
-        exchange = structs.replace(spot.exchange, outcome="failed", ended=time.time())
-        asked, recording = spot.passage.asked, spot.passage.recording
-        turn = Turn(exchange=exchange, recording=recording, asked=asked, title=self.thread.title)
-        self._put(asked, exchange, recording)
-        if problem := await outcome(self.store.record(turn), COMMIT_SECONDS):
-            raise problem
+        if spot.outcome == "open":
+            exchange = structs.replace(spot.exchange, outcome="failed", ended=time.time())
+            asked, recording = spot.passage.asked, spot.passage.recording
+            self.store.record(Turn(exchange=exchange, recording=recording, asked=asked, title=self.thread.title))
+            self._put(asked, exchange, recording)
+        await asyncio.wrap_future(self.store.touch(self.thread.principal, at=time.time()))  # comes after what waits
 
     async def pin(self, backend: str) -> None:
         if backend != self.thread.pin:
             await outcome(self.store.pin(self.thread.principal, self.thread.id, backend), COMMIT_SECONDS)
             self.thread = structs.replace(self.thread, pin=backend)
 
-    def begin(self) -> None:
-        """One answer at a time. Raises RequestInvalid while there is one."""
-        if self.is_busy:
+    def begin(self, stop: Callable[[], Awaitable[None]]) -> None:
+        """One answer at a time. `stop` ends it. Raises RequestInvalid while there is one."""
+        if self._stop is not None:
             raise RequestInvalid("an answer is under way: wait for its end, or stop it")
-        self.is_busy = True
+        self._stop = stop
 
     def end(self) -> None:
-        self.is_busy = False
+        """The answer is over."""
+        self._stop = None
+
+    async def close(self) -> None:
+        """An answer that is under way is stopped, and what was finished of it kept."""
+        if self._stop is not None:
+            await self._stop()
 
     def _note(self, question: Question, exchange: Exchange, recording: Recording | None) -> None:
         """How a turn ended, as the engine tells it."""

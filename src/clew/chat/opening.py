@@ -44,7 +44,10 @@ async def opened(
     try:
         works.keep_up()
         desk = await asyncio.to_thread(_desk, works, thread, environment)
-        yield desk
+        try:
+            yield desk
+        finally:
+            await desk.close()
     finally:
         await works.close()
 

@@ -75,7 +75,7 @@ def turn_of(spot: Spot, attempts: int = 1) -> Turn:
     exchange = spot.exchange
     return Turn(
         id=spot.id,
-        at=spot.passage.at,
+        at=exchange.started if exchange else spot.passage.at,
         asked=tuple(msgspec.json.decode(raw, type=JsonObject) for raw in spot.passage.asked),
         answer=message_of(spot),
         outcome=spot.outcome,

@@ -1,0 +1,246 @@
+"""A conversation that goes on: elsewhere, later, from another turn, beside another one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew import AsyncConversation
+from clew.errors import BackendOverloaded, RequestInvalid, SettingsInvalid
+from clew.store import SqliteStore
+from clew.testing import Simulator
+from tests.chat.conversation.conftest import Opening
+from tests.engine.chatting import pieces
+from tests.engine.talk import MODEL, refusals
+from tests.manifest import proves
+
+pytestmark = pytest.mark.slow
+
+
+async def runs(conversation: AsyncConversation) -> Any:
+    """Give every call its result, once."""
+    return await conversation.results({call.id: "127.0.0.1 localhost" for call in conversation.calls})
+
+
+def sent(simulator: Simulator) -> list[Any]:
+    """The messages of the last request."""
+    return json.loads(simulator.body(simulator.journal()[-1]["n"]))["messages"]
+
+
+def thoughts(message: Any) -> list[Any]:
+    content = message["content"]
+    return [block for block in content if block["type"] == "thinking"] if isinstance(content, list) else []
+
+
+@proves("req:C17")
+def test_the_backend_is_switched_in_mid_loop_and_back(opening: Opening, a: Simulator, b: Simulator) -> None:
+    """C17: A → B → A inside one tool loop: no rejection, and A has its blocks back byte for byte, B its own."""
+
+    async def talk() -> tuple[Any, ...]:
+        async with opening() as conversation:
+            await conversation.ask("Look. [[scenario:interleaved]]")
+            first = conversation.messages[1]
+            conversation.use("deepseek", model="deepseek-reasoner")
+            await runs(conversation)
+            second = conversation.messages[3]
+            await runs(conversation) if conversation.calls else await conversation.ask("And now?")
+            conversation.use("claude", model=MODEL)
+            await conversation.ask("And you?")
+            return first, second, conversation.messages, conversation.turns, conversation.as_sent("deepseek")
+
+    first, second, messages, turns, view = asyncio.run(talk())
+    assert (refusals(a), refusals(b)) == ([], [])
+    assert [turn.backend for turn in turns] == ["claude", "deepseek", "deepseek", "claude"]
+    assert thoughts(first)
+    assert thoughts(second)
+    assert messages[1] == first == sent(a)[1]
+    assert all(not thoughts(message) for message in sent(a)[2:])
+    assert [change.what for change in turns[3].changes if change.step == "thinking"] != []
+    assert messages[3] == second
+    went = json.loads(b.body(b.journal()[-1]["n"]))["messages"]
+    spoken = "".join(block["thinking"] for block in thoughts(second))
+    assert [message["reasoning_content"] for message in went if message.get("reasoning_content")] == [spoken]
+    assert [same for _, whose, same, _ in pieces(b) if whose == "own"] == [True]
+    assert [change.why for change in view.changes if change.path.startswith("messages.1.")] == ["made by claude"] * 2
+
+
+def test_a_backend_that_there_is_not_cannot_be_used(opening: Opening) -> None:
+    async def talk() -> None:
+        async with opening() as conversation:
+            with pytest.raises(SettingsInvalid, match="there are: claude, deepseek"):
+                conversation.use("nobody")
+
+    asyncio.run(talk())
+
+
+@proves("req:S4-7")
+def test_a_conversation_is_opened_again_where_it_was(opening: Opening, a: Simulator) -> None:
+    """Closed in mid-loop, on another backend than the active one: the same messages, calls, model and backend."""
+
+    async def begin() -> tuple[Any, ...]:
+        async with opening(backend="claude") as conversation:
+            await conversation.ask("Look. [[scenario:interleaved]]")
+            await conversation.rename("The hosts")
+            return conversation.thread, conversation.messages, conversation.calls, conversation.turns
+
+    async def go_on(thread: str) -> tuple[Any, ...]:
+        async with opening(thread, model="") as conversation:
+            found = (conversation.thread, conversation.messages, conversation.calls, conversation.turns)
+            assert (conversation.title, conversation.backend, conversation.model) == ("The hosts", "claude", MODEL)
+            await runs(conversation)
+            assert [turn.outcome for turn in conversation.turns] == ["whole", "whole"]
+            return found
+
+    before = asyncio.run(begin())
+    assert asyncio.run(go_on(before[0][:16])) == before
+    assert refusals(a) == []
+
+
+@proves("req:S4-33")
+def test_a_thread_must_exist_to_be_opened(opening: Opening) -> None:
+    """S4-33: the conversation must exist."""
+
+    async def talk() -> None:
+        async with opening("1a1e3"):
+            pass
+
+    with pytest.raises(RequestInvalid, match="there is no thread"):
+        asyncio.run(talk())
+
+
+def test_branches_keep_what_was_said(opening: Opening, a: Simulator) -> None:
+    """Edit, go back and go on: every line stays, each with its own thinking."""
+
+    async def talk() -> None:
+        async with opening() as conversation:
+            await conversation.ask("One.")
+            await conversation.ask("Two.")
+            old = conversation.messages
+            first, second = conversation.turns
+            await conversation.edit(second, "Two, but shorter.")
+            assert [message["content"] for message in conversation.messages[::2]] == ["One.", "Two, but shorter."]
+            assert conversation.messages[:2] == old[:2]
+            conversation.branch(first)
+            await conversation.ask("Three.")
+            assert [turn.asked[0]["content"] for turn in conversation.branches] == ["Two.", "Two, but shorter.", "Three."]
+            conversation.branch(second)
+            assert conversation.messages == old
+            await conversation.retry()
+            assert len(conversation.branches) == 4
+            await conversation.ask("Four.")
+            assert sent(a)[-1] == {"role": "user", "content": "Four."}
+            with pytest.raises(RequestInvalid, match="there is no turn"):
+                conversation.branch("nowhere")
+
+    asyncio.run(talk())
+    assert refusals(a) == []
+
+
+def test_a_branch_that_failed_is_found_after_a_restart(opening: Opening, a: Simulator) -> None:
+    """What it would have followed is kept with it, so a second try asks the same."""
+
+    async def fail() -> str:
+        async with opening() as conversation:
+            await conversation.ask("One.")
+            await conversation.ask("Two.")
+            a.fault("status 529")
+            with pytest.raises(BackendOverloaded):
+                await conversation.edit(conversation.turns[1], "Two, but shorter.")
+            return conversation.thread
+
+    async def again(thread: str) -> list[Any]:
+        async with opening(thread) as conversation:
+            await conversation.retry()
+            return [message["content"] for message in conversation.messages[::2]]
+
+    assert asyncio.run(again(asyncio.run(fail()))) == ["One.", "Two, but shorter."]
+
+
+def test_two_conversations_at_once_do_not_mix(opening: Opening, a: Simulator) -> None:
+    """Law 7: the same words, at the same time, on one store."""
+
+    async def talk(conversation: AsyncConversation) -> list[Any]:
+        for words in ("Hello.", "Look. [[scenario:text]]", "And?"):
+            await conversation.ask(words)
+        return conversation.messages
+
+    async def both() -> None:
+        async with opening() as one, opening() as two:
+            first, second = await asyncio.gather(talk(one), talk(two))
+            assert one.thread != two.thread
+            assert [len(first), len(second)] == [6, 6]
+            for conversation, messages in ((one, first), (two, second)):
+                passages = conversation._desk.store.passages("local", conversation.thread)
+                answers = [passage.recording for passage in passages]
+                assert [answer.followed if answer else "?" for answer in answers] == [
+                    None,
+                    *[passage.exchange for passage in passages[:2]],
+                ]
+                assert [[json.loads(raw) for raw in answer.blocks] for answer in answers if answer] == [
+                    message["content"] for message in messages[1::2]
+                ]
+
+    asyncio.run(both())
+    assert refusals(a) == []
+
+
+KILLED = """
+import asyncio, sys
+from clew import AsyncConversation
+async def main(home):
+    async with AsyncConversation.open(home=home, environ={}, model="claude-opus-5-5") as conversation:
+        await conversation.ask("Hello.")
+        print(conversation.thread, flush=True)
+        await conversation.ask("What I said last.")
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+@proves("req:S4-2", "req:S4-8")
+def test_a_process_that_is_killed_loses_nothing_that_was_said(home: Path, opening: Opening, a: Simulator) -> None:
+    """kill -9 between question and answer: it is there, marked as open, and is asked again."""
+    a.fault("slow-start 60", times=None, path="/v1/messages")
+    a.reset()
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(home)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        thread = process.stdout.readline().strip()
+        a.fault("slow-start 60")
+        wait_for_the_second(home, thread)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+    a.reset()
+
+    async def again() -> tuple[Any, ...]:
+        async with opening(thread) as conversation:
+            before = conversation.turns, conversation.messages[-1]
+            await conversation.retry()
+            return *before, conversation.turns, conversation.messages
+
+    turns, last, after, messages = asyncio.run(again())
+    assert last == {"role": "user", "content": "What I said last."}
+    assert [turn.outcome for turn in turns] == ["whole", "open"]
+    assert [turn.outcome for turn in after] == ["whole", "whole"]
+    assert [message["role"] for message in messages] == ["user", "assistant"] * 2
+
+
+def wait_for_the_second(home: Path, thread: str) -> None:
+    import time
+
+    with SqliteStore(home / "clew.db") as store:
+        for _ in range(500):
+            if len(store.passages("local", thread)) == 2:
+                return
+            time.sleep(0.01)
+    raise AssertionError("the second question was never saved")
