@@ -114,8 +114,7 @@ class Desk:
         return listener
 
     async def settle(self, id: str) -> None:
-        """Until a turn that is not whole is in the store. One that the engine did not keep is marked as failed: it is not under
-        way any more."""
+        """Until a turn that is not whole is in the store. One that the engine did not keep is marked as failed."""
         spot = self.tree.get(id)
         if spot is None or spot.exchange is None or spot.outcome == "whole":
             return

@@ -69,7 +69,9 @@ def test_the_backend_is_switched_in_mid_loop_and_back(opening: Opening, a: Simul
     spoken = "".join(block["thinking"] for block in thoughts(second))
     assert [message["reasoning_content"] for message in went if message.get("reasoning_content")] == [spoken]
     assert [same for _, whose, same, _ in pieces(b) if whose == "own"] == [True]
-    assert [change.why for change in view.changes if change.path.startswith("messages.1.")] == ["made by claude"] * 2
+    left_out = [change.why for change in view.changes if change.step == "thinking" and change.what == "left out"]
+    assert left_out == ["made by claude"] * len([*thoughts(messages[1]), *thoughts(messages[7])])
+    assert [json.loads(bytes(raw)) for raw in view.messages][: len(went)] == went
 
 
 def test_a_backend_that_there_is_not_cannot_be_used(opening: Opening) -> None:
