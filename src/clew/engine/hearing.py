@@ -80,6 +80,11 @@ async def _not_expected(reply: Reply, wanted: str) -> BackendBroken:
 class StreamHearing:
     """One streamed answer. `answer` is what was heard so far, at any moment."""
 
+    __slots__ = (
+        *("_blocks", "_dialect", "_dress", "_grace", "_hints", "_passing", "_relay", "_reply", "_seconds", "_settle"),
+        *("_since", "opened"),
+    )
+
     def __init__(
         self,
         dress: Dress,

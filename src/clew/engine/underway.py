@@ -10,7 +10,7 @@ from functools import partial
 
 from clew.engine.asking import Asking, asking_of
 from clew.engine.call import Call
-from clew.engine.dialects import NO_HINTS, Hints
+from clew.engine.dialects import KEEP, NO_HINTS, Hints
 from clew.engine.failures import refuse, tell_in_stream
 from clew.engine.hearing import LIMITS, StreamHearing
 from clew.engine.keeping import Keeping
@@ -114,7 +114,7 @@ class UnderWay:
     def _hints(self, story: Story) -> Hints:
         way, log = story.way, self._parts.log
         if not story.dialect.translates:
-            return NO_HINTS
+            return KEEP if self._needs_raw(story) else NO_HINTS
         tell = partial(log.lived, self._id) if log is not None and log.shows_bodies else None
         return story.hints(self._parts.token_counts.about(way.backend.name, way.target.model, len(story.sent)), tell)
 

@@ -16,7 +16,7 @@ from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relay
 from clew.pipeline.stream.traced import Tell
 
-__all__ = ["NO_HINTS", "Dialect", "Hints", "Repair", "Written"]
+__all__ = ["KEEP", "NO_HINTS", "Dialect", "Hints", "Repair", "Written"]
 
 
 class Written(NamedTuple):
@@ -47,8 +47,9 @@ class Hints(Struct, frozen=True, kw_only=True, eq=False):
     """What the answer says is wanted at its end. Else only what is said about it, and a stream takes no memory."""
 
 
-NO_HINTS: Final = Hints(call=Call(body=b""), exchange="", model="")
-"""For the client's own dialect, which needs none."""
+NO_HINTS: Final = Hints(call=Call(body=b""), exchange="", model="", keep=False)
+KEEP: Final = Hints(call=Call(body=b""), exchange="", model="")
+"""For the client's own dialect, which needs no more: whether what came is kept."""
 
 
 class Repair(NamedTuple):

@@ -48,6 +48,11 @@ _LIMITS = SseLimits()
 class Relay:
     """One answer. Raises StreamIllegal for what no stream may do, SseTooLarge for what is too long."""
 
+    __slots__ = (
+        *("_before", "_blocks", "_cut", "_dress", "_ending", "_fits", "_frames", "_keep", "_lifecycle", "_most", "_open"),
+        *("_parts", "_raw", "_sealing", "begun", "ended", "failure", "held", "size", "stops"),
+    )
+
     def __init__(self, dress: Dress, limits: SseLimits | None = None, *, keep: bool = True, blocks: bool = True) -> None:
         """`keep` the bytes; with `blocks`, all that is read, and else only what is said about the answer."""
         self.begun = False
