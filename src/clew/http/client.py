@@ -5,8 +5,7 @@ the next piece; when nobody takes what came, reading stops, so memory stays boun
 read, without a task or a queue between: whoever uses it calls `pause` and `resume`. A response may come while the request is
 still being sent; it is heard at once, and the connection is then not used again.
 
-Whoever has no task to wait in sets `news`, which is called whenever one that waits would go on, looks at how far it is, and
-may leave the rest to one that waits: all that was not taken, and why it ended, is still here.
+Whoever has no task sets `news`, called whenever one that waits would go on, and may leave the rest to one that waits.
 
 Nothing here retries, and nothing is swallowed: what ends an exchange too early is kept and raised by whatever waits next,
 after all that came whole was handed out. `abort` closes at once, in every phase.
@@ -15,7 +14,6 @@ after all that came whole was handed out. `abort` closes at once, in every phase
 from __future__ import annotations
 
 import asyncio
-import select
 from collections.abc import Callable
 from typing import TypeAlias, cast
 
@@ -29,6 +27,7 @@ from clew.http.client_message import (
 )
 from clew.http.client_reader import ResponseReader
 from clew.http.client_watch import Watch
+from clew.http.readable import is_readable
 
 __all__ = ["ClientConnection", "Sink"]
 
@@ -135,7 +134,7 @@ class ClientConnection(asyncio.Protocol):
     @property
     def is_over(self) -> bool:
         """Nothing more will come: the response is whole, or it failed."""
-        return self._error is not None or (self._reader is not None and self._reader.done)
+        return self.has_failed or (self._reader is not None and self._reader.done)
 
     @property
     def is_full(self) -> bool:
@@ -188,7 +187,7 @@ class ClientConnection(asyncio.Protocol):
     @property
     def fresh(self) -> bool:
         """Nothing has come since it was laid aside. Asks the kernel: the loop may not have seen the server's FIN yet."""
-        return self.reusable and not self._readable()
+        return self.reusable and self._transport is not None and not is_readable(self._transport)
 
     def rest(self) -> None:
         """Lay it aside for the next request. Only one that is reusable can rest."""
@@ -349,11 +348,3 @@ class ClientConnection(asyncio.Protocol):
             self.news()
         elif self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
-
-    def _readable(self) -> bool:
-        descriptor = self._transport.get_extra_info("socket").fileno() if self._transport is not None else -1
-        if descriptor < 0:
-            return True
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        return bool(poll.poll(0))

@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from clew.http.message import HttpRequest, Limits, Refusal
+from clew.http.outlet import Outlet
 from clew.http.reader import RequestReader
 from clew.http.responder import Responder
 
@@ -42,41 +43,27 @@ _PROBE_SECONDS = 0.1
 _UNREAD = HttpRequest(method="", target="", headers=(), body=b"", keep_alive=False)
 
 
-class Connection(asyncio.Protocol):
+class Connection(Outlet):
     """The protocol object that the event loop calls."""
 
     __slots__ = (
-        *(
-            "_closing",
-            "_corked",
-            "_discarding",
-            "_limits",
-            "_lost",
-            "_paused",
-            "_probes",
-            "_reader",
-            "_responder",
-            "_server",
-        ),
-        *("_since", "_stalled_at", "_task", "_transport", "_waiter"),
+        *("_closing", "_discarding", "_limits", "_paused", "_probes", "_reader", "_responder", "_server"),
+        *("_since", "_stalled_at", "_task"),
     )
 
     def __init__(self, server: Server) -> None:
+        super().__init__(server.loop)
         self._server = server
         self._limits: Limits = server.limits
         self._reader = RequestReader(server.limits, server.known)
         self._task: asyncio.Task[None] | None = None
         self._responder: Responder | None = None
-        self._waiter: asyncio.Future[None] | None = None
-        self._corked: list[bytes] | None = None
-        self._lost = False
         self._probes: int | None = None
         self._closing = False
         self._discarding = False
         self._paused = False
         self._since = server.now()
         self._stalled_at: tuple[int, float] | None = None
-        self._transport: asyncio.Transport
 
     # What the event loop calls.
 
@@ -108,62 +95,7 @@ class Connection(asyncio.Protocol):
         if not self._wound_up:
             self._cancel()
 
-    def pause_writing(self) -> None:
-        self._waiter = self._waiter or self._server.loop.create_future()
-
-    def resume_writing(self) -> None:
-        waiter, self._waiter = self._waiter, None
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
-
     # What the responder calls.
-
-    def cork(self) -> None:
-        """Keep what is written until `uncork`."""
-        self._corked = []
-
-    def uncork(self) -> None:
-        """Write what was kept, in one piece."""
-        parts, self._corked = self._corked, None
-        if parts and not self._lost:
-            self._transport.write(b"".join(parts))
-
-    def write(self, parts: list[bytes]) -> None:
-        if not self._lost:
-            self._write(parts)
-
-    def push(self, parts: list[bytes]) -> bool:
-        if self._lost:
-            return False
-        self._write(parts)
-        return self._waiter is None
-
-    def flow(self) -> Callable[[bytes], bool]:
-        """`push` of one chunk, for whoever calls it with every read: what is always the same is looked at once."""
-        write = self._transport.write
-
-        def pushed(data: bytes) -> bool:
-            if self._lost:
-                return False
-            write(b"%x\r\n%b\r\n" % (len(data), data))
-            return self._waiter is None
-
-        return pushed
-
-    def _write(self, parts: list[bytes]) -> None:
-        """One piece takes a shorter way through the loop than several."""
-        if self._corked is not None:
-            self._corked += parts
-        elif len(parts) == 1:
-            self._transport.write(parts[0])
-        else:
-            self._transport.writelines(parts)
-
-    async def drained(self) -> None:
-        if self._waiter is not None:
-            await asyncio.shield(self._waiter)
-        if self._lost or self._transport.is_closing():
-            raise ConnectionResetError("the client is gone")
 
     def hand_over(self, work: Awaitable[None]) -> None:
         """Whoever held the responder goes on in a task."""

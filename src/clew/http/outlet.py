@@ -1,0 +1,80 @@
+"""The writing half of a connection: at once, in one piece, or as fast as the other side takes it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+__all__ = ["Outlet"]
+
+
+class Outlet(asyncio.Protocol):
+    """What is written to one transport. Whoever makes the connection sets `_transport`, and `_lost` when it is gone."""
+
+    __slots__ = ("_corked", "_loop", "_lost", "_transport", "_waiter")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._transport: asyncio.Transport
+        self._lost = False
+        self._corked: list[bytes] | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    # What the event loop calls.
+
+    def pause_writing(self) -> None:
+        self._waiter = self._waiter or self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    # What the responder calls.
+
+    def cork(self) -> None:
+        """Keep what is written until `uncork`."""
+        self._corked = []
+
+    def uncork(self) -> None:
+        """Write what was kept, in one piece."""
+        parts, self._corked = self._corked, None
+        if parts and not self._lost:
+            self._transport.write(b"".join(parts))
+
+    def write(self, parts: list[bytes]) -> None:
+        if not self._lost:
+            self._write(parts)
+
+    def push(self, parts: list[bytes]) -> bool:
+        if self._lost:
+            return False
+        self._write(parts)
+        return self._waiter is None
+
+    def flow(self) -> Callable[[bytes], bool]:
+        """`push` of one chunk, for whoever calls it with every read: what is always the same is looked at once."""
+        write = self._transport.write
+
+        def pushed(data: bytes) -> bool:
+            if self._lost:
+                return False
+            write(b"%x\r\n%b\r\n" % (len(data), data))
+            return self._waiter is None
+
+        return pushed
+
+    def _write(self, parts: list[bytes]) -> None:
+        """One piece takes a shorter way through the loop than several."""
+        if self._corked is not None:
+            self._corked += parts
+        elif len(parts) == 1:
+            self._transport.write(parts[0])
+        else:
+            self._transport.writelines(parts)
+
+    async def drained(self) -> None:
+        if self._waiter is not None:
+            await asyncio.shield(self._waiter)
+        if self._lost or self._transport.is_closing():
+            raise ConnectionResetError("the client is gone")
