@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from clew.chat.formats.shape import Broken, Found, Passed
+from clew.chat.formats.shape import KNOWN, Broken, Found, Passed
 from clew.errors import StoreError
 from clew.model.recording import Recording
 from clew.store.interface import Store
@@ -104,9 +104,15 @@ class Importing:
         elif isinstance(found, Broken):
             self._fault(found.line, found.why)
         elif isinstance(found, Passed):
-            self.tally.passed[found.kind] += 1
+            self._pass(found.kind)
         elif found.pin and self._is_new(found):
             self._pins[found.id] = found.pin
+
+    def _pass(self, kind: str) -> None:
+        if kind == KNOWN:
+            self.tally.known += 1
+        else:
+            self.tally.passed[kind] += 1
 
     def _is_new(self, thread: Thread) -> bool:
         return not self._store.exchanges(self._principal, thread=thread.id, limit=1)

@@ -176,10 +176,9 @@ def _say(tally: Tally, dry_run: bool, stopped: bool) -> None:
     show(_faults(tally), sys.stderr)
     verb = "would be imported" if dry_run else "imported"
     page = [Line(f"{_count(tally.turns, 'turn')} of {_count(tally.threads, 'conversation')} {verb}", "good")]
-    if tally.known or tally.passed["known already"]:
-        page.append(Line(f"{_count(tally.known + tally.passed['known already'], 'turn')} known already"))
-    others = {kind: count for kind, count in sorted(tally.passed.items()) if kind != "known already"}
-    if others:
+    if tally.known:
+        page.append(Line(f"{_count(tally.known, 'turn')} known already"))
+    if others := dict(sorted(tally.passed.items())):
         page.append(
             Line(printable(f"passed over: {', '.join(f'{kind} {count}' for kind, count in others.items())}"), "quiet")
         )

@@ -18,7 +18,7 @@ class Scribbler:
         self._session, self._model, self._last = session, model, None
 
     def user(self, content: Any, **more: Any) -> str:
-        return self._write("user", {"role": "user", "content": content}, more)
+        return self.write("user", {"role": "user", "content": content}, more)
 
     def assistant(self, id: str, *blocks: Any, stop: str | None = "end_turn", model: str = "", **more: Any) -> str:
         """One line for each block."""
@@ -31,13 +31,13 @@ class Scribbler:
                 "stop_reason": stop,
                 "usage": {"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 30},
             }
-            self._write("assistant", message, more)
+            self.write("assistant", message, more)
             more.pop("parentUuid", None)
         assert self._last is not None
         return self._last
 
     def note(self, type: str, **more: Any) -> str:
-        return self._write(type, None, more)
+        return self.write(type, None, more)
 
     def broken(self, raw: bytes) -> None:
         self.lines.append(raw)
@@ -46,7 +46,7 @@ class Scribbler:
     def raw(self) -> bytes:
         return b"".join(line + b"\n" for line in self.lines)
 
-    def _write(self, type: str, message: Any, more: dict[str, Any]) -> str:
+    def write(self, type: str, message: Any, more: dict[str, Any]) -> str:
         number = len(self.lines)
         line = {
             "parentUuid": self._last,

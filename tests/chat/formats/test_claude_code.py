@@ -102,7 +102,7 @@ def test_importing_twice_adds_nothing_and_importing_more_adds_the_rest(store: Sq
     imported(store, given.raw, FORMAT)
     before = rows(store)
     again = imported(store, given.raw, FORMAT)
-    assert (again.turns, again.passed["known already"]) == (0, 2)
+    assert (again.turns, again.known) == (0, 2)
     assert rows(store) == before
     given.user("thanks")
     given.assistant("m3", "Welcome.")
@@ -290,7 +290,7 @@ def test_what_a_gateway_heard_is_found_and_the_rest_goes_on_in_its_thread(store:
     given.user([tool_result("toolu_r1")])
     given.assistant("m2", thinking("next", "sig-next"), "Done.")
     tally = imported(store, given.raw, FORMAT)
-    assert (tally.turns, tally.passed) == (1, {"known already": 1})
+    assert (tally.turns, tally.known) == (1, 1)
     [thread] = store.threads("local")
     assert thread.id == "t"
     last = store.passages("local", "t")[-1].recording
@@ -397,3 +397,31 @@ def test_a_client_without_a_session_gets_one_that_is_always_the_same(tmp_path: P
         raw = exported(store, FORMAT)
         assert exported(store, FORMAT) == raw
     assert len({json.loads(line)["sessionId"] for line in raw.splitlines()}) == 1
+
+
+def test_a_strand_has_the_thinking_of_its_own_maker_alone(store: SqliteStore) -> None:
+    """Between two answers of Claude stands one that clew got from elsewhere, under Claude's name."""
+    given = Scribbler()
+    given.user("one")
+    given.assistant("m1", thinking("1", "sig-1"), "First.")
+    given.user("two")
+    given.assistant("m2", thinking("2", sealed(0, "2", b"glm-proof")), "Second.")
+    given.user("three")
+    given.assistant("m3", thinking("3", "sig-3"), "Third.")
+    imported(store, given.raw, FORMAT, sealer=SEALER)
+    [thread] = store.threads("local")
+    first, second, third = [each.recording for each in store.passages("local", thread.id) if each.recording]
+    assert (first.strand, second.strand, third.strand) == (Strand(listed=()), Strand(listed=()), Strand(after=first.id))
+    assert (second.followed, third.followed) == (first.id, second.id)
+
+
+@pytest.mark.parametrize("content", [7, {"a": 1}, [{"type": 3}], [None]])
+def test_content_of_another_shape_costs_its_line_alone(store: SqliteStore, content: Any) -> None:
+    given = talk()
+    given.user(content)
+    given.user("and?")
+    given.write("assistant", {"role": "assistant", "id": "odd", "model": "claude-opus-5-5", "content": content}, {})
+    given.assistant("m3", "Here.")
+    tally = imported(store, given.raw, FORMAT)
+    assert [fault.line for fault in tally.faults] == [8, 10]
+    assert said(store)[-1] == (["and?"], [text("Here.")])

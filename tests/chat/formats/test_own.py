@@ -95,9 +95,13 @@ recordings = st.builds(
 def _turns(draw: st.DrawFn) -> list[Turn]:
     """Turns of a few threads, all mixed up."""
     turns: list[Turn] = []
+    begun: set[str] = set()
     for number in range(draw(st.integers(0, 6))):
         thread = draw(st.sampled_from(["t1", "t2", "t3"]))
         exchange = msgspec.structs.replace(draw(exchanges), id=f"x{number}", thread=thread)
+        if thread not in begun:  # nothing is counted for a conversation that is none yet
+            exchange = msgspec.structs.replace(exchange, kind="messages")
+        begun.add(thread)
         recording = draw(st.one_of(st.none(), recordings)) if exchange.kind == "messages" else None
         if recording is not None:
             recording = msgspec.structs.replace(recording, id=f"r{number}", thread=thread)

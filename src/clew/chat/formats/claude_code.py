@@ -15,8 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from clew.chat.formats.claude_code_lines import Entry, Message, decoded, is_notice, time_of, usage_of, why_broken
-from clew.chat.formats.documents import KNOWN
-from clew.chat.formats.shape import Broken, Found, Numbered, Passed, Reading
+from clew.chat.formats.shape import KNOWN, UNREADABLE, Broken, Found, Numbered, Passed, Reading
 from clew.chat.formats.weaving import IMPORTED, Chain, Given, Woven, asked_in, id_of, title_of, weave
 from clew.store.values import Exchange, Turn, Usage
 
@@ -30,7 +29,6 @@ INTERRUPTED: Final = b"[Request interrupted by user]"
 RESULT: Final = b'"tool_result"'
 
 _blocks = msgspec.json.Decoder(list[Raw])
-_text = msgspec.json.Decoder(str)
 
 
 def read_transcript(lines: Iterable[Numbered], reading: Reading) -> Iterator[Found]:
@@ -41,7 +39,7 @@ def read_transcript(lines: Iterable[Numbered], reading: Reading) -> Iterator[Fou
             continue
         try:
             line = decoded(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             yield Broken(number, why_broken(raw, error))
             continue
         if line is None:
@@ -118,7 +116,7 @@ class _Talk:
         if message is None or (entry.type == "assistant" and is_notice(message)):
             yield Passed("notice" if message else entry.type or "without a type")
         elif entry.type == "user":
-            yield from self._ask(spot, entry)
+            yield from self._ask(number, spot, entry)
             spot = _Spot(spot.node, True)
         else:
             yield from self._answer(number, spot.node, entry, message)
@@ -149,8 +147,13 @@ class _Talk:
 
     # What was asked
 
-    def _ask(self, spot: _Spot, entry: Entry) -> Iterator[Found]:
+    def _ask(self, number: int, spot: _Spot, entry: Entry) -> Iterator[Found]:
         raw = bytes(entry.message) if isinstance(entry.message, Raw) else b""
+        try:
+            asked_in([raw])
+        except UNREADABLE as error:
+            yield Broken(number, str(error))
+            return
         node = spot.node
         if node.waiting and not spot.asked and RESULT not in raw:  # another question in the place of one that was given up
             yield from self._close()
@@ -207,17 +210,24 @@ class _Talk:
         answer, self._open = self._open, None
         if answer is None:
             return
-        answer.node.chain = answer.follows.chain
-        if not answer.blocks:
-            yield Passed("empty answer")
-            return
         try:
-            woven = weave(self._given(answer), answer.follows.chain, self._reading)
-        except msgspec.DecodeError as error:
+            woven = weave(self._given(answer), answer.follows.chain, self._reading) if answer.blocks else None
+        except UNREADABLE as error:
+            self._unsay(answer)
             yield Broken(answer.line, str(error))
+            return
+        if woven is None:
+            self._unsay(answer)
+            yield Passed("empty answer")
             return
         answer.node.chain = woven.chain
         yield self._turn(answer, woven) if woven.new else Passed(KNOWN)
+
+    def _unsay(self, answer: _Open) -> None:
+        """An answer that is none: what it was asked still waits for one."""
+        node = answer.node
+        node.chain, node.waiting = answer.follows.chain, [*answer.asked, *node.waiting]
+        self._asking[id(node)] = node
 
     def _given(self, answer: _Open) -> Given:
         return Given(
@@ -263,10 +273,11 @@ class _Talk:
 
 
 def _content(raw: Raw) -> list[bytes]:
+    """The blocks; a string is one text. Anything else is a block that nobody can read, and is told as such later."""
     try:
         return [bytes(block) for block in _blocks.decode(raw)]
     except msgspec.ValidationError:
-        return [msgspec.json.encode({"type": "text", "text": _text.decode(raw)})]
+        return [bytes(raw) if bytes(raw)[:1] != b'"' else b'{"type":"text","text":%b}' % bytes(raw)]
 
 
 def _is_interrupted(answer: _Open) -> bool:
@@ -274,7 +285,4 @@ def _is_interrupted(answer: _Open) -> bool:
 
 
 def _title(asked: list[_Question]) -> str:
-    try:
-        return title_of(asked_in([each.raw for each in asked]))
-    except msgspec.DecodeError:
-        return ""
+    return title_of(asked_in([each.raw for each in asked]))

@@ -55,6 +55,7 @@ _message = msgspec.json.Decoder(Message)
 
 def decoded(raw: bytes) -> tuple[Entry, Message | None] | None:
     """The line and its message; None for JSON of another shape. Raises what the decoder raises for what is no JSON."""
+    raw.decode()  # what is passed on unread must be text too
     try:
         entry = _entry.decode(raw)
         if entry.type not in ("user", "assistant") or not isinstance(entry.message, Raw):

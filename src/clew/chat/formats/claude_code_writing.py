@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from clew.chat.formats.anthropic import FOREIGN, shown_blocks
 from clew.chat.formats.claude_code import read_transcript
-from clew.chat.formats.shape import Format
+from clew.chat.formats.shape import UNREADABLE, Format
 from clew.model.recording import Recording
 from clew.store.values import Thread, Turn, Usage
 
@@ -108,7 +108,7 @@ def _fits(head: bytes) -> bool:
 def _is_telling(line: bytes) -> bool:
     try:
         keys = _loose.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return False
     return "messages" not in keys and "type" in keys and any(key in keys for key in _TELLING)
 

@@ -12,17 +12,15 @@ from typing import Final
 
 import msgspec
 
-from clew.chat.formats.shape import Broken, Found, Numbered, Passed, Read, Reading
+from clew.chat.formats.shape import KNOWN, UNREADABLE, Broken, Found, Numbered, Passed, Read, Reading
 from clew.chat.formats.weaving import IMPORTED, Chain, Given, Woven, asked_in, id_of, title_of, weave
 from clew.model.json import JsonObject
 from clew.store.values import Exchange, Turn
 
-__all__ = ["KNOWN", "MOST_BYTES", "document_reader"]
+__all__ = ["MOST_BYTES", "document_reader"]
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """A document is read as a whole; a larger one is nobody's conversation."""
-
-KNOWN: Final = "known already"
 
 
 def document_reader(name: str, messages_in: Callable[[JsonObject], list[JsonObject]]) -> Read:
@@ -33,7 +31,7 @@ def document_reader(name: str, messages_in: Callable[[JsonObject], list[JsonObje
             try:
                 document = msgspec.json.decode(raw, type=JsonObject)
                 messages = messages_in(document)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            except UNREADABLE as error:
                 yield Broken(number, str(error))
                 continue
             yield from _conversation(number, name, str(document.get("model") or ""), messages, reading)
@@ -63,7 +61,7 @@ def _documents(lines: Iterable[Numbered]) -> Iterator[Numbered]:
 def _is_whole(raw: bytes) -> bool:
     try:
         msgspec.json.decode(raw, type=msgspec.Raw)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return False
     return True
 
@@ -80,7 +78,7 @@ def _conversation(number: int, name: str, model: str, messages: list[JsonObject]
             continue
         try:
             woven = weave(_given(path, model, message, tuple(asked)), chain, reading)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             yield Broken(number, str(error))
             return
         yield _turn(woven, tuple(asked), model, reading.at) if woven.new else Passed(KNOWN)

@@ -13,7 +13,7 @@ import msgspec
 
 from clew.chat.formats.anthropic import BRANCHES, ORIGINS, UNKEPT
 from clew.chat.formats.documents import document_reader
-from clew.chat.formats.shape import Format
+from clew.chat.formats.shape import UNREADABLE, Format
 from clew.chat.formats.turns import answers_in_line, messages_of
 from clew.dialects.anthropic.requests import parse
 from clew.dialects.openai_chat.requests import encode
@@ -119,7 +119,7 @@ def _input(arguments: JsonValue) -> JsonValue:
     """What a model wrote is not always JSON; it is kept all the same."""
     try:
         return msgspec.json.decode(arguments if isinstance(arguments, str) and arguments else "{}", type=JsonObject)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return {"arguments": arguments}
 
 

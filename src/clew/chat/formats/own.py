@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from clew.chat.formats.shape import Broken, Format, Found, Numbered, Passed, Reading
+from clew.chat.formats.shape import UNREADABLE, Broken, Format, Found, Numbered, Passed, Reading
 from clew.model.blocks import made
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
@@ -113,7 +113,7 @@ def _fits_in_a_line(raw: bytes) -> bool:
     try:
         raw.decode()
         _any.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return False
     return True
 
@@ -156,7 +156,7 @@ def _read_line(number: int, raw: bytes, principal: str, title: str) -> Found | N
         if line.turn is not None:
             return _turn(line.turn, principal, title)
         return None if line.clew == _KIND else Passed("of another shape")
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except (*UNREADABLE, ValueError) as error:
         return Broken(number, str(error))
 
 
@@ -194,8 +194,11 @@ def _recording(line: _Recording, principal: str, thread: str) -> Recording:
 
 
 def _bytes(raw: Raw) -> bytes:
+    """Raises ValueError for what is neither text nor base64 of text."""
     value = bytes(raw)
-    return base64.b64decode(value[1:-1], validate=True) if value[:1] == b'"' else value
+    value = base64.b64decode(value[1:-1], validate=True) if value[:1] == b'"' else value
+    value.decode()
+    return value
 
 
 def _texts(raw: Sequence[Raw]) -> tuple[str, ...]:
@@ -208,7 +211,7 @@ def _texts(raw: Sequence[Raw]) -> tuple[str, ...]:
 def _fits(head: bytes) -> bool:
     try:
         first: JsonObject = msgspec.json.decode(head.split(b"\n", 1)[0], type=JsonObject)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return False
     return first.get("clew") == _KIND
 

@@ -8,15 +8,22 @@ docs and the command itself tell it in the same words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from clew.model.recording import Recordings
 from clew.store.values import Thread, Turn
 from clew.thinking.seal import Sealer
 
-__all__ = ["Broken", "Format", "Found", "Numbered", "Passed", "Read", "Reading", "Write"]
+__all__ = ["KNOWN", "UNREADABLE", "Broken", "Format", "Found", "Numbered", "Passed", "Read", "Reading", "Write"]
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What a decoder raises for bytes that are not what they should be."""
+
+KNOWN: Final = "known already"
+"""The kind of what is passed over because it was recorded before."""
 
 
 class Numbered(NamedTuple):
@@ -34,7 +41,7 @@ class Broken(Struct, frozen=True):
 
 
 class Passed(Struct, frozen=True):
-    """A line that says nothing of the conversation: of which kind, and of how many turns if they are known already."""
+    """Something that adds nothing to a conversation, and its kind."""
 
     kind: str
 

@@ -42,8 +42,8 @@ class Chain(Struct, frozen=True, kw_only=True):
     first: Asked
     thread: str
     last: str
-    by_model: Mapping[str, str]
-    """The newest answer of each model: the strand of the next one goes on from there."""
+    by_maker: Mapping[tuple[str, str], str]
+    """The newest answer of each realm and model: the strand of the next one goes on from there."""
 
 
 class Given(Struct, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ def title_of(asked: Asked) -> str:
 
 
 def weave(given: Given, chain: Chain | None, reading: Reading) -> Woven:
-    """Raises DecodeError for blocks or questions that cannot be read."""
+    """Raises what a decoder raises for blocks or questions that cannot be read."""
     held = [made(raw) for raw in given.blocks]
     asked, said = asked_in(given.asked), said_of(held)
     first = chain.first if chain else asked
@@ -93,12 +93,16 @@ def weave(given: Given, chain: Chain | None, reading: Reading) -> Woven:
     place = place_of(reading.principal, first, before.said if before else None, asked, said)
     known = _known(held, said, place, given, reading)
     recording = known or _recording(given, held, said, place, chain, reading)
-    return Woven(recording, _chain(recording, given.model, first, chain), known is None)
+    return Woven(recording, _chain(recording, first, chain), known is None)
 
 
-def _chain(recording: Recording, model: str, first: Asked, chain: Chain | None) -> Chain:
-    by_model = {**(chain.by_model if chain else {}), model: recording.id}
-    return Chain(first=first, thread=recording.thread, last=recording.id, by_model=by_model)
+def _chain(recording: Recording, first: Asked, chain: Chain | None) -> Chain:
+    by_maker = {**(chain.by_maker if chain else {}), _maker(recording.origin): recording.id}
+    return Chain(first=first, thread=recording.thread, last=recording.id, by_maker=by_maker)
+
+
+def _maker(origin: Origin) -> tuple[str, str]:
+    return origin.realm, origin.model
 
 
 def _known(held: Sequence[Made], said: Said, place: bytes, given: Given, reading: Reading) -> Recording | None:
@@ -118,11 +122,12 @@ def _recording(
     given: Given, held: Sequence[Made], said: Said, place: bytes, chain: Chain | None, reading: Reading
 ) -> Recording:
     seals = [_opened(block, reading) for block in held]
-    after = chain.by_model.get(given.model) if chain else None
+    origin = _origin(given.model, held, seals)
+    after = chain.by_maker.get(_maker(origin)) if chain else None
     return Recording(
         id=_id(given, said, seals),
         principal=reading.principal,
-        origin=_origin(given.model, held, seals),
+        origin=origin,
         blocks=tuple(map(_own_form, given.blocks, held, seals)),
         keys=tuple(key for block, seal in zip(held, seals, strict=True) if (key := _key(block, seal))),
         said=said,
