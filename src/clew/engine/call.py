@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
 from clew.backends.row import Credential
 from clew.model.recording import Recording
-from clew.store.values import Exchange
 from clew.thinking.recognise import Context
+
+if TYPE_CHECKING:
+    from clew.store.values import Exchange  # late: the listener does not wait for the store
 
 __all__ = ["AGENT", "CLASS", "SESSION", "Call", "Entry", "Kind"]
 
