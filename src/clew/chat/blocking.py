@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from pathlib import Path
+from typing import Self, TypedDict, Unpack
 
 from clew.chat.answer import AsyncAnswer
 from clew.chat.contents import Content, Output
@@ -60,6 +61,21 @@ async def _next(answer: AsyncAnswer) -> Said | None:
     return await anext(answer, None)
 
 
+class Opening(TypedDict, total=False):
+    """What `AsyncConversation.open` takes beside the thread."""
+
+    home: str | Path | None
+    config: str | Path | None
+    environ: Mapping[str, str] | None
+    backend: str
+    model: str
+    system: str | Sequence[JsonObject]
+    tools: Sequence[JsonObject]
+    max_tokens: int
+    thinking: JsonObject | None
+    effort: str
+
+
 class Conversation:
     """A conversation that is stored and shown as it was said, and sent as each backend needs it.
 
@@ -85,7 +101,7 @@ class Conversation:
 
     @classmethod
     @contextmanager
-    def open(cls, thread: str = "", **wishes: Any) -> Generator[Self]:
+    def open(cls, thread: str = "", **wishes: Unpack[Opening]) -> Generator[Self]:
         """A new conversation, or the one with this thread's id, at its newest turn: see `AsyncConversation.open`."""
         with Loop() as loop:
             opening = AsyncConversation.open(thread, **wishes)

@@ -56,6 +56,8 @@ class AsyncConversation:
         self._wishes = wishes
         self._tip = desk.tree.newest
         self._backend = desk.thread.pin
+        self._models: dict[str, str] = {}
+        """The model that was named for a backend, by the backend."""
 
     @classmethod
     @asynccontextmanager
@@ -117,13 +119,16 @@ class AsyncConversation:
         self._tip = self._spot(at).id
 
     def use(self, backend: str, *, model: str = "") -> None:
-        """Let another backend answer from now on, in the middle of a tool loop too. Raises SettingsInvalid."""
+        """Let another backend answer from now on, in the middle of a tool loop too. Raises SettingsInvalid.
+
+        `model` is what is asked of this backend alone: whoever goes back to another one has that one's again.
+        """
         known = self._desk.works.current.settings.backends
         if backend not in known:
             raise SettingsInvalid(f"there is no backend {backend!r}; there are: {', '.join(sorted(known))}", key=backend)
         self._backend = backend
         if model:
-            self._wishes = structs.replace(self._wishes, model=model)
+            self._models[backend] = model
 
     async def rename(self, title: str) -> None:
         """Give it another title. Raises RequestInvalid before anything was said."""
@@ -154,9 +159,8 @@ class AsyncConversation:
     @property
     def model(self) -> str:
         """The model that is asked for next. Raises SettingsInvalid if nobody named one."""
-        line = self._desk.tree.line(self._tip)
-        asked = (spot.exchange.asked_model for spot in reversed(line) if spot.exchange)
-        model = self._wishes.model or next(asked, "") or self._desk.works.current.settings.backends[self.backend].model
+        backend = self.backend
+        model = self._models.get(backend) or self._wishes.model or self._asked_last(backend)
         if not model:
             raise SettingsInvalid("which model? Say it when you open the conversation: model=…", key="model")
         return model
@@ -195,6 +199,13 @@ class AsyncConversation:
         return projection_of(line, backend or self.backend, model or self.model, snapshot, recordings, context)
 
     # Asking.
+
+    def _asked_last(self, backend: str) -> str:
+        """The model that this backend was last asked for, else anybody, else the one that it has by itself."""
+        exchanges = [spot.exchange for spot in reversed(self._desk.tree.line(self._tip)) if spot.exchange]
+        own = (exchange.asked_model for exchange in exchanges if exchange.backend == backend)
+        others = (exchange.asked_model for exchange in exchanges)
+        return next(own, "") or next(others, "") or self._desk.works.current.settings.backends[backend].model
 
     def _spot(self, turn: str | Turn) -> Spot:
         id = turn if isinstance(turn, str) else turn.id

@@ -121,8 +121,10 @@ class Desk:
         if spot.outcome == "open":
             exchange = structs.replace(spot.exchange, outcome="failed", ended=time.time())
             asked, recording = spot.passage.asked, spot.passage.recording
-            self.store.record(Turn(exchange=exchange, recording=recording, asked=asked, title=self.thread.title))
+            turn = Turn(exchange=exchange, recording=recording, asked=asked, title=self.thread.title)
             self._put(asked, exchange, recording)
+            if not await asyncio.wrap_future(self.store.record(turn)):  # it was kept, and left before that was told
+                await asyncio.to_thread(self.load)
         await asyncio.wrap_future(self.store.touch(self.thread.principal, at=time.time()))  # comes after what waits
 
     async def pin(self, backend: str) -> None:

@@ -213,3 +213,46 @@ def test_one_answer_at_a_time(opening: Opening) -> None:
             await conversation.results({call.id: "fine" for call in conversation.calls})
 
     asyncio.run(talk())
+
+
+@proves("req:S4-9")
+def test_a_caller_that_leaves_while_the_end_is_saved_has_a_whole_turn(
+    opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is in the store is what is shown, whatever was told."""
+
+    async def talk() -> None:
+        async with opening() as conversation:
+            store: Any = conversation._desk.store
+            record = store.record
+
+            def recorded(turn: Any) -> Any:
+                if turn.exchange.outcome == "whole":
+                    asyncio.get_running_loop().call_soon(task.cancel)
+                return record(turn)
+
+            monkeypatch.setattr(store, "record", recorded)
+            task = asyncio.create_task(conversation.ask(SAID).message())
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert stored(conversation) == [("whole", 1, 4)]
+            assert [turn.outcome for turn in conversation.turns] == ["whole"]
+            assert len(conversation.calls) == 1
+
+    asyncio.run(talk())
+
+
+def test_a_long_question_goes_the_same_way(opening: Opening, a: Simulator) -> None:
+    """The engine reads large requests in a thread; what fails there is told and kept too."""
+    long = "Read this. " * 20_000
+
+    async def talk() -> None:
+        async with opening() as conversation:
+            a.fault("status 529")
+            with pytest.raises(BackendOverloaded):
+                await conversation.ask(long)
+            await conversation.retry()
+            assert conversation.messages[0] == {"role": "user", "content": long}
+            assert stored(conversation)[-1] == ("whole", 1, len(conversation.messages[1]["content"]))
+
+    asyncio.run(talk())

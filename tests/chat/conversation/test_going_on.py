@@ -19,7 +19,8 @@ from clew.store import SqliteStore
 from clew.testing import Simulator
 from tests.chat.conversation.conftest import Opening
 from tests.engine.chatting import pieces
-from tests.engine.talk import MODEL, refusals
+from tests.engine.gate import Gate, claude
+from tests.engine.talk import MODEL, Talk, refusals
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -72,6 +73,49 @@ def test_the_backend_is_switched_in_mid_loop_and_back(opening: Opening, a: Simul
     left_out = [change.why for change in view.changes if change.step == "thinking" and change.what == "left out"]
     assert left_out == ["made by claude"] * len([*thoughts(messages[1]), *thoughts(messages[7])])
     assert [json.loads(bytes(raw)) for raw in view.messages][: len(went)] == went
+
+
+def test_each_backend_is_asked_for_its_own_model(opening: Opening) -> None:
+    async def talk() -> list[tuple[str, str]]:
+        async with opening() as conversation:
+            seen = [(conversation.backend, conversation.model)]
+            for backend, model in (("deepseek", "deepseek-chat"), ("claude", ""), ("deepseek", "")):
+                conversation.use(backend, model=model)
+                seen.append((conversation.backend, conversation.model))
+            return seen
+
+    other = ("deepseek", "deepseek-chat")
+    assert asyncio.run(talk()) == [("claude", MODEL), other, ("claude", MODEL), other]
+
+
+def test_what_was_said_through_a_gateway_is_gone_on_with(home: Path, opening: Opening, a: Simulator) -> None:
+    """One store, one principal: the thread is found, and its thinking goes back as it came."""
+    with Gate(home, claude(a)) as gate:
+        talk = Talk(gate, headers={"x-claude-code-session-id": "s1"})
+        talk.asks("Look. [[scenario:interleaved]]")
+        assert gate.store is not None
+        [thread] = gate.store.threads("local")
+
+    async def go_on() -> list[Any]:
+        async with opening(thread.id) as conversation:
+            assert conversation.messages == talk.messages
+            await runs(conversation)
+            return conversation.messages
+
+    messages = asyncio.run(go_on())
+    assert refusals(a) == []
+    assert sent(a)[1] == messages[1]
+    with SqliteStore(home / "clew.db") as store:
+        assert [(each.id, each.session, each.turns) for each in store.threads("local")] == [(thread.id, "s1", 2)]
+
+
+def test_a_conversation_in_which_nothing_was_said_has_nothing_to_send(opening: Opening) -> None:
+    async def talk() -> tuple[Any, ...]:
+        async with opening() as conversation:
+            view = conversation.as_sent()
+            return view.messages, view.changes, conversation.turns, conversation.branches, conversation.messages
+
+    assert asyncio.run(talk()) == ((), (), [], [], [])
 
 
 def test_a_backend_that_there_is_not_cannot_be_used(opening: Opening) -> None:
