@@ -46,7 +46,7 @@ def spoilt(raw: bytes, cuts: Sequence[tuple[int, int, bytes]]) -> bytes:
 
 @pytest.mark.parametrize("name", WHOLE)
 @given(st.lists(cut, min_size=1, max_size=4))
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25, soak=200), deadline=None)
 def test_a_spoilt_file_is_read_as_far_as_it_can_be(name: str, cuts: list[tuple[int, int, bytes]]) -> None:
     raw = spoilt(WHOLE[name], cuts)
     format_of(raw)

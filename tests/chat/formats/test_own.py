@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -164,8 +165,20 @@ def test_a_recording_that_nobody_could_read_again_is_not_taken(tmp_path: Path, n
         head, thread, line, _ = exported(store).split(b"\n")
         spoilt = json.loads(line)
         spoilt["turn"]["recording"][name] = value
-        [_, broken] = found(FORMATS["clew"], b"\n".join([head, thread, json.dumps(spoilt).encode()]), store)
+        written = json.dumps(spoilt["turn"]).encode()
+        line = b'{"turn":%b,"sum":"%b"}' % (written, sha256(written).hexdigest()[:32].encode())
+        [_, broken] = found(FORMATS["clew"], b"\n".join([head, thread, line]), store)
         assert (type(broken), broken.line) == (Broken, 3)
+        assert "a byte of it was changed" not in broken.why
+
+
+def test_a_byte_that_changed_in_a_signature_is_found(tmp_path: Path) -> None:
+    with stored(tmp_path / "a.db", turn(recorded("r"))) as one, stored(tmp_path / "b.db") as other:
+        tally = imported(other, exported(one).replace(b"signature of r", b"signature 0f r"))
+        assert [(each.line, each.why) for each in tally.faults] == [
+            (3, "this is not what was written: a byte of it was changed")
+        ]
+        assert tally.turns == 0
 
 
 def test_a_file_of_a_newer_clew_is_left_alone(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """clew's own format: one line of JSON for each thread and each turn, with everything that is kept of them.
 
 Blocks and questions stand in their lines as the bytes that they are. Where these could not stand in a line and come out of
-it unchanged (a line break between two values, a byte that is no UTF-8), they are a string in base64. A file begins with a
-line that names the version; files can be joined by `cat`.
+it unchanged (a line break between two values, a byte that is no UTF-8), they are a string in base64. Each turn has a hash
+over its bytes, because a byte that changed in a signature would be found by nobody else. A file begins with a line that
+names the version; files can be joined by `cat`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from typing import Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from clew.chat.formats.shape import UNREADABLE, Broken, Format, Found, Numbered, Passed, Reading
 from clew.model.blocks import made
@@ -60,10 +62,12 @@ class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     clew: str | None = None
     version: int | None = None
     thread: Thread | None = None
-    turn: _Turn | None = None
+    turn: Raw | UnsetType = UNSET
+    sum: str = ""
 
 
 _line = msgspec.json.Decoder(_Line)
+_turn_line = msgspec.json.Decoder(_Turn)
 _any = msgspec.json.Decoder(object)
 
 
@@ -73,7 +77,12 @@ _any = msgspec.json.Decoder(object)
 def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
     yield msgspec.json.encode(_Line(thread=thread)) + b"\n"
     for turn in turns:
-        yield msgspec.json.encode(_Line(turn=_written(turn))) + b"\n"
+        raw = msgspec.json.encode(_written(turn))
+        yield msgspec.json.encode(_Line(turn=Raw(raw), sum=_sum(raw))) + b"\n"
+
+
+def _sum(raw: bytes) -> str:
+    return sha256(raw).hexdigest()[:32]
 
 
 def _written(turn: Turn) -> _Turn:
@@ -153,11 +162,17 @@ def _read_line(number: int, raw: bytes, principal: str, title: str) -> Found | N
             return _TooNew(number, f"version {line.version} of this format was written by a newer clew: update this one")
         if line.thread is not None:
             return msgspec.structs.replace(line.thread, principal=principal)
-        if line.turn is not None:
-            return _turn(line.turn, principal, title)
+        if isinstance(line.turn, Raw):
+            return _turn(_checked(line.turn, line.sum), principal, title)
         return None if line.clew == _KIND else Passed("of another shape")
     except (*UNREADABLE, ValueError) as error:
         return Broken(number, str(error))
+
+
+def _checked(raw: Raw, sum: str) -> _Turn:
+    if _sum(bytes(raw)) != sum:
+        raise ValueError("this is not what was written: a byte of it was changed")
+    return _turn_line.decode(raw)
 
 
 def _turn(turn: _Turn, principal: str, title: str) -> Turn:
