@@ -57,7 +57,7 @@ class AsyncAnswer:
     def turn(self) -> Turn | None:
         """The turn as it is now; None before it is saved."""
         spot = self._desk.tree.get(self._id)
-        return turn_of(spot, self._desk.tree.attempts(spot)) if spot else None
+        return turn_of(spot, self._desk.tree.attempts()[spot.id]) if spot else None
 
     def __aiter__(self) -> Self:
         return self

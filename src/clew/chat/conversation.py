@@ -168,14 +168,12 @@ class AsyncConversation:
     @property
     def turns(self) -> list[Turn]:
         """The turns of this line, oldest first."""
-        tree = self._desk.tree
-        return [turn_of(spot, tree.attempts(spot)) for spot in tree.line(self._tip)]
+        return self._turns(self._desk.tree.line(self._tip))
 
     @property
     def branches(self) -> list[Turn]:
         """The last turn of every line of this thread, oldest first; `branch` goes there."""
-        tree = self._desk.tree
-        return [turn_of(tree[id], tree.attempts(tree[id])) for id in tree.tips()]
+        return self._turns([self._desk.tree[id] for id in self._desk.tree.tips()])
 
     @property
     def messages(self) -> list[JsonObject]:
@@ -197,6 +195,10 @@ class AsyncConversation:
         context = Context(principal=own.principal, session=own.session, agent=own.agent)
         recordings = desk.store.recordings(own.principal)
         return projection_of(line, backend or self.backend, model or self.model, snapshot, recordings, context)
+
+    def _turns(self, spots: Sequence[Spot]) -> list[Turn]:
+        attempts = self._desk.tree.attempts()
+        return [turn_of(spot, attempts[spot.id]) for spot in spots]
 
     # Asking.
 

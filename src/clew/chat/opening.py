@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from clew.backends.credential import credential_in
+from clew.backends.credential import Credential, credential_in
 from clew.chat.desk import Desk
 from clew.engine.ids import new_id
 from clew.engine.works import Works, build_works
@@ -20,7 +20,7 @@ from clew.settings.load import load
 from clew.store import Store
 from clew.store.values import Thread
 
-__all__ = ["PRINCIPAL", "opened"]
+__all__ = ["PRINCIPAL", "desk_on", "opened"]
 
 PRINCIPAL: Final = "local"
 """Whoever works on this machine, with or without a gateway: they find each other's threads."""
@@ -43,7 +43,7 @@ async def opened(
     works = await build_works(loaded, own, file=file, environ=environment, logs=False, commit_seconds=commit_seconds)
     try:
         works.keep_up()
-        desk = await asyncio.to_thread(_desk, works, thread, environment)
+        desk = await asyncio.to_thread(desk_on, works, thread, credential=credential_in(environment))
         try:
             yield desk
         finally:
@@ -52,21 +52,23 @@ async def opened(
         await works.close()
 
 
-def _desk(works: Works, thread: str, environ: Mapping[str, str]) -> Desk:
-    found = _found(works.store, thread) if thread and works.store else _new()
-    desk = Desk(works, found, credential=credential_in(environ))
+def desk_on(works: Works, thread: str = "", *, principal: str = PRINCIPAL, credential: Credential = ()) -> Desk:
+    """The desk of a new thread, or of the one whose id begins so, on works that are there already. Reads the store, so it
+    belongs in a thread. Raises RequestInvalid if there is no such thread."""
+    found = _found(works.store, principal, thread) if thread and works.store else _new(principal)
+    desk = Desk(works, found, credential=credential)
     desk.load()
     return desk
 
 
-def _new() -> Thread:
+def _new(principal: str) -> Thread:
     """A thread is its own session: what is said in another one with the same words is another's."""
     id, now = new_id(), time.time()
-    return Thread(id=id, principal=PRINCIPAL, session=id, agent="", title="", pin="", created=now, used=now, turns=0)
+    return Thread(id=id, principal=principal, session=id, agent="", title="", pin="", created=now, used=now, turns=0)
 
 
-def _found(store: Store, thread: str) -> Thread:
-    threads = store.threads(PRINCIPAL, limit=2, starting=thread)
+def _found(store: Store, principal: str, thread: str) -> Thread:
+    threads = store.threads(principal, limit=2, starting=thread)
     exact = [each for each in threads if each.id == thread] or threads
     if len(exact) != 1:
         many = "more than one thread begins" if exact else "there is no thread that begins"

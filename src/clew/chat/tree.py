@@ -6,6 +6,7 @@ lost. A question that came to nothing and was asked again is one turn, of severa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from clew.chat.turns import Spot
@@ -53,22 +54,24 @@ class Tree:
     def tips(self) -> list[str]:
         """The last turn of each line, oldest first."""
         followed = {spot.follows for spot in self._spots.values()}
-        return [spot.id for spot in self._spots.values() if spot.id not in followed and not self._was_repeated(spot)]
+        newest = {_question(spot): spot.id for spot in self._spots.values()}
+        return [
+            spot.id
+            for spot in self._spots.values()
+            if spot.id not in followed and (spot.answer is not None or newest[_question(spot)] == spot.id)
+        ]
 
-    def attempts(self, spot: Spot) -> int:
-        """How many times this was asked, up to now."""
-        return 1 + sum(_is_attempt(other, spot) for other in self._before(spot))
-
-    def _before(self, spot: Spot) -> list[Spot]:
-        ids = list(self._spots)
-        return [self._spots[id] for id in ids[: ids.index(spot.id)]]
-
-    def _was_repeated(self, spot: Spot) -> bool:
-        later = list(self._spots)[list(self._spots).index(spot.id) + 1 :]
-        return any(_is_attempt(spot, self._spots[id]) for id in later)
+    def attempts(self) -> dict[str, int]:
+        """How many times each was asked up to then: those before that came to nothing, and itself."""
+        vain: Counter[tuple[str, tuple[bytes, ...]]] = Counter()
+        attempts: dict[str, int] = {}
+        for spot in self._spots.values():
+            question = _question(spot)
+            attempts[spot.id] = 1 + vain[question]
+            vain[question] += spot.answer is None
+        return attempts
 
 
-def _is_attempt(earlier: Spot, spot: Spot) -> bool:
-    """Whether the one came to nothing, and asked the same at the same place."""
-    same = (earlier.follows, earlier.passage.asked) == (spot.follows, spot.passage.asked)
-    return same and earlier.answer is None
+def _question(spot: Spot) -> tuple[str, tuple[bytes, ...]]:
+    """What was asked, and where."""
+    return spot.follows, spot.passage.asked

@@ -38,13 +38,13 @@ def test_a_line_leads_from_its_beginning_to_its_tip() -> None:
 def test_a_question_that_was_asked_again_is_one_turn_of_several_attempts() -> None:
     tree = Tree([spot("a", answered=False), spot("b", answered=False), spot("c"), spot("d", "c", b"x", answered=False)])
     assert tree.tips() == ["d"]
-    assert [tree.attempts(tree[id]) for id in ("a", "b", "c", "d")] == [1, 2, 3, 1]
+    assert tree.attempts() == {"a": 1, "b": 2, "c": 3, "d": 1}
 
 
 def test_an_answer_that_was_asked_for_again_is_a_branch() -> None:
     tree = Tree([spot("a"), spot("b")])
     assert tree.tips() == ["a", "b"]
-    assert tree.attempts(tree["b"]) == 1
+    assert tree.attempts() == {"a": 1, "b": 1}
 
 
 def test_a_line_whose_beginning_was_forgotten_begins_later_and_one_in_a_ring_ends() -> None:
