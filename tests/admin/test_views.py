@@ -185,3 +185,26 @@ ELSEWHERE = Change("tool_structure", "messages.7.content.0", "left out", "answer
 def other(exchange: Exchange, **more: str) -> Exchange:
     fields = {name: getattr(exchange, name) for name in exchange.__struct_fields__}
     return Exchange(**(fields | {"id": "x-other", **more}))
+
+
+def test_threads_are_found_by_words(booth: Booth) -> None:
+    record(
+        booth, turn(recorded("a", words="A heron"), at=NOON), turn(recorded("b", words="An egret", thread="u"), at=NOON + 1)
+    )
+    told = booth.ask("/api/threads?q=HERO").json
+    assert [(each["id"], each["turns"]) for each in told["threads"]] == [("t", 1)]
+    assert [(hit["exchange"], hit["snippet"], hit["marks"]) for hit in told["hits"]] == [("x-a", "A heron", [[2, 7]])]
+    assert booth.ask("/api/threads?q=nowhere").json == {"threads": [], "hits": []}
+    assert booth.ask("/api/threads?q=heron&principal=other").json == {"threads": [], "hits": []}
+    assert booth.ask("/api/threads?q=%22%28*NEAR").status == 200
+
+
+def test_a_thread_has_its_tree(booth: Booth) -> None:
+    answers = conversation(2)
+    record(booth, *(turn(each) for each in (*answers, recorded("fork", before=(answers[0],)))))
+    tree = booth.ask("/api/threads/t").json["tree"]
+    assert [(each["after"], each["exchanges"]) for each in tree] == [
+        ("", ["x-r0"]),
+        ("x-r0", ["x-r1"]),
+        ("x-r0", ["x-fork"]),
+    ]

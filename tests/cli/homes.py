@@ -60,9 +60,9 @@ class Home:
             for each in turns:
                 assert store.record(each).result(5)
 
-    def clew(self, *arguments: str) -> Result:
+    def clew(self, *arguments: str, input: str | None = None) -> Result:
         with _in_utc():
-            return CliRunner(env=self.environ).invoke(main, arguments)
+            return CliRunner(env=self.environ).invoke(main, arguments, input=input)
 
     def lines(self, *arguments: str) -> list[str]:
         """What a command prints that succeeds without a word on stderr."""

@@ -24,6 +24,7 @@ from clew.engine.redact import Redactor
 from clew.settings.running import Running, register
 from clew.store import SqliteStore
 from tests.manifest import proves
+from tests.store.turns import recorded, turn
 from tests.upstream.certificates import Certificate, make_certificate
 
 CANARY = "canary-0123456789"
@@ -172,6 +173,18 @@ def test_a_damaged_store_is_broken(patient: Patient, kept: Path) -> None:
     raw[4096 : 4096 * 3] = b"\xff" * 4096 * 2
     kept.write_bytes(raw)
     assert {each.state for each in patient.wrong("store")} == {"broken"}
+
+
+def test_a_store_that_does_not_agree_with_itself_is_broken(patient: Patient, kept: Path) -> None:
+    """`verify`, where SQLite itself finds nothing wrong."""
+    with SqliteStore(kept) as store:
+        store.record(turn(recorded("r"))).result(5)
+    assert patient.wrong("store") == []
+    connection = apsw.Connection(str(kept))
+    connection.execute("UPDATE recordings SET blocks = x'90'")
+    connection.close()
+    [finding] = patient.wrong("store")
+    assert (finding.state, "r: its bytes are not those that were recorded" in finding.says) == ("broken", True)
 
 
 def test_a_file_that_is_no_database_is_broken(patient: Patient, kept: Path) -> None:

@@ -152,3 +152,52 @@ def test_before_the_first_conversation_it_says_how_to_begin(home: Home) -> None:
     ]
     assert home.json("show") == []
     assert not home.file.exists()
+
+
+def test_a_conversation_is_found_by_its_words(home: Home) -> None:
+    """The word that was found is in what is shown of it, and no escape reaches the terminal."""
+    home.keep(*talk(yesterday()))
+    home.keep(turn(recorded("z", thread="ff00ff", words=f"{'far ' * 40}lighthouse \x1b[31m"), at=yesterday() + 60))
+    assert home.lines("show", "--search", "lightho") == [
+        "  thread  when                 begins with  found",
+        f"  ff00ff  {day()} 12:01:00  A title      …r far far far far far far far lighthouse [31m",
+    ]
+    assert [hit["exchange"] for hit in home.json("show", "--search", '"secret question" evil')] == ["x-r1"]
+    assert home.lines("show", "--search", "nowhere") == [
+        "No conversation has all these words. What was said is kept unless the settings say `content = false`."
+    ]
+    assert home.json("show", "--search", '"') == []
+    assert home.refused("show", "last", "--search", "words") == (
+        2,
+        "Error: --search looks in all conversations: leave THREAD out.",
+    )
+
+
+def test_without_a_store_nothing_is_found(home: Home) -> None:
+    assert home.json("show", "--search", "anything") == []
+    assert not home.file.exists()
+
+
+def test_a_conversation_with_branches_begins_with_them(home: Home) -> None:
+    first, second = recorded("a", session="s"), recorded("b", before=(recorded("a", session="s"),), session="s")
+    other = recorded("c", before=(first,), session="s")
+    scout = recorded("d", thread="u", session="s", agent="scout")
+    home.keep(*(turn(each, at=yesterday() + 10 * at) for at, each in enumerate((first, second, other, scout))))
+    lines = home.lines("show", "t")
+    assert lines[2:8] == [
+        "  branch  after  turns  ended                agent, thread  begins with",
+        f"  1              1      {day()} 12:00:00                 secret question",
+        f"  2       1      1      {day()} 12:00:10                 secret question",
+        f"  3       1      1      {day()} 12:00:20                 secret question",
+        f"  4       3      1      {day()} 12:00:30  scout, u",
+        "",
+    ]
+    assert [line for line in lines if line.startswith("user")] == [
+        f"user, {day()} 12:00:{seconds:02}, branch {number}" for number, seconds in ((1, 0), (2, 10), (3, 20))
+    ]
+    assert [(each["thread"], each["after"], each["exchanges"]) for each in home.json("show", "t")["tree"]] == [
+        ("t", "", ["x-a"]),
+        ("t", "x-a", ["x-b"]),
+        ("t", "x-a", ["x-c"]),
+        ("u", "x-c", ["x-d"]),
+    ]

@@ -181,3 +181,23 @@ def test_a_recording_that_cannot_be_read_can_be_deleted(store: SqliteStore, path
     assert store.forget("local", "a").result(5) is True
     assert tidied(store, Retention(age=DAY, bytes=None), NOON + 2 * DAY) == 1
     assert rows(store) == NOTHING | {"usage": 2}
+
+
+def test_a_long_thread_goes_in_bites_between_which_turns_are_kept(store: SqliteStore, path: Path) -> None:
+    for each in (long := conversation(35)):
+        store.record(turn(each)).result(5)
+    assert len(store.search("local", "answer", limit=100)) == 35
+    forgotten = store.forget("local", "t")
+    store.record(turn(recorded("meanwhile", thread="u"))).result(5)
+    assert (forgotten.result(10), store.verify()) == (True, ())
+    assert rows(store) == NOTHING | {"recordings": 1, "marks": 3, "threads": 1, "turns": 1, "exchanges": 1, "usage": 36}
+    raw = everything_in(path)
+    assert [each.id for each in long if f"input of {each.id}".encode() in raw] == []
+
+
+def test_a_store_that_closes_leaves_a_shorter_thread(store: SqliteStore) -> None:
+    """What is not done is said, and can be done again."""
+    store.record(turn(recorded("r"))).result(5)
+    store.close()
+    with pytest.raises(StoreError, match="is closed"):
+        store.forget("local", "t").result(5)

@@ -19,7 +19,8 @@ from clew.admin.routing import as_json
 from clew.admin.status import status_of
 from clew.admin.thread_view import projected, spoken
 from clew.engine.current import ACTIVE
-from clew.store.values import Bodies, Exchange, Passage
+from clew.store import Store
+from clew.store.values import Bodies, Exchange, Hit, Passage, Thread
 
 __all__ = ["doctor", "exchange", "exchanges", "forget", "healthz", "metrics", "status", "thread", "threads", "use"]
 
@@ -126,8 +127,25 @@ def _texts(bodies: Bodies, desk: Desk) -> _Texts:
 
 
 async def threads(desk: Desk, request: Request) -> Response:
+    """The last used first; with `q`, those in which these words were said, and where."""
     store, owner, limit, before = desk.kept, principal(request), count(request), number(request, "before")
+    words = request.query_params.get("q")
+    if words is not None:
+        return as_json(await desk.read(lambda: _found(store, owner, words, limit)))
     return as_json({"threads": await desk.read(lambda: store.threads(owner, limit=limit, before=before))})
+
+
+class Found(Struct, frozen=True):
+    """Each thread once, by its first hit; a thread may have several."""
+
+    threads: list[Thread]
+    hits: list[Hit]
+
+
+def _found(store: Store, owner: str, words: str, limit: int) -> Found:
+    hits = store.search(owner, words, limit=limit)
+    names = dict.fromkeys(hit.thread for hit in hits)
+    return Found([found for name in names if (found := store.thread(owner, name))], hits)
 
 
 async def thread(desk: Desk, request: Request) -> Response:
@@ -137,7 +155,8 @@ async def thread(desk: Desk, request: Request) -> Response:
         raise _no_thread(id)
     backend = request.query_params.get("as")
     if backend is None:
-        return as_json({"thread": id, "turns": spoken(passages)})
+        tree = await desk.read(lambda: store.tree(owner, id))
+        return as_json({"thread": id, "turns": spoken(passages), "tree": tree})
     return as_json(await desk.read(lambda: _projected(desk, passages, backend, owner)))
 
 

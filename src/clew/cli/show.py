@@ -13,14 +13,15 @@ from msgspec import Struct
 from clew.cli.endings import Failed, told
 from clew.cli.exchange_lines import at_time
 from clew.cli.kept import Place, opened, place, principal_option, thread_named
-from clew.cli.pages import Line, Page, Table, printable, show
+from clew.cli.pages import Line, Table, printable, show
 from clew.cli.thread_lines import changed_lines, message_lines
+from clew.cli.thread_lists import branch_lines, found_page, numbered, threads_page
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
 from clew.settings.load import Loaded, load
 from clew.settings.secret import load_keyring
 from clew.store import SqliteStore
-from clew.store.values import Passage, Thread
+from clew.store.values import Branch, Passage, Thread
 
 if TYPE_CHECKING:
     from clew.admin.thread_view import Projected, Spoken
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["projected_for", "show_thread"]
 
 MOST_THREADS = 50
-NOTHING = "No conversation was recorded yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
 
 
 class Told(Struct, frozen=True, kw_only=True):
@@ -36,18 +36,23 @@ class Told(Struct, frozen=True, kw_only=True):
 
     thread: Thread
     turns: Sequence[Spoken]
+    tree: Sequence[Branch]
 
 
 @click.command("show", short_help="Show a conversation as it was said, or as a backend would get it.")
 @click.argument("thread", required=False)
+@click.option("--search", "words", metavar="WORDS", help="List the conversations in which all these words were said.")
 @click.option("--as", "as_", metavar="BACKEND", help="As this backend would get it next, with what changes, and why.")
 @click.option("--thinking", is_flag=True, help="Show the text of the thinking too.")
 @principal_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON, with every block as it is kept.")
-def show_thread(thread: str | None, as_: str | None, thinking: bool, principal: str, json_: bool) -> None:
+def show_thread(thread: str | None, words: str | None, as_: str | None, thinking: bool, principal: str, json_: bool) -> None:
     """Show the conversation THREAD: the beginning of its id, or `last`. Without THREAD: list the conversations.
 
-    Thinking and tools are folded. With --as, the conversation is projected for a backend, offline: each block that would be
+    Thinking and tools are folded. A conversation that was rewound, or that sent agents, begins with a list of its branches.
+    --search looks in questions, answers and titles: a word is found by its beginning, "several in quotes" as they stand.
+
+    With --as, the conversation is projected for a backend, offline: each block that would be
     left out, restored or handed over is marked, with the reason.
 
     \b
@@ -56,45 +61,34 @@ def show_thread(thread: str | None, as_: str | None, thinking: bool, principal: 
       clew show last
       clew show 0199a3 --thinking
       clew show last --as glm
+      clew show --search 'lighthouse "fresnel lens"'
 
     Exit status: 0 ok, 1 there is nothing to show, 2 wrong usage or unknown name, 5 the config cannot be used.
     """
+    if thread is not None and words is not None:
+        raise click.UsageError("--search looks in all conversations: leave THREAD out.")
     with told():
         at = place()
         with opened(at) as store:
             if thread is None:
-                _list(store, principal, json_)
+                _list(store, principal, words, json_)
                 return
             found = thread_named(store, principal, thread)
             assert store is not None, "a thread was found in it"
             _show(at, store, found, as_, thinking=thinking, json_=json_)
 
 
-def _list(store: SqliteStore | None, principal: str, json_: bool) -> None:
-    threads = store.threads(principal, limit=MOST_THREADS) if store else []
-    if json_:
-        click.echo(msgspec.json.encode(threads))
+def _list(store: SqliteStore | None, principal: str, words: str | None, json_: bool) -> None:
+    if words is not None:
+        hits = store.search(principal, words, limit=MOST_THREADS) if store else []
+        listed, page = hits, found_page(hits)
     else:
-        show(_table(threads) if threads else [Line(NOTHING, "quiet")])
-
-
-def _table(threads: Sequence[Thread]) -> Page:
-    length = _enough([thread.id for thread in threads])
-    rows = [(each.id[:length], at_time(each.used), str(each.turns), each.agent, each.pin, each.title) for each in threads]
-    columns = ("thread", "last used", "turns", "agent", "stays with", "begins with")
-    return [
-        Table(columns, tuple(tuple(printable(cell[:60]) for cell in row) for row in rows)),
-        Line(""),
-        Line("Read one with `clew show THREAD`; `clew show THREAD --as BACKEND` shows what a backend would get.", "quiet"),
-    ]
-
-
-def _enough(ids: Sequence[str]) -> int:
-    """How many characters tell them apart, and six at least."""
-    length = 6
-    while len({id[:length] for id in ids}) < len(set(ids)):
-        length += 1
-    return length
+        threads = store.threads(principal, limit=MOST_THREADS) if store else []
+        listed, page = threads, threads_page(threads)
+    if json_:
+        click.echo(msgspec.json.encode(listed))
+    else:
+        show(page)
 
 
 def _show(at: Place, store: SqliteStore, thread: Thread, as_: str | None, *, thinking: bool, json_: bool) -> None:
@@ -108,7 +102,8 @@ def _show(at: Place, store: SqliteStore, thread: Thread, as_: str | None, *, thi
     elif json_:
         from clew.admin.thread_view import spoken
 
-        click.echo(msgspec.json.encode(Told(thread=thread, turns=spoken(passages))))
+        tree = store.tree(thread.principal, thread.id)
+        click.echo(msgspec.json.encode(Told(thread=thread, turns=spoken(passages), tree=tree)))
     else:
         show([*_head(thread), *_said(store, thread, passages, thinking)])
 
@@ -124,11 +119,15 @@ def _head(thread: Thread) -> Iterator[Line]:
 # As it was said
 
 
-def _said(store: SqliteStore, thread: Thread, passages: Sequence[Passage], thinking: bool) -> Iterator[Line]:
+def _said(store: SqliteStore, thread: Thread, passages: Sequence[Passage], thinking: bool) -> Iterator[Line | Table]:
+    branches = store.tree(thread.principal, thread.id)
+    numbers = numbered(branches) if len(branches) > 1 else {}
+    yield from branch_lines(branches, thread.id, passages)
     for passage in passages:
+        branch = f", branch {numbers[passage.exchange]}" if passage.exchange in numbers else ""
         for raw in passage.asked:
             message = msgspec.json.decode(raw, type=JsonObject)
-            yield Line(f"{printable(str(message.get('role')))}, {at_time(passage.at)}", "head")
+            yield Line(f"{printable(str(message.get('role')))}, {at_time(passage.at)}{branch}", "head")
             yield from message_lines(message.get("content"), thinking=thinking)
         yield from _answer(store, thread, passage, thinking)
 

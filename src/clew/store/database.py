@@ -7,7 +7,7 @@ be half unknown. These protocols say what comes in and out, once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 __all__ = ["Database", "Row", "Rows", "Value"]
 
@@ -30,6 +30,21 @@ class Rows(Protocol):
     def fetchall(self) -> list[Row]: ...
 
 
+class Tokenizer(Protocol):
+    """What takes a text apart for an index of words."""
+
+    def __call__(
+        self,
+        utf8: bytes,
+        flags: int,
+        locale: str | None,
+        /,
+        *,
+        include_offsets: Literal[False],
+        include_colocated: Literal[False],
+    ) -> list[str]: ...
+
+
 class Database(Protocol):
     """A connection."""
 
@@ -44,4 +59,5 @@ class Database(Protocol):
     def set_busy_timeout(self, milliseconds: int, /) -> None: ...
     def set_wal_hook(self, hook: Callable[[Any, str, int], int], /) -> None: ...
     def wal_checkpoint(self, *, mode: int) -> tuple[int, int]: ...
+    def fts5_tokenizer(self, name: str, args: Sequence[str], /) -> Tokenizer: ...
     def close(self) -> None: ...

@@ -20,10 +20,11 @@ from clew.store.rows import COLUMNS, marks_of, recording_of_row
 from clew.store.values import Retention
 from clew.store.words import sweep
 
-__all__ = ["BATCH", "close_open", "forget", "retain"]
+__all__ = ["BATCH", "close_open", "forget", "forget_some", "retain"]
 
-BATCH = 50
-"""Records that go in one transaction: some tens of milliseconds, well within what a turn may wait for its commit."""
+BATCH = 10
+"""Records that go in one transaction: some tens of milliseconds, well within what a turn may wait for its commit. Most of it
+is taking their words out of the index, one by one."""
 
 FREED = 2000
 """Pages that are given back to the disk in one transaction. What is free for longer is used again anyway."""
@@ -48,6 +49,13 @@ _OLDEST_BODIES = "DELETE FROM bodies WHERE seq = (SELECT min(seq) FROM bodies)"
 _COUNTS = """
 DELETE FROM exchanges WHERE seq IN (SELECT seq FROM exchanges WHERE kind <> 'messages' AND ended < ? ORDER BY ended LIMIT ?)
 """
+
+
+def forget_some(connection: Database, principal: str, thread: str) -> int:
+    """Delete a bite of a thread's answers, the newest first. How many went."""
+    rows = connection.execute(f"{_OF_THREAD} ORDER BY seq DESC LIMIT {BATCH}", (principal, thread)).fetchall()
+    _delete(connection, rows)
+    return len(rows)
 
 
 def forget(connection: Database, principal: str, thread: str) -> bool:
@@ -79,6 +87,7 @@ def retain(connection: Database, retention: Retention, now: float) -> int:
     gone = _too_old(connection, limit) or _too_much(connection, retention.bytes) or _left_behind(connection, limit)
     if not gone and retention.usage_age is not None:
         connection.execute("DELETE FROM usage WHERE at < ?", (now - retention.usage_age,))
+    sweep(connection)
     connection.execute(f"PRAGMA incremental_vacuum({FREED})").fetchall()
     return gone
 
@@ -105,7 +114,6 @@ def _left_behind(connection: Database, limit: float) -> int:
     connection.execute("DELETE FROM strangers WHERE seen < ?", (limit,))
     turns = _changes(connection, _UNANSWERED, limit, BATCH)
     connection.execute(_EMPTY_THREADS)
-    sweep(connection)
     return turns
 
 

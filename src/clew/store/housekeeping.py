@@ -1,6 +1,6 @@
 """Housekeeping: retention and the index of words, as a task of an event loop, in bites so small that no turn waits for them.
 
-Each bite is a transaction of some hundred records at most; between two of them the writer takes whatever came meanwhile. A
+Each bite is a transaction of some records; between two of them the writer takes whatever came meanwhile. A
 store that cannot be written now is tried again at the next round: `health` says why, and old records harm nobody.
 """
 

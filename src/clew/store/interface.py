@@ -64,7 +64,8 @@ class Store(Protocol):
     def forget(self, principal: str, thread: str) -> Future[bool]:
         """Delete a thread with its recordings, turns and exchanges. False if there is no such thread. Usage stays.
 
-        When the future ends, nothing of its words is left in any file of the store.
+        When the future ends, nothing of its words is left in any file of the store. A long one goes in bites, the newest
+        answers first; if that is broken off, what is left is a shorter thread, to be forgotten again.
         """
         ...
 

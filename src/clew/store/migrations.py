@@ -220,7 +220,8 @@ def m004_words_can_be_found(connection: Database) -> None:
     It keeps a copy of the words, though they stand in exchanges and recordings too: to take a text out of an index one must
     have exactly the text that went in, and a recording that is damaged must not keep its words in here. (An index without a
     copy can mark a text as deleted, and then its words stay.) `secure-delete` takes entries out of the index's pages at
-    once; *terms* shows which words are left. The trigger, because there are many ways for an exchange to go.
+    once; *terms* shows which words are left. The trigger, because there are many ways for an exchange to go; it puts what
+    goes into *swept*, from where the next sweep of the index takes it.
 
     The first text that goes out this way makes the index one of a newer format, and a reader in another connection that has
     seen the older one takes the new for damage. So one goes in and out again before anybody has seen it.
@@ -240,7 +241,9 @@ INSERT INTO words (words) VALUES ('flush');
 DELETE FROM words WHERE rowid = 1;
 INSERT INTO words (words) VALUES ('flush');
 CREATE VIRTUAL TABLE terms USING fts5vocab(words, instance);
+CREATE TABLE swept (text TEXT NOT NULL) STRICT;
 CREATE TRIGGER words_go_with_their_exchange AFTER DELETE ON exchanges BEGIN
+    INSERT INTO swept SELECT asked || ' ' || answered FROM words WHERE rowid = OLD.seq;
     DELETE FROM words WHERE rowid = OLD.seq;
 END;
 """

@@ -15,6 +15,7 @@ import msgspec
 from clew.errors import StoreError
 from clew.model.recording import Recording, Recordings, Shelf
 from clew.store import bodies, commands, find, forget, look, words
+from clew.store.bites import in_bites
 from clew.store.connection import BUSY, connect, locked, prepare_file
 from clew.store.decoded import Decoded
 from clew.store.foreign import mapped
@@ -127,7 +128,10 @@ class SqliteStore:
         return self._writer.submit(lambda connection: commands.set_setting(connection, scope, name, value, at))
 
     def forget(self, principal: str, thread: str) -> Future[bool]:
-        return self._writer.submit(lambda connection: forget.forget(connection, principal, thread), erases="now")
+        return in_bites(
+            lambda: self._writer.submit(lambda connection: forget.forget_some(connection, principal, thread)),
+            lambda: self._writer.submit(lambda connection: forget.forget(connection, principal, thread), erases="now"),
+        )
 
     def retain(self, retention: Retention, *, now: float) -> Future[int]:
         return self._writer.submit(lambda connection: forget.retain(connection, retention, now), erases="soon")

@@ -1,9 +1,9 @@
 """A thread as a tree: the stretches between the places where somebody went back, or sent an agent.
 
-Whoever rewinds a conversation and goes on from there, or asks twice at once, makes a fork: two answers followed the same one.
-A stretch is a row of answers of which each followed the one before, and nobody else did. A client's sub-agents have threads
-of their own, with the session of the main one: each begins after the last answer of the main thread that was there when it
-began.
+Whoever rewinds a conversation and goes on from there, or asks twice at once, makes a fork: two answers followed the same
+one. A stretch is a row of answers of which each followed the one before, and nobody else did. A client's sub-agents have
+threads of their own, with the session of the main one: each begins after the last answer of the main thread that was there
+when it began.
 
 An answer whose predecessor is forgotten begins anew. Turns without an answer are in no stretch: nothing can follow them.
 """

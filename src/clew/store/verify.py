@@ -9,6 +9,7 @@ together: `verify_turns`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import apsw
@@ -27,7 +28,7 @@ from clew.thinking.strands import resolve
 __all__ = ["verify"]
 
 _ROWS = f"SELECT {COLUMNS}, sum, seq FROM recordings WHERE principal = ? ORDER BY seq"  # noqa: S608  (the columns are a constant)
-_MARKS = "SELECT kind, hash FROM marks WHERE principal = ? AND recording = ?"
+_MARKS = "SELECT recording, kind, hash FROM marks WHERE principal = ?"
 _STRAY = """
 SELECT principal, kind, hex(hash) FROM marks
 WHERE NOT EXISTS (SELECT 1 FROM recordings WHERE seq = recording AND recordings.principal = marks.principal)
@@ -60,20 +61,29 @@ def _of_marks(connection: Database) -> Iterator[Fault]:
 def _of_recordings(connection: Database) -> Iterator[Fault]:
     for (principal,) in connection.execute("SELECT DISTINCT principal FROM recordings").fetchall():
         readable: list[Recording] = []
+        marks = _marks(connection, principal)
         for *columns, sum, seq in connection.execute(_ROWS, (principal,)):
             try:
                 readable.append(recording_of_row(tuple(columns)))
             except RecordCorrupt as error:
                 yield Fault(str(columns[1]), str(error))
                 continue
-            yield from _of_row(connection, readable[-1], tuple(columns), sum, seq)
+            yield from _of_row(readable[-1], tuple(columns), sum, marks[seq])
         yield from _of_digests(readable)
 
 
-def _of_row(connection: Database, recording: Recording, columns: Row, sum: Value, seq: Value) -> Iterator[Fault]:
+def _marks(connection: Database, principal: Value) -> dict[Value, set[Row]]:
+    """Of every recording, by its number. At once: they lie in the order of their hashes."""
+    marks: dict[Value, set[Row]] = defaultdict(set)
+    for recording, *mark in connection.execute(_MARKS, (principal,)):
+        marks[recording].add(tuple(mark))
+    return marks
+
+
+def _of_row(recording: Recording, columns: Row, sum: Value, marks: set[Row]) -> Iterator[Fault]:
     if sum_of(columns) != sum:
         yield Fault(recording.id, "its bytes are not those that were recorded")
-    if set(connection.execute(_MARKS, (recording.principal, seq))) != set(marks_of(recording)):
+    if marks != set(marks_of(recording)):
         yield Fault(recording.id, "its marks are not those that its content makes")
     if recording.origin.realm == ANTHROPIC and _keys_in(recording) != recording.keys:
         yield Fault(recording.id, "its keys are not those of its blocks")

@@ -15,9 +15,11 @@ its way, and goes on using them when the word is gone. `sweep` replaces these by
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+import apsw
 import msgspec
 
 from clew.model.blocks import Block, made
@@ -26,9 +28,9 @@ from clew.store.database import Database, Row, Value
 from clew.store.rows import texts_in, unpack
 from clew.thinking.keys import asked_of
 
-__all__ = ["BITE", "catch_up", "clean", "indexed", "spaced", "sweep"]
+__all__ = ["BITE", "catch_up", "clean", "indexed", "spaced", "sweep", "texts_asked"]
 
-BITE: Final = 200
+BITE: Final = 100
 """Turns that are added in one transaction, unless their words are too many."""
 
 BITE_CHARACTERS: Final = 200_000
@@ -48,6 +50,7 @@ _UNSPACED = re.compile(
     r"\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])"
 )
 _BREAK = "\u200b"
+_DOCUMENT: Final = apsw.FTS5_TOKENIZE_DOCUMENT
 
 
 def catch_up(connection: Database) -> int:
@@ -73,9 +76,14 @@ def indexed(columns: Row) -> tuple[str, str]:
 def _asked(packed: Value) -> Iterable[str]:
     assert isinstance(packed, bytes)
     try:
-        messages = [msgspec.json.decode(raw, type=JsonObject) for raw in unpack(packed)]
+        return texts_asked(unpack(packed))
     except msgspec.MsgspecError:
         return ()
+
+
+def texts_asked(asked: Iterable[bytes]) -> tuple[str, ...]:
+    """What a person said in these messages."""
+    messages = [msgspec.json.decode(raw, type=JsonObject) for raw in asked]
     return asked_of(_content(message) for message in messages if message.get("role") == "user").texts
 
 
@@ -114,9 +122,31 @@ _NAMELESS = "DELETE FROM words_idx WHERE segid = ? AND term = ?"
 
 
 def sweep(connection: Database) -> int:
-    """Let no page of the index be named after a word that is gone. How many were."""
-    connection.execute("INSERT INTO words (words) VALUES ('flush')")
-    return sum(_renamed(connection, segment, name) for segment, name in connection.execute(_PAGES).fetchall())
+    """Let no page of the index be named after a word that is gone. How many had to get another name.
+
+    A page is named after a word that was there, so only those can be wrong whose name is the beginning of a word that went.
+    """
+    texts = connection.execute("SELECT text FROM swept").fetchall()
+    if not texts:
+        return 0
+    gone = sorted({word for (text,) in texts for word in _terms_in(connection, text)})
+    connection.execute("DELETE FROM swept; INSERT INTO words (words) VALUES ('flush')")
+    pages = connection.execute(_PAGES).fetchall()
+    return sum(_renamed(connection, segment, name) for segment, name in pages if _begins_one(name, gone))
+
+
+def _terms_in(connection: Database, text: Value) -> Iterable[bytes]:
+    """The words of a text as the index takes them apart."""
+    tokenizer = connection.fts5_tokenizer("unicode61", ["remove_diacritics", "2"])
+    tokens = tokenizer(str(text).encode(), _DOCUMENT, None, include_offsets=False, include_colocated=False)
+    return {token.encode() for token in tokens}
+
+
+def _begins_one(name: Value, words: Sequence[bytes]) -> bool:
+    """Whether one of these sorted words begins so. (A name begins with the number of the index that it belongs to.)"""
+    assert isinstance(name, bytes)
+    at = bisect_left(words, name[1:])
+    return at < len(words) and words[at].startswith(name[1:])
 
 
 def _renamed(connection: Database, segment: Value, name: Value) -> bool:
@@ -124,7 +154,7 @@ def _renamed(connection: Database, segment: Value, name: Value) -> bool:
 
     That may be anything above the last word of the page before and up to the page's own first word. The next word that is
     still there is: no word of the page comes before it. If it names another page already, or there is none, the page is
-    empty, and needs no name. (A name begins with the number of the index that it belongs to.)
+    empty, and needs no name.
     """
     assert isinstance(name, bytes)
     following = connection.execute(_NEXT_TERM, (name[1:],)).get

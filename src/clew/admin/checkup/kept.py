@@ -14,10 +14,14 @@ from clew.store.connection import OLDEST_SQLITE, connect
 from clew.store.database import Database
 from clew.store.foreign import mapped
 from clew.store.migrations import APPLICATION, MIGRATIONS
+from clew.store.verify import verify
 
 __all__ = ["sqlite", "store"]
 
 FUTURE_SECONDS: Final = 3600.0
+READ_WHOLE: Final = 64 << 20
+"""Bytes of a store that is read through, which takes some seconds. Larger ones get SQLite's own check alone."""
+
 _RESTORE: Final = "stop clew, move the file away, and start again with a new one, or with a backup"
 
 
@@ -32,7 +36,7 @@ def sqlite(at: Circumstances) -> Iterator[Finding]:
 
 
 def store(at: Circumstances) -> Iterator[Finding]:
-    """The schema is ours, and SQLite's quick check finds nothing."""
+    """The schema is ours, SQLite's quick check finds nothing, and what is kept agrees with itself."""
     path = at.store
     if path is None:
         yield fine('switched off: `[store] url = "off"`')
@@ -71,9 +75,20 @@ def _schema(connection: Database, path: Path) -> Iterator[Finding]:
 
 
 def _sound(connection: Database, path: Path) -> Iterator[Finding]:
+    """Whether pages are sound; of a store that is not too large for a moment's reading, whether all that it holds agrees."""
     faults = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)")]
     if faults != ["ok"]:
         yield broken(f"{path} is damaged: {'; '.join(faults)[:500]}", _RESTORE)
+    elif connection.pragma("user_version") == len(MIGRATIONS) and path.stat().st_size <= READ_WHOLE:
+        yield from _agreeing(connection, path)
+
+
+def _agreeing(connection: Database, path: Path) -> Iterator[Finding]:
+    faults = verify(connection)
+    if faults:
+        told = "; ".join(f"{fault.record}: {fault.what}" if fault.record else fault.what for fault in faults[:3])
+        more = f", and {len(faults) - 3} more" if len(faults) > 3 else ""
+        yield broken(f"{path} has faults: {told[:500]}{more}", _RESTORE)
 
 
 def _times(path: Path, now: float) -> Iterator[Finding]:
