@@ -92,7 +92,12 @@ SHOWN: dict[str, Shown] = {
     "the model that was asked for, where another one answered": without("asked-model"),
     FOR_PEOPLE[0]: without("claude-signature", "claude-data", "toolu_1", "987654", "the-reason", "aW1hZ2U="),
 }
-ELSEWHERE = {FOR_PEOPLE[1], "when a block was last seen in a request"}
+ELSEWHERE = {
+    FOR_PEOPLE[1],
+    "when a block was last seen in a request",
+    "what Claude Code noted besides (attachments): a model that binds its thinking to all before it leaves it out",
+}
+"""Shown by other tests: of what is for people, of what a touch leaves behind, and of the real client."""
 WORDS = {"where a model's own Markdown ends: it stands as it was written", "the look of a model's Markdown"}
 
 

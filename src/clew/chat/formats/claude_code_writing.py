@@ -1,4 +1,4 @@
-"""Claude Code transcripts, written: lines that `claude --resume` finds in order, and that importing reads again.
+"""Claude Code transcripts, written: lines that `claude --resume` goes on from, and that importing reads again.
 
 One line for each block, as Claude Code itself writes, linked by `parentUuid`, so that branches stay branches. Ids are made
 from the thread's and the answers' own: the same conversation is written the same each time.
@@ -121,6 +121,7 @@ CLAUDE_CODE = Format(
         FOREIGN,
         "which backend made an answer, its account, and what was changed on the way",
         "the model that was asked for, where another one answered",
+        "what Claude Code noted besides (attachments): a model that binds its thinking to all before it leaves it out",
     ),
     write=write,
     read=read_transcript,
