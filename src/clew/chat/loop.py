@@ -41,18 +41,13 @@ class Loop:
         self._loop.close()
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run it there, wait for it here. Whoever is interrupted while waiting cancels it, and waits for that."""
+        """Run it there, wait for it here. Whoever is interrupted while waiting cancels it."""
         done = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return done.result()
         except BaseException:
-            if not done.done():
-                self._cancel(done)
+            done.cancel()  # means nothing if it is its own failure
             raise
-
-    def _cancel(self, done: Any) -> None:
-        """A second interruption does not wait."""
-        done.cancel()
 
 
 async def _end_all() -> None:
