@@ -34,6 +34,16 @@ def test_deleting_a_thread_deletes_its_recordings_and_nobody_elses(store: Sqlite
     assert store.forget("local", "t").result(5) is False
 
 
+def test_a_thread_that_was_forgotten_can_be_recorded_again(store: SqliteStore) -> None:
+    """As an import does. What it cost is counted once."""
+    kept = turn(recorded("r"))
+    assert store.record(kept).result(5)
+    before = store.spent("local")
+    assert store.forget("local", "t").result(5)
+    assert store.record(kept).result(5)
+    assert (store.spent("local"), store.verify()) == (before, ())
+
+
 @proves("fault:X16")
 @pytest.mark.parametrize("searched", [False, True], ids=["not indexed", "indexed"])
 def test_deleted_words_are_in_no_file_when_the_call_returns(store: SqliteStore, path: Path, searched: bool) -> None:

@@ -29,7 +29,8 @@ INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES
 ON CONFLICT (principal, id) DO UPDATE SET
     used = max(used, excluded.used), title = CASE title WHEN '' THEN excluded.title ELSE title END
 """
-_USAGE = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+"""Usage outlives a thread that was forgotten, and is what it was when that is imported again."""
 _RECORDING = f"""
 INSERT INTO recordings ({COLUMNS}, created, used, sum) VALUES ({"?, " * len(COLUMNS.split(","))}?, ?, ?)
 """  # noqa: S608  (the columns are a constant)
