@@ -18,6 +18,7 @@ from clew.errors import BackendOverloaded, RequestInvalid, SettingsInvalid
 from clew.store import SqliteStore
 from clew.testing import Simulator
 from tests.chat.conversation.conftest import Opening
+from tests.chat.formats.stored import exported, imported
 from tests.engine.chatting import pieces
 from tests.engine.gate import Gate, claude
 from tests.engine.talk import MODEL, Talk, refusals
@@ -188,6 +189,43 @@ def test_branches_keep_what_was_said(opening: Opening, a: Simulator) -> None:
 
     asyncio.run(talk())
     assert refusals(a) == []
+
+
+def test_a_conversation_with_a_question_that_failed_is_exported_and_imported(
+    home: Path, opening: Opening, a: Simulator
+) -> None:
+    """Where it was said; as a question without an answer in the formats for others; and all of it in our own."""
+
+    async def fail() -> str:
+        async with opening() as conversation:
+            await conversation.ask("One.")
+            a.fault("status 529")
+            with pytest.raises(BackendOverloaded):
+                await conversation.ask("Two.")
+            return conversation.thread
+
+    async def again(thread: str) -> list[Any]:
+        async with opening(thread) as conversation:
+            assert [turn.outcome for turn in conversation.turns] == ["whole", "refused"]
+            await conversation.retry()
+            return [message["content"] for message in conversation.messages[::2]]
+
+    thread = asyncio.run(fail())
+    with SqliteStore(home / "clew.db") as store:
+        shapes = {name: exported(store, name) for name in ("anthropic", "openai", "claude-code", "markdown", "clew")}
+        assert store.forget("local", thread).result(5)
+        imported(store, shapes["clew"])
+        assert store.verify() == ()
+    for name in ("anthropic", "openai"):
+        assert [message["role"] for message in json.loads(shapes[name])["messages"]] == ["user", "assistant"]
+    assert shapes["claude-code"].count(b'"role":"assistant"') == len(stored_answer(shapes["anthropic"]))
+    assert "no answer" in shapes["markdown"].decode()
+    assert asyncio.run(again(thread)) == ["One.", "Two."]
+
+
+def stored_answer(raw: bytes) -> list[Any]:
+    """The blocks of the only answer: a line each in a transcript."""
+    return json.loads(raw)["messages"][1]["content"]
 
 
 def test_a_branch_that_failed_is_found_after_a_restart(opening: Opening, a: Simulator) -> None:

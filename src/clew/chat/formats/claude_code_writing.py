@@ -46,7 +46,7 @@ def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
 def _messages(turn: Turn) -> Iterator[tuple[str, object]]:
     for raw in turn.asked:
         yield "user", Raw(raw.replace(b"\n", b" ").replace(b"\r", b" "))
-    for raw in shown_blocks(turn.recording) if turn.recording else ():
+    for raw in shown_blocks(turn.recording) if turn.recording and turn.recording.blocks else ():
         yield "assistant", _answer(turn, turn.recording, raw)
 
 

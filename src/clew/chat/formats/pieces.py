@@ -62,12 +62,12 @@ def speeches(turns: Sequence[Turn]) -> Iterator[Speech]:
         for message in messages_of(turn):
             yield Speech(clean(str(message.get("role"))), asked, "", _pieces(message.get("content")))
         yield _answer(turn, newest)
-        newest = turn.recording.id if turn.recording else newest
+        newest = turn.recording.id if turn.recording and turn.recording.blocks else newest
 
 
 def _answer(turn: Turn, newest: str | None) -> Speech:
     recording, at = turn.recording, _time(turn.exchange.ended)
-    if recording is None:
+    if recording is None or not recording.blocks:
         return Speech("no answer", at, clean(f"{turn.exchange.outcome}, {turn.exchange.status}"), ())
     notes = [] if recording.whole else ["cut short"]
     if newest is not None and recording.followed != newest:

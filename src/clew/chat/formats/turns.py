@@ -42,8 +42,8 @@ def turns_of(store: Store, thread: Thread) -> list[Turn]:
 
 def answers_in_line(turns: Sequence[Turn]) -> list[Turn]:
     """The newest answer and all that it followed, oldest first: a conversation that was rewound has other branches too."""
-    by_id = {turn.recording.id: turn for turn in turns if turn.recording}
-    at = next((turn for turn in reversed(turns) if turn.recording), None)
+    by_id = {turn.recording.id: turn for turn in turns if turn.recording and turn.recording.blocks}
+    at = next((turn for turn in reversed(turns) if turn.recording and turn.recording.blocks), None)
     line: list[Turn] = []
     while at is not None and at.recording is not None and by_id.pop(at.recording.id, None):
         line.append(at)
