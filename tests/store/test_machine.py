@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
@@ -25,6 +26,8 @@ from tests.counts import examples
 from tests.manifest import proves
 from tests.store.test_recordings import rows
 from tests.store.turns import GLM, NOON, OPUS, recorded, turn
+
+pytestmark = pytest.mark.timeout(1200)  # the soak draws hundreds, each with many commits
 
 PRINCIPALS = ("local", "other")
 
