@@ -283,6 +283,7 @@ async def main(home):
     async with AsyncConversation.open(home=home, environ={}, model="claude-opus-5-5") as conversation:
         await conversation.ask("Hello.")
         print(conversation.thread, flush=True)
+        sys.stdin.readline()
         await conversation.ask("What I said last.")
 asyncio.run(main(sys.argv[1]))
 """
@@ -291,19 +292,16 @@ asyncio.run(main(sys.argv[1]))
 @proves("req:S4-2", "req:S4-8")
 def test_a_process_that_is_killed_loses_nothing_that_was_said(home: Path, opening: Opening, a: Simulator) -> None:
     """kill -9 between question and answer: it is there, marked as open, and is asked again."""
-    a.fault("slow-start 60", times=None, path="/v1/messages")
-    a.reset()
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(home)], stdout=subprocess.PIPE, text=True)
-    try:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(home)], **pipes) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
         thread = process.stdout.readline().strip()
         a.fault("slow-start 60")
+        process.stdin.write("\n")
+        process.stdin.flush()
         wait_for_the_second(home, thread)
-    finally:
         os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
     a.reset()
 
     async def again() -> tuple[Any, ...]:
