@@ -43,7 +43,7 @@ def test_it_shows_what_is_active_what_is_kept_and_how_the_last_requests_went(hom
     lines = home.lines("status")
     assert lines[:2] == ["active    glm (clew use)", f"config    {home.config}"]
     assert lines[2].startswith(f"store     {home.file}, ")
-    assert lines[2].endswith(" kB, ok")
+    assert lines[2].endswith((" kB, ok", " MB, ok"))
     assert lines[3:] == [
         "thinking  3 blocks: 1 confirmed, 2 unconfirmed",
         "          1 of the active backend, 2 of others",
