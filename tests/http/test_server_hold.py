@@ -3,12 +3,14 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from clew.http.message import HttpRequest
+from clew.http.connection import Connection
+from clew.http.message import HttpRequest, Limits
 from clew.http.responder import Responder
+from clew.http.server import Server
 from tests.http.test_server import GET, Serving
 
 pytestmark = pytest.mark.slow
@@ -122,3 +124,38 @@ def _until(true: Callable[[], bool]) -> None:
     while not true() and time.monotonic() < deadline:
         time.sleep(0.005)
     assert true()
+
+
+def test_a_client_that_is_gone_at_once_gets_nothing_and_nothing_stays_taken() -> None:
+    """The task for its answer begins before it is told to end: what was counted for it is put back."""
+
+    async def scene() -> list[str]:
+        told: list[str] = []
+
+        async def work() -> None:
+            told.append("began")
+            await asyncio.sleep(60)
+
+        def handle(request: HttpRequest, respond: Responder) -> Awaitable[None]:
+            respond.after = lambda: told.append("put back")
+            return work()
+
+        connection = Connection(Server(handle, lambda refusal, respond: None, Limits()))
+        connection.connection_made(_Deaf())
+        connection.data_received(GET)
+        connection.connection_lost(None)
+        await asyncio.sleep(0.05)
+        return told
+
+    assert asyncio.run(scene()) == ["began", "put back"]
+
+
+class _Deaf(asyncio.Transport):
+    """A transport to nowhere."""
+
+    def write(self, data: object) -> None: ...
+
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None: ...

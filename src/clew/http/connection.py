@@ -255,7 +255,13 @@ class Connection(Outlet):
             self._server_failed(responder)
 
     def _cancel(self) -> None:
-        """Whoever answers ends it, in a task if that takes a while."""
+        """Whoever answers ends it, in a task if that takes a while.
+
+        Not at once: a task that never began would put back nothing of what was taken for it.
+        """
+        self._server.loop.call_soon(self._cancel_now)
+
+    def _cancel_now(self) -> None:
         if self._task is not None:
             self._task.cancel()
         elif self._responder is not None and self._responder.holder is not None:
