@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,15 @@ def test_a_failure_is_raised_and_tried_again(home: Path, a: Simulator) -> None:
         assert [(turn.outcome, turn.attempts) for turn in conversation.turns] == [("whole", 2)]
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is heard, also where a shell has put the tests into the background and told them to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_stops_the_answer_and_keeps_it(home: Path, a: Simulator) -> None:
     """What was finished is there, marked as cut, and the conversation goes on: the model is told that it was cut short."""
     with opened(home) as conversation:
