@@ -1,5 +1,6 @@
 """`clew serve` as a command: where it listens, what it prints, when it does not start."""
 
+import asyncio
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from clew.cli import main
+from clew.cli.demo import demo
 from clew.errors import SettingsInvalid
 from clew.gateway.border import Border
 from clew.gateway.client import line_to_copy, variables
@@ -22,6 +24,7 @@ from clew.gateway.plan import Plan, check_exposure, url_of
 from clew.http.message import HttpRequest
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
+from clew.settings.load import load
 from tests.cli.invoking import Clew
 from tests.gateway.conftest import KEYED, PASSTHROUGH, settings_with
 from tests.gateway.served import CLEW, MOST_SECONDS
@@ -104,6 +107,16 @@ def test_every_command_can_use_the_demo_from_a_second_shell(tmp_path: Path) -> N
         shell = Clew(home)
         assert (home / "clew.toml").exists()
         assert [shell(*command).exit_code for command in (("config", "check"), ("doctor",), ("backends", "test"))] == [0] * 3
+
+
+def test_the_demo_begins_without_a_warning(tmp_path: Path) -> None:
+    """Its config holds a key of its own, so nobody else may read it."""
+
+    async def config() -> tuple[int, list[str]]:
+        async with demo({"CLEW_HOME": str(tmp_path), "PATH": ""}) as (file, environ):
+            return file.stat().st_mode & 0o777, [each for each in load(file, environ).warnings if "others can read" in each]
+
+    assert asyncio.run(config()) == (0o600, [])
 
 
 def asked(url: str, key: str) -> dict[str, object]:

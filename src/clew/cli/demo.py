@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from clew.settings.home import HOME_VARIABLE, Home, home_of
+from clew.settings.private_file import write_private
 from clew.simulator.judge import judge
 from clew.simulator.server import Simulation, start
 from clew.simulator.shell import Settings
@@ -59,7 +60,7 @@ async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[st
         other = await start(Settings(stance=stance(), kind="compat"), judge)
         deepseek = await start(Settings(stance=stance(), kind="deepseek-chat"), judge)
         file = _file(home)
-        file.write_text(_CONFIG.format(claude=claude.url, other=other.url, deepseek=deepseek.url))
+        write_private(file, _CONFIG.format(claude=claude.url, other=other.url, deepseek=deepseek.url).encode())
         own = {name: value for name, value in environ.items() if name.startswith("CLEW_") and name != "CLEW_CONFIG"}
         try:
             yield file, {**own, HOME_VARIABLE: str(home.root), "PATH": environ.get("PATH", "")}
