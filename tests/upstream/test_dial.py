@@ -178,7 +178,7 @@ def test_a_black_hole_ends_at_the_connect_limit_and_leaves_no_socket(play: Play[
                     await fetch(way, endpoint, timeouts=Timeouts(connect=0.5))
                 lasted = asyncio.get_running_loop().time() - began
                 await asyncio.sleep(0.02)
-                assert (caught.value.phase, open_files()) == ("connect", before)
+                assert (caught.value.phase, open_files() <= before) == ("connect", True)
                 return lasted
         finally:
             for plug in (listener, *fillers):
@@ -203,7 +203,7 @@ def test_a_connect_that_is_called_off_leaves_no_socket(play: Play[Any]) -> None:
                     with pytest.raises(asyncio.CancelledError):
                         await task
                     await asyncio.sleep(0.02)
-                assert open_files() == before
+                assert open_files() <= before  # fewer, where other tests' servers let go of theirs meanwhile
         finally:
             for plug in (listener, *fillers):
                 plug.close()
@@ -247,7 +247,7 @@ def test_the_next_address_is_tried_beside_a_black_hole(play: Play[Any], monkeypa
                 assert await fetch(way, Endpoint("two.example", 80, False)) == (200, b"hello")
                 lasted = asyncio.get_running_loop().time() - began
                 await asyncio.sleep(0.02)
-                assert open_files() == before + 2, "the two ends of one connection"
+                assert open_files() <= before + 2, "the two ends of one connection"
                 return lasted
         finally:
             monkeypatch.undo()
