@@ -15,6 +15,7 @@ from clew.admin.metrics import Metrics
 from clew.admin.problem import Problem
 from clew.engine.redact import Redactor
 from clew.engine.snapshot import Snapshot
+from clew.engine.works import Works
 from clew.errors import SettingsInvalid
 from clew.settings.gateway_key import LOCAL, named_keys
 from clew.settings.home import Home
@@ -51,6 +52,8 @@ class Desk:
     metrics: Metrics
     version: str
     open_streams: Callable[[], int]
+    works: Works | None = None
+    """What answers, for whoever is asked something here."""
     url: str = ""
     """Of this admin, without a slash at its end."""
     pid: int = field(default_factory=os.getpid)
@@ -67,6 +70,13 @@ class Desk:
                 "remove that line and start the gateway again",
             )
         return self.store
+
+    @property
+    def working(self) -> Works:
+        """What answers, or the reason why nobody does."""
+        if self.works is None:
+            raise Problem(409, "there is nobody to ask", "this admin stands alone", "start the gateway with `clew serve`")
+        return self.works
 
     async def read(self, work: Callable[[], T]) -> T:
         """What the store is asked takes some time, so it is asked in a thread."""

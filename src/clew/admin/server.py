@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clew.admin.desk import Present
     from clew.admin.serving import Admin
     from clew.engine.hub import Hub
+    from clew.engine.works import Works
     from clew.settings.home import Home
     from clew.store import Store
 
@@ -31,8 +32,10 @@ async def serve_admin(
     name: str = "",
     token: str = "",
     open_streams: Callable[[], int] = lambda: 0,
+    works: Works | None = None,
 ) -> Admin:
-    """Serve from now on. `port` 0 is a free one; `name` is the gateway's, for its socket; `token` is made if none is given.
+    """Serve from now on. `port` 0 is a free one; `name` is the gateway's, for its socket; `token` is made if none is given;
+    without `works` nobody can be asked anything.
 
     Raises OSError for a port that is taken.
     """
@@ -40,5 +43,13 @@ async def serve_admin(
     from clew.admin.serving import serve
 
     return await serve(
-        current=current, store=store, hub=hub, home=home, port=port, name=name, token=token, open_streams=open_streams
+        current=current,
+        store=store,
+        hub=hub,
+        home=home,
+        port=port,
+        name=name,
+        token=token,
+        open_streams=open_streams,
+        works=works,
     )

@@ -27,6 +27,7 @@ from clew.admin.metrics import Metrics
 from clew.admin.routing import Routes
 from clew.admin.table import ROUTES
 from clew.engine.hub import Hub
+from clew.engine.works import Works
 from clew.settings.home import Home
 from clew.store import Store
 from clew.store.values import Exchange
@@ -91,6 +92,7 @@ async def serve(
     name: str,
     token: str,
     open_streams: Callable[[], int],
+    works: Works | None = None,
 ) -> Admin:
     """As `clew.admin.server.serve_admin` says."""
     path = home.make().socket(f"admin-{name or os.getpid()}")
@@ -105,6 +107,7 @@ async def serve(
         metrics=metrics,
         version=version("clew"),
         open_streams=open_streams,
+        works=works,
         url=f"http://{LOOPBACK}:{tcp.getsockname()[1]}",
     )
     await desk.feed.begin()

@@ -220,6 +220,7 @@ async def _admin(stage: _Stage, works: Works, running: Callable[[], int]) -> Adm
                 port=port,
                 name=stage.plan.name,
                 open_streams=running,
+                works=works,
             )
         except OSError as error:
             if error.errno != errno.EADDRINUSE or port == ports[-1]:
