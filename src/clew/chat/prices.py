@@ -1,0 +1,205 @@
+"""What an answer cost: the vendor's list price for its tokens, from data that comes with genai-prices.
+
+Nothing is looked up on the network. Whose list counts is told by the backend's address, else by its preset, else by its
+realm; behind a host that nobody knows it is the list of the model's maker, and the cost an estimate. A model that the list
+does not have, and a server on this machine, have no known cost, which is not the same as none.
+
+Anthropic's counts stand beside each other, so the prompt is the sum of three; output holds what was thought already. A cache
+entry that lives an hour costs more to write: where the usage does not say how long it lives, and that matters, the cost is
+an estimate. So it is where a count never came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from clew.backends.address import is_local
+from clew.backends.presets import presets
+from clew.backends.row import Backend
+from clew.chat.plain import Dumped, object_from
+from clew.model.facts import canonical_model
+from clew.model.json import JsonValue
+from clew.store.values import Usage
+
+if TYPE_CHECKING:
+    from genai_prices.types import Provider
+    from genai_prices.types import Usage as Tokens
+
+__all__ = ["Cost", "cost_of", "total_cost"]
+
+_SMALLEST: Final = Decimal("0.0001")
+
+
+class Cost(Struct, frozen=True):
+    """US dollars; `estimated` if something of it is not known for sure.
+
+    >>> str(Cost(Decimal("0.0123456"), estimated=True))
+    '≈$0.0123'
+    """
+
+    usd: Decimal
+    estimated: bool = False
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.usd + other.usd, self.estimated or other.estimated)
+
+    def __str__(self) -> str:
+        about = "≈" if self.estimated else ""
+        if 0 < self.usd < _SMALLEST:
+            return f"{about}<${_SMALLEST}"
+        return f"{about}${self.usd:.2f}" if self.usd >= 1 or not self.usd else f"{about}${self.usd:.4f}"
+
+
+def cost_of(
+    model: str,
+    usage: Usage | Mapping[str, object] | Dumped | None,
+    *,
+    backend: Backend | str | None = None,
+    complete: bool = True,
+    at: float | None = None,
+) -> Cost | None:
+    """What these tokens cost at the list price; None if the price or the usage is not known.
+
+    `usage` is the store's, or Anthropic's as JSON or as its SDK has it, of one model call: some prices rise with the length
+    of the prompt, so a sum of calls would be priced too high. `backend` is its row, or the name of a preset.
+    `complete=False` says that the answer was cut, and its count with it. `at` is when, in seconds since the epoch: prices
+    change.
+
+    >>> cost_of("claude-sonnet-4-5", {"input_tokens": 1000, "output_tokens": 1000}, backend="anthropic")
+    Cost(usd=Decimal('0.018'), estimated=False)
+    >>> cost_of("nobody-knows-this", {"input_tokens": 1000, "output_tokens": 1000}) is None
+    True
+    """
+    counts = _counts(usage)
+    if not counts.is_told:
+        return None
+    provider = _provider(backend)
+    if provider is None and _costs_nothing_known(backend):
+        return None
+    priced = _priced(model, counts, provider, None if at is None else datetime.fromtimestamp(at, UTC))
+    if priced is None:
+        return None
+    low, high = priced
+    is_sure = complete and counts.is_whole and low == high and (provider is not None or backend is None)
+    return Cost(low, estimated=not is_sure)
+
+
+def total_cost(costs: Iterable[Cost | None]) -> Cost | None:
+    """All that is known of them, as an estimate if one is not known; None if none is.
+
+    >>> str(total_cost([Cost(Decimal("1.5")), None]))
+    '≈$1.50'
+    """
+    each = list(costs)
+    known = [cost for cost in each if cost is not None]
+    return sum(known, Cost(Decimal(), estimated=len(known) < len(each))) if known else None
+
+
+# ── whose list
+
+
+def _provider(backend: Backend | str | None) -> Provider | None:
+    """Whose prices this backend has; None if nobody is known to."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    for name, url in _hints(backend):
+        try:
+            return get_snapshot().find_provider(None, name, url)
+        except LookupError:
+            continue
+    return None
+
+
+def _hints(backend: Backend | str | None) -> Iterator[tuple[str | None, str | None]]:
+    """Names and addresses to look for. A realm that a config made up could be anybody's name, so it tells nothing."""
+    if isinstance(backend, str):
+        row = presets().get(backend)
+        yield from ((None, row.url), (backend, None), (row.realm, None)) if row else ((backend, None),)
+    elif backend is not None:
+        yield None, backend.url
+        known = {row.realm for row in presets().values()}
+        yield from ((name, None) for name in (backend.preset, backend.realm if backend.realm in known else "") if name)
+
+
+def _costs_nothing_known(backend: Backend | str | None) -> bool:
+    """A server on this machine that stands for nobody who sends bills."""
+    row = presets().get(backend) if isinstance(backend, str) else backend
+    return row is not None and is_local(row.url)
+
+
+def _priced(model: str, counts: _Counts, provider: Provider | None, at: datetime | None) -> tuple[Decimal, Decimal] | None:
+    """The lowest and the highest that it can have been."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    for name in dict.fromkeys((model, canonical_model(model))):
+        try:
+            whose, row = get_snapshot().find_provider_model(name, provider, None, None)
+            low, high = (row.calc_price(tokens, whose, genai_request_timestamp=at) for tokens in _possible(counts))
+        except (LookupError, ValueError):
+            continue
+        return low.total_price, high.total_price
+    return None
+
+
+# ── how many tokens
+
+
+class _Counts(Struct, frozen=True, kw_only=True):
+    """Tokens by price; None for what was not told."""
+
+    fresh: int | None = None
+    output: int | None = None
+    read: int = 0
+    written: int = 0
+    for_an_hour: int | None = None
+    searches: int = 0
+    estimated: bool = False
+
+    @property
+    def is_told(self) -> bool:
+        return self.fresh is not None or self.output is not None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.fresh is not None and self.output is not None and not self.estimated
+
+
+def _counts(usage: Usage | Mapping[str, object] | Dumped | None) -> _Counts:
+    if isinstance(usage, Usage):
+        kept = {"fresh": usage.input, "output": usage.output, "read": usage.cache_read, "written": usage.cache_written}
+        return _Counts(**kept, estimated=usage.estimated)
+    told = object_from(usage) or {}
+    entries, tools = object_from(told.get("cache_creation")) or {}, object_from(told.get("server_tool_use")) or {}
+    return _Counts(
+        fresh=_number(told.get("input_tokens")),
+        output=_number(told.get("output_tokens")),
+        read=_number(told.get("cache_read_input_tokens")) or 0,
+        written=_number(told.get("cache_creation_input_tokens")) or 0,
+        for_an_hour=_number(entries.get("ephemeral_1h_input_tokens")),
+        searches=_number(tools.get("web_search_requests")) or 0,
+    )
+
+
+def _possible(counts: _Counts) -> Iterator[Tokens]:
+    """The least and the most expensive reading: all entries short-lived, or all long-lived; twice the same if it is told."""
+    from genai_prices.types import Usage as Tokens
+
+    told = counts.for_an_hour
+    for hours in (0, counts.written) if told is None else (told, told):
+        yield Tokens(
+            input_tokens=(counts.fresh or 0) + counts.read + counts.written,
+            cache_read_tokens=counts.read,
+            cache_write_tokens=counts.written,
+            cache_write_1h_tokens=min(hours, counts.written),
+            output_tokens=counts.output or 0,
+            web_searches=counts.searches,
+        )
+
+
+def _number(value: JsonValue) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
