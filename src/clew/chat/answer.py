@@ -11,6 +11,7 @@ were finished are kept, and the turn is marked as cut.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from types import TracebackType
@@ -26,6 +27,7 @@ from clew.chat.turns import Turn, message_of, turn_of
 from clew.errors import BackendBroken, BackendError
 from clew.model.assemble import Assembler
 from clew.model.events import BlockDelta, Event, StreamFailed
+from clew.pipeline.retry_hints import retry_after_of
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 
@@ -169,8 +171,13 @@ class AsyncAnswer:
         if listener.failure is not None:
             return listener.failure
         if listener.started and listener.status != 200:
-            return refused(listener.status, self._refusal)
+            return refused(listener.status, self._refusal, _retry_after(listener))
         return self._broken or BackendBroken("the answer broke off")
+
+
+def _retry_after(listener: Listener) -> float | None:
+    headers = ((name.lower().encode(), value.encode()) for name, value in listener.headers)
+    return retry_after_of(headers, wall=time.time())
 
 
 def _deltas(event: BlockDelta) -> Iterator[Said]:

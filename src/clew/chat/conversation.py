@@ -140,6 +140,22 @@ class AsyncConversation:
             raise RequestInvalid("nothing was said yet, so there is nothing to name")
         desk.thread = structs.replace(desk.thread, title=title)
 
+    # What it stands on, for those who go on with it in their own way: an agent.
+
+    @property
+    def desk(self) -> Desk:
+        """Where its turns are kept and asked."""
+        return self._desk
+
+    @property
+    def wishes(self) -> Wishes:
+        """How it is asked."""
+        return self._wishes
+
+    @wishes.setter
+    def wishes(self, wishes: Wishes) -> None:
+        self._wishes = wishes
+
     # Reading.
 
     @property

@@ -60,6 +60,12 @@ class Desk:
         self._stop: Callable[[], Awaitable[None]] | None = None
         self._credential = credential
 
+    def beside(self, agent: str) -> Desk:
+        """The desk of a new thread for a sub-agent: in the same session, so that the tree shows who sent it."""
+        own, now, id = self.thread, time.time(), new_id()
+        thread = structs.replace(own, id=id, agent=agent, title="", created=now, used=now, turns=0)
+        return Desk(self.works, thread, credential=self._credential)
+
     def load(self) -> None:
         """What is kept of the thread. Reads the store, so it belongs in a thread of its own."""
         named, thread = self.thread.principal, self.thread.id

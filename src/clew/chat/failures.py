@@ -24,9 +24,9 @@ class _Body(Struct):
     error: _Error
 
 
-def refused(status: int, body: bytes) -> BackendError:
+def refused(status: int, body: bytes, retry_after: float | None = None) -> BackendError:
     """No answer at all: this status, and these words."""
-    return _error(status, _words(body), body)
+    return _error(status, _words(body), body, retry_after)
 
 
 def broken_off(error: JsonObject) -> BackendError:
@@ -36,9 +36,9 @@ def broken_off(error: JsonObject) -> BackendError:
     return _error(status, words, b"") if status in (*_BUSY, _LATE) else BackendBroken(words)
 
 
-def _error(status: int, words: str, body: bytes) -> BackendError:
+def _error(status: int, words: str, body: bytes, retry_after: float | None = None) -> BackendError:
     if status in _BUSY:
-        return BackendOverloaded(words, status=status, body=body)
+        return BackendOverloaded(words, status=status, retry_after=retry_after, body=body)
     if status == _LATE:
         return BackendTimedOut(words, phase="")
     return BackendRejected(words, status=status, body=body) if status < 500 else BackendBroken(words)

@@ -33,6 +33,8 @@ class Wishes(Struct, frozen=True, kw_only=True):
     tools: Sequence[JsonObject] = ()
     thinking: JsonObject | None = None
     effort: str = ""
+    schema: JsonObject | None = None
+    """The JSON Schema that the text of an answer must fit."""
 
     def fields(self) -> dict[str, object]:
         """Those of the body that were wished for."""
@@ -40,9 +42,13 @@ class Wishes(Struct, frozen=True, kw_only=True):
             "system": self.system,
             "tools": self.tools,
             "thinking": self.thinking,
-            "output_config": {"effort": self.effort} if self.effort else None,
+            "output_config": self._output(),
         }
         return {name: value for name, value in given.items() if value}
+
+    def _output(self) -> dict[str, object]:
+        form = {"type": "json_schema", "schema": self.schema} if self.schema else None
+        return {name: value for name, value in {"effort": self.effort, "format": form}.items() if value}
 
 
 def body_of(model: str, wishes: Wishes, line: Sequence[Spot], asked: tuple[bytes, ...], sealer: Sealer) -> bytes:
