@@ -16,7 +16,7 @@ from tests.engine.chatting import DONE, SSE, chat, chat_row, chunk, pieces, tell
 from tests.engine.conftest import Gating
 from tests.engine.gate import KEY, Answer, Gate
 from tests.engine.kept import eventually, exchange_of, recording_of, store_of
-from tests.engine.talk import MODEL, Talk, content_of, thoughts
+from tests.engine.talk import MODEL, Talk, content_of, refusals, thoughts
 from tests.faults.scene import SOON, Client, impatient
 from tests.golden.legal import check
 from tests.manifest import proves
@@ -235,3 +235,17 @@ def test_the_small_questions_have_answers(gating: Gating, deepseek: Simulator) -
     assert (answers[0].headers["x-clew-tokens"], deepseek.journal()) == ("estimated", [])
     probe = gate.ask({"model": MODEL, "max_tokens": 1, "messages": [user("quota")]}, path="/v1/messages?beta=true")
     assert (probe.status, probe.json["stop_reason"]) == (200, "max_tokens")
+
+
+def test_a_tool_with_a_long_name_is_called_by_it_and_goes_on(gating: Gating, deepseek: Simulator) -> None:
+    """The backend takes 64 characters, the client's names have twice as many (an MCP server's)."""
+    name = "mcp__a_server_with_a_long_name__a_tool_whose_name_says_everything_that_it_does"
+    gate = gating(chat(deepseek, "deepseek"))
+    talk = Talk(gate, tools=[{"name": name, "input_schema": {"type": "object", "properties": {}}}])
+    talk.says("[[scenario:loop]]")
+
+    called = [
+        block["name"] for message in talk.messages[1::2] for block in message["content"] if block["type"] == "tool_use"
+    ]
+    assert set(called) == {name}
+    assert refusals(deepseek) == []

@@ -16,6 +16,7 @@ from clew.dialects.anthropic.requests import parse
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import Failure, failure_of
 from clew.dialects.openai_chat.requests import Encoded, encode
+from clew.dialects.openai_chat.tool_names import own_name
 from clew.dialects.openai_chat.translate import Translation
 from clew.dialects.openai_chat.whole import translated
 from clew.errors import BackendRejected, SettingsInvalid
@@ -47,13 +48,14 @@ class Translator:
         row = _row(backend)
         self._served = served or row.model
         self._wire, self._speech = wire_of(row, self._served), speech_of(row, self._served)
-        self._asked = Asked(model or self._served, message_id)
+        self._sent = b""
+        self._asked = Asked(model or self._served, message_id, called=lambda name: own_name(name, self._sent))
         self._stream = Translation(self._asked, self._speech, own_ids=False)
 
     def request(self, body: bytes | JsonObject) -> Encoded:
         """What to post to the backend, and what became of the rest. Raises Unrepresentable, RequestInvalid."""
         raw = body if isinstance(body, bytes) else json.dumps(body, allow_nan=False).encode()
-        request = parse(raw)
+        request, self._sent = parse(raw), raw
         return encode(request.with_fields(model=self._served) if self._served else request, self._wire)
 
     def feed(self, data: bytes) -> bytes:

@@ -10,6 +10,7 @@ from clew.dialects.openai_chat.call_ids import call_id
 from clew.dialects.openai_chat.notes import Notes
 from clew.dialects.openai_chat.passing_back import Back, backs_of, filled, joined
 from clew.dialects.openai_chat.reading import Piece, Said
+from clew.dialects.openai_chat.tool_names import tool_name
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
@@ -73,7 +74,8 @@ def _calls(pieces: Sequence[Piece], backs: Mapping[int, Back], wire: Wire, notes
 
 
 def _call(piece: Piece, wire: Wire, notes: Notes) -> dict[str, object]:
-    function = {"name": piece.string("name"), "arguments": _arguments(piece)}
+    name = tool_name(piece.string("name"), f"{piece.path}.name", notes)
+    function = {"name": name, "arguments": _arguments(piece)}
     return {"id": call_id(piece, "id", wire, notes), "type": "function", "function": function}
 
 

@@ -7,6 +7,8 @@ after the finish. A thought is never the last block, except where the limit cut 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from clew.dialects.openai_chat.details import DetailTexts, without_told
@@ -38,6 +40,8 @@ class Asked(Struct, frozen=True):
     """The last known size of the conversation, for the start of the message."""
     stops: tuple[str, ...] = ()
     """The stop sequences that were asked for."""
+    called: Callable[[str], str] = str
+    """The client's name of the tool that a call names."""
 
 
 class ChatDecoder:
@@ -46,7 +50,7 @@ class ChatDecoder:
     def __init__(self, asked: Asked, speech: Speech) -> None:
         self._asked = asked
         self._speech = speech
-        self._telling = Telling(ToolIds(asked.message_id))
+        self._telling = Telling(ToolIds(asked.message_id), asked.called)
         self._blocks = self._telling.blocks
         self._tags = Tags(speech.tags, implicit_open=speech.implicit_open)
         self._details = DetailTexts()

@@ -7,7 +7,7 @@ before the next call, and if none comes it is left in `late`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from clew.dialects.openai_chat.blocks import BlockWriter, Kind
 from clew.dialects.openai_chat.mirrors import Mirrors
@@ -23,9 +23,23 @@ __all__ = ["Telling"]
 class Telling:
     """Say things in their order; `blocks` has the events, `payloads` what belongs to their thoughts."""
 
-    __slots__ = ("_blank", "_calls", "_frame", "_framed", "_mirrors", "blocks", "empty", "ids", "late", "payloads")
+    __slots__ = (
+        "_blank",
+        "_called",
+        "_calls",
+        "_frame",
+        "_framed",
+        "_mirrors",
+        "blocks",
+        "empty",
+        "ids",
+        "late",
+        "payloads",
+    )
 
-    def __init__(self, ids: ToolIds) -> None:
+    def __init__(self, ids: ToolIds, called: Callable[[str], str] = str) -> None:
+        """`called` gives the client's name of a tool."""
+        self._called = called
         self.blocks = BlockWriter()
         self.ids = ids
         self.payloads: dict[int, Payload] = {}
@@ -160,5 +174,5 @@ class Telling:
         if self.late:
             self._open_thinking()
         self._blank = []
-        self.blocks.open_call(call_id, call.name)
+        self.blocks.open_call(call_id, self._called(call.name))
         self._mirrors.turn()

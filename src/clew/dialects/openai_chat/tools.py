@@ -14,6 +14,7 @@ from msgspec import Raw
 
 from clew.dialects.openai_chat.notes import Notes
 from clew.dialects.openai_chat.reading import BOOLEAN, OBJECT, OBJECTS, Fields, Piece, Said, decoded, pieces
+from clew.dialects.openai_chat.tool_names import tool_name
 from clew.dialects.openai_chat.tool_schemas import is_closed, schema_to_send
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import Unrepresentable
@@ -74,7 +75,7 @@ def _function(piece: Piece, wire: Wire, notes: Notes) -> dict[str, object]:
         why = UNDESCRIBED if piece.type.startswith(_NAMED) else THEIRS
         raise Unrepresentable(f"{piece.path}: {piece.type!r} {why}")
     notes.unsaid(piece.path, piece.fields, _KNOWN)
-    function: dict[str, object] = {"name": piece.string("name")}
+    function: dict[str, object] = {"name": tool_name(piece.string("name"), f"{piece.path}.name", notes)}
     if description := piece.string("description"):
         function["description"] = description
     schema = piece.fields.get("input_schema", _ANY_OBJECT)
@@ -108,16 +109,16 @@ def encode_choice(fields: Fields, tools: bool, free: bool, wire: Wire, notes: No
     notes.unsaid("tool_choice", choice.fields, {"type", "name", "disable_parallel_tool_use"})
     if free:
         notes.add("tool_choice", "set", THINKING)
-    return {"tool_choice": "auto" if free else _said_choice(choice)} | _parallel(choice, wire, notes)
+    return {"tool_choice": "auto" if free else _said_choice(choice, notes)} | _parallel(choice, wire, notes)
 
 
 def _choice(fields: Fields) -> Piece:
     return Piece("tool_choice", decoded(fields["tool_choice"], OBJECT, "tool_choice"))
 
 
-def _said_choice(choice: Piece) -> object:
+def _said_choice(choice: Piece, notes: Notes) -> object:
     if choice.type == "tool":
-        return {"type": "function", "function": {"name": choice.string("name")}}
+        return {"type": "function", "function": {"name": tool_name(choice.string("name"), "tool_choice.name", notes)}}
     if choice.type not in _CHOICES:
         raise Unrepresentable(f"tool_choice: a choice of type {choice.type!r} cannot be said to this backend")
     return _CHOICES[choice.type]

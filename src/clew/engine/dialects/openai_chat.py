@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil
 from typing import Final, Self
 
@@ -17,6 +18,7 @@ from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure, failure_o
 from clew.dialects.openai_chat.headers import response_headers
 from clew.dialects.openai_chat.heals import Heal, Rung, heal
 from clew.dialects.openai_chat.requests import encode
+from clew.dialects.openai_chat.tool_names import own_name
 from clew.dialects.openai_chat.translate import Translation
 from clew.dialects.openai_chat.whole import translated
 from clew.engine.call import Call, Kind
@@ -123,6 +125,7 @@ def _asked(hints: Hints) -> Asked:
         message_id=f"msg_{hints.exchange}",
         input_tokens=hints.input_tokens,
         stops=_stops(hints.call.body),
+        called=partial(own_name, body=hints.call.body),
     )
 
 
