@@ -16,6 +16,7 @@ from clew.backends.manner import Dialect, Manner, Quirks, Speech, Wire
 from clew.backends.row import Patience
 from clew.settings.values import (
     BuildSettings,
+    ChatSettings,
     GatewaySettings,
     LogSettings,
     Retry,
@@ -96,3 +97,4 @@ class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: Mapping[str, Mapping[str, object]] = {}
     """Facts about models: a table changes the row of its name, or adds one (`as` names what the rest is like)."""
     build: BuildSettings = BuildSettings()
+    chat: ChatSettings = ChatSettings()

@@ -212,6 +212,7 @@ def _settings(document: Document, backends: Mapping[str, Backend], models: Mappi
         log=document.log,
         models=models,
         build=document.build,
+        chat=document.chat,
     )
 
 

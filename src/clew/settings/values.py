@@ -24,6 +24,7 @@ from clew.thinking.budgets import BudgetRules
 
 __all__ = [
     "BuildSettings",
+    "ChatSettings",
     "GatewaySettings",
     "LogSettings",
     "Retry",
@@ -41,6 +42,9 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Some: TypeAlias = Annotated[int, Meta(ge=1)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
 Bodies: TypeAlias = Annotated[str, Meta(pattern=r"^(off|all|last:[0-9]{1,6})$", description="off, last:N or all")]
+WebOrigin: TypeAlias = Annotated[
+    str, Meta(pattern=r"^https?://[^/*\s@]+$", description="an origin in full: https://host, or http://host:port")
+]
 StoreUrl: TypeAlias = Annotated[str, Meta(pattern=r"^(sqlite|sqlite:.+|off)$", description="sqlite, sqlite:PATH or off")]
 
 _DAY = 86_400
@@ -141,6 +145,23 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The largest request."""
 
 
+class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The chat server: which pages may call it, and how it asks where a request leaves that open."""
+
+    origins: tuple[WebOrigin, ...] = ()
+    """Web origins whose pages may call `/api/chat` with a gateway key, each in full; the admin's own needs no entry."""
+    model: str = ""
+    """The model of a new chat that names none."""
+    system: str = ""
+    """The system prompt of a request that has none."""
+    thinking: bool = True
+    """Ask for thinking that can be shown. A model without it is not asked."""
+    effort: str = ""
+    """How hard to think, where the request does not say."""
+    max_tokens: Some = 16_000
+    """The longest answer."""
+
+
 class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is written about each request. Keys never are."""
 
@@ -196,6 +217,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     models: Mapping[str, ModelFacts]
     """Our rows about models, with the operator's on top."""
     build: BuildSettings = BuildSettings()
+    chat: ChatSettings = ChatSettings()
 
 
 def options_of(settings: Settings) -> Options:
