@@ -22,7 +22,7 @@ from clew.gateway.routes import Scope
 from clew.http.message import HttpRequest, Refusal
 from clew.settings.gateway_key import LOCAL
 
-__all__ = ["CREDENTIALS", "Access", "Keys", "admit"]
+__all__ = ["CREDENTIALS", "Access", "Keys", "admit", "shown_key"]
 
 OWN_HEADER: Final = "x-clew-key"
 CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", OWN_HEADER})
@@ -57,16 +57,21 @@ def admit(request: HttpRequest, scope: Scope, keys: Keys, *, passthrough: bool) 
     """Whether this request may go on. `passthrough`: here, a client's own credential is enough."""
     if scope == "open":
         return Access("")
-    headers = request.joined
+    access = shown_key(request.joined, keys)
+    if access.principal:
+        return access
+    alone = scope == "passthrough-or-key" and passthrough and not request.joined.get(OWN_HEADER)
+    return Access(LOCAL, access.credential) if alone and access.credential else _REFUSED
+
+
+def shown_key(headers: Mapping[str, str], keys: Keys) -> Access:
+    """Whose gateway key these headers show ("" if they show none), and the credential beside it."""
     shown = _shown(headers)
     principals = {name: keys.principal_of(value) for name, value in shown.items()}
     own = tuple((name, headers[name]) for name in shown if name != OWN_HEADER and not principals[name])
     credential = tuple(pair for pair in own if pair[0] not in _one_hop(headers))
     principal = principals[OWN_HEADER] if OWN_HEADER in shown else next(filter(None, principals.values()), None)
-    if principal:
-        return Access(principal, credential)
-    alone = scope == "passthrough-or-key" and passthrough and OWN_HEADER not in shown
-    return Access(LOCAL, credential) if alone and credential else _REFUSED
+    return Access(principal or "", credential)
 
 
 def _shown(headers: Mapping[str, str]) -> dict[str, str]:
