@@ -7,7 +7,7 @@ from clew.settings.values import ChatSettings
 
 
 def test_a_file_may_leave_the_chat_to_its_defaults() -> None:
-    examined = examine({}, {})
+    examined = examine({}, {}, keys=False)
     assert examined.settings is not None
     assert examined.settings.chat == ChatSettings(
         origins=(), model="", system="", thinking=True, effort="", max_tokens=16_000
@@ -17,7 +17,7 @@ def test_a_file_may_leave_the_chat_to_its_defaults() -> None:
 @pytest.mark.parametrize("origin", ["https://app.example", "http://localhost:3000", "http://[::1]:5173"])
 def test_an_origin_is_written_as_a_browser_sends_it(origin: str) -> None:
     """reliability 4.1."""
-    examined = examine({"chat": {"origins": [origin]}}, {})
+    examined = examine({"chat": {"origins": [origin]}}, {}, keys=False)
     assert examined.settings is not None
     assert examined.settings.chat.origins == (origin,)
 
@@ -27,7 +27,7 @@ def test_an_origin_is_written_as_a_browser_sends_it(origin: str) -> None:
 )
 def test_nothing_else_is_taken_for_an_origin(origin: str) -> None:
     """reliability 4.1: no wildcard."""
-    examined = examine({"chat": {"origins": [origin]}}, {})
+    examined = examine({"chat": {"origins": [origin]}}, {}, keys=False)
     assert [(each.key, each.says) for each in examined.problems] == [
         (("chat", "origins", 0), "expected an origin in full: https://host, or http://host:port")
     ]
