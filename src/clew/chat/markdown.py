@@ -1,0 +1,180 @@
+"""A model's Markdown as HTML that can do no harm.
+
+What a model writes is anybody's text: it repeats what it read. So there are two walls. The parser takes no raw HTML, makes
+links only of whole http, https and mailto addresses, and no images at all: a picture would tell its host that somebody
+reads, and its address could carry what was said. An image becomes its description and its address, as text. Then the
+cleaner removes whatever the parser should not have made; it has nothing to do, and a test holds that.
+
+A link says where it leads, unless it shows the address itself, so that no text can claim to be another place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from msgspec import Struct
+
+__all__ = ["Finished", "render_finished", "render_markdown"]
+
+MOST_CHARACTERS: Final = 200_000
+"""Longer texts are shown as they are: nobody reads them set, and setting takes time."""
+
+HEADINGS_BELOW: Final = 2
+"""A page has its own first and second headings."""
+
+_ADDRESS: Final = re.compile(r"(?:https?://[^/?#\s]|mailto:[^\s])", re.IGNORECASE)
+_ALIGNED: Final = re.compile(r"text-align:(center|right)")
+
+_TAGS: Final = {
+    *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li", "a", "span", "div"),
+    *("h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+}
+_ATTRIBUTES: Final = {
+    "a": {"href", "target"},
+    "ol": {"start"},
+    "pre": {"tabindex"},
+    "div": {"tabindex", "role", "aria-label"},
+}
+_CLASSES: Final = {
+    "a": {"outside"},
+    "div": {"scroll"},
+    "pre": {"plain"},
+    "span": {"picture", "target"},
+    "td": {"center", "right"},
+    "th": {"center", "right"},
+}
+
+
+class Finished(Struct, frozen=True):
+    """The blocks of a text that is still being written which nothing can change any more, and how many lines they take."""
+
+    html: str
+    lines: int
+
+
+def render_markdown(text: str) -> str:
+    """HTML of these tags and attributes alone: nothing runs, nothing is fetched, no style is set."""
+    if len(text) > MOST_CHARACTERS:
+        return _plain(text)
+    parser = _parser()
+    env: EnvType = {}
+    return _cleaned(parser.renderer.render(parser.parse(text, env), parser.options, env))
+
+
+def render_finished(text: str) -> Finished:
+    """All but the last block. A block is finished once another has begun after it."""
+    if len(text) > MOST_CHARACTERS:
+        return Finished("", 0)
+    parser = _parser()
+    env: EnvType = {}
+    tokens = parser.parse(text, env)
+    last = max((index for index, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0), default=0)
+    if last == 0 or tokens[last].map is None:
+        return Finished("", 0)
+    return Finished(_cleaned(parser.renderer.render(tokens[:last], parser.options, env)), (tokens[last].map or [0])[0])
+
+
+def _cleaned(html: str) -> str:
+    return nh3.clean(
+        html,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        allowed_classes=_CLASSES,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+    )
+
+
+def _plain(text: str) -> str:
+    return f'<pre class="plain" tabindex="0">{escape(text)}</pre>'
+
+
+@cache
+def _parser() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Setting).enable(["table", "strikethrough"])
+    made.validateLink = _is_whole
+    return made
+
+
+def _is_whole(url: str) -> bool:
+    """A relative address would lead into these pages."""
+    return _ADDRESS.match(url) is not None
+
+
+class _Setting(RendererHTML):
+    """How each kind of token is set, where that is not as usual. The names are the parser's."""
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        words = self.renderInlineAsText(tokens[idx].children or (), options, env)
+        said = escape(f"image: {words}" if words else "image")
+        return f'<span class="picture">{said} ({escape(_source(tokens[idx]))})</span>'
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return f'<a class="outside" target="_blank" href="{escape(_address(tokens[idx]))}">'
+
+    def link_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        opened = next(index for index in range(idx, -1, -1) if tokens[index].type == "link_open")
+        address = _address(tokens[opened])
+        shown = "".join(token.content for token in tokens[opened:idx])
+        return "</a>" if shown == address else f'</a> <span class="target">({escape(_host(address))})</span>'
+
+    def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return f"<{_lowered(tokens[idx])}>"
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return f"</{_lowered(tokens[idx])}>\n"
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return f'<pre tabindex="0"><code>{escape(tokens[idx].content)}</code></pre>\n'
+
+    def code_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return self.fence(tokens, idx, options, env)
+
+    def table_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n'
+
+    def table_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return "</table></div>\n"
+
+    def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return _cell("td", tokens[idx].attrs)
+
+    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return _cell("th", tokens[idx].attrs)
+
+
+def _address(token: Token) -> str:
+    return str(token.attrs.get("href", ""))
+
+
+def _source(token: Token) -> str:
+    return str(token.attrs.get("src", ""))
+
+
+def _host(address: str) -> str:
+    """Where an address leads, as the browser would look it up."""
+    try:
+        parts = urlsplit(address)
+        return parts.path if parts.scheme == "mailto" else parts.hostname or address
+    except ValueError:
+        return address
+
+
+def _lowered(token: Token) -> str:
+    return f"h{min(6, int(token.tag[1:]) + HEADINGS_BELOW)}"
+
+
+def _cell(tag: str, attributes: Mapping[str, Any]) -> str:
+    """The pages take no styles from anywhere, so a column's alignment is a class."""
+    aligned = _ALIGNED.fullmatch(str(attributes.get("style", "")))
+    return f'<{tag} class="{aligned[1]}">' if aligned else f"<{tag}>"
