@@ -26,7 +26,7 @@ from msgspec import Struct
 
 __all__ = ["Finished", "render_finished", "render_markdown"]
 
-MOST_CHARACTERS: Final = 200_000
+MOST_CHARACTERS: Final = 50_000
 """Longer texts are shown as they are: nobody reads them set, and setting takes time."""
 
 HEADINGS_BELOW: Final = 2
