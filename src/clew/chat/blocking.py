@@ -141,7 +141,7 @@ class Conversation:
 
     def as_sent(self, backend: str = "", *, model: str = "") -> Projected:
         """This line as a backend would get it, in its own dialect, with every Change. Nothing is sent."""
-        return self._own.as_sent(backend, model=model)
+        return self._loop.call(self._own.as_sent(backend, model=model))
 
     @property
     def thread(self) -> str:

@@ -7,28 +7,24 @@ from them each time, and can be looked at (`as_sent`).
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Self
 
 import msgspec
-from msgspec import structs
 
 from clew.chat.answer import AsyncAnswer
 from clew.chat.contents import Content, Output, result_block, user_message
-from clew.chat.desk import COMMIT_SECONDS, Desk, Question
-from clew.chat.listener import Listener
+from clew.chat.desk import Desk, Hearing, Question
+from clew.chat.local import COMMIT_SECONDS
 from clew.chat.messages import ToolCall
 from clew.chat.opening import opened
-from clew.chat.projected import Projected, projection_of
-from clew.chat.request import Wishes, body_of, history_of
+from clew.chat.projected import Projected
+from clew.chat.request import Wishes
 from clew.chat.turns import Spot, Turn, message_of, turn_of
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
-from clew.store import outcome
-from clew.thinking.recognise import Context
 
 __all__ = ["AsyncConversation"]
 
@@ -123,7 +119,7 @@ class AsyncConversation:
 
         `model` is what is asked of this backend alone: whoever goes back to another one has that one's again.
         """
-        known = self._desk.works.current.settings.backends
+        known = self._desk.backends
         if backend not in known:
             raise SettingsInvalid(f"there is no backend {backend!r}; there are: {', '.join(sorted(known))}", key=backend)
         self._backend = backend
@@ -132,13 +128,8 @@ class AsyncConversation:
 
     async def rename(self, title: str) -> None:
         """Give it another title. Raises RequestInvalid before anything was said."""
-        desk = self._desk
-        renamed = desk.store.rename(desk.thread.principal, desk.thread.id, title)
-        if problem := await outcome(renamed, COMMIT_SECONDS):
-            raise problem
-        if not renamed.result():
+        if not await self._desk.rename(title):
             raise RequestInvalid("nothing was said yet, so there is nothing to name")
-        desk.thread = structs.replace(desk.thread, title=title)
 
     # What it stands on, for those who go on with it in their own way: an agent.
 
@@ -170,7 +161,7 @@ class AsyncConversation:
     @property
     def backend(self) -> str:
         """Who answers next."""
-        return self._backend or self._desk.works.current.snapshot.active
+        return self._backend or self._desk.active
 
     @property
     def model(self) -> str:
@@ -203,14 +194,9 @@ class AsyncConversation:
         message = message_of(spots[-1]) if spots and spots[-1].outcome == "whole" else None
         return message.tool_calls if message else ()
 
-    def as_sent(self, backend: str = "", *, model: str = "") -> Projected:
+    async def as_sent(self, backend: str = "", *, model: str = "") -> Projected:
         """This line as a backend would get it, in its own dialect, with every Change. Nothing is sent."""
-        desk = self._desk
-        snapshot, own = desk.works.current.snapshot, desk.thread
-        line = [msgspec.json.decode(raw, type=JsonObject) for raw in history_of(desk.tree.line(self._tip), snapshot.sealer)]
-        context = Context(principal=own.principal, session=own.session, agent=own.agent)
-        recordings = desk.store.recordings(own.principal)
-        return projection_of(line, backend or self.backend, model or self.model, snapshot, recordings, context)
+        return await self._desk.as_sent(self._tip, backend or self.backend, model or self.model)
 
     def _turns(self, spots: Sequence[Spot]) -> list[Turn]:
         attempts = self._desk.tree.attempts()
@@ -223,7 +209,7 @@ class AsyncConversation:
         exchanges = [spot.exchange for spot in reversed(self._desk.tree.line(self._tip)) if spot.exchange]
         own = (exchange.asked_model for exchange in exchanges if exchange.backend == backend)
         others = (exchange.asked_model for exchange in exchanges)
-        return next(own, "") or next(others, "") or self._desk.works.current.settings.backends[backend].model
+        return next(own, "") or next(others, "") or self._desk.backends.get(backend, "")
 
     def _spot(self, turn: str | Turn) -> Spot:
         id = turn if isinstance(turn, str) else turn.id
@@ -236,27 +222,16 @@ class AsyncConversation:
         return next((spot.id for spot in reversed(line) if spot.answer is not None), "")
 
     def _ask(self, asked: tuple[bytes, ...], follows: str) -> AsyncAnswer:
-        question = Question(asked=asked, follows=follows)
-        return AsyncAnswer(self._desk, lambda: self._begin(question))
+        return AsyncAnswer(self._desk, lambda: self._begin(asked, follows))
 
-    async def _begin(self, question: Question) -> tuple[str, Listener]:
-        """Save first, then ask. Whatever prevents that leaves a turn that says so."""
-        desk, model = self._desk, self.model
-        entry = desk.entry(question)
-        self._tip, before = entry.id, self._tip
-        try:
-            await desk.keep(entry, model)
-            await desk.pin(self._backend)
-            line = desk.tree.line(question.follows)
-            sealer = desk.works.current.snapshot.sealer
-            body = await asyncio.to_thread(body_of, model, self._wishes, line, question.asked, sealer)
-            return entry.id, desk.ask(entry, body)
-        except BaseException:
-            if entry.id in desk.tree:
-                await desk.settle(entry.id)
-            else:
-                self._tip = before
-            raise
+    async def _begin(self, asked: tuple[bytes, ...], follows: str) -> Hearing:
+        """What others said meanwhile is seen first; whoever asks goes on from where they are, so theirs is a branch."""
+        await self._desk.refresh()
+        question = Question(asked=asked, follows=follows, model=self.model, backend=self._backend, wishes=self._wishes)
+        return await self._desk.ask(question, self._go_to)
+
+    def _go_to(self, turn: str) -> None:
+        self._tip = turn
 
 
 def _originals(spot: Spot) -> list[JsonObject]:

@@ -1,4 +1,4 @@
-"""A failure as the engine tells it to a client, as the exception that it was."""
+"""What went wrong with an answer, as an app hears it: the engine's own exception, in the vendor's words where it has any."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ import msgspec
 from msgspec import Struct
 
 from clew.dialects.anthropic.errors import ERROR_TYPES
-from clew.errors import BackendBroken, BackendError, BackendOverloaded, BackendRejected, BackendTimedOut
+from clew.errors import (
+    BackendBroken,
+    BackendError,
+    BackendOverloaded,
+    BackendRejected,
+    BackendTimedOut,
+    ClewError,
+)
 from clew.model.json import JsonObject
 
-__all__ = ["broken_off", "refused"]
+__all__ = ["broken_off", "in_their_words"]
 
 _BUSY = (429, 503, 529)
 _LATE = 504
@@ -24,28 +31,27 @@ class _Body(Struct):
     error: _Error
 
 
-def refused(status: int, body: bytes, retry_after: float | None = None) -> BackendError:
-    """No answer at all: this status, and these words."""
-    return _error(status, _words(body), body, retry_after)
+def in_their_words(failure: ClewError) -> ClewError:
+    """The same exception; one that a backend gave reasons for says those."""
+    words = _words(failure.body) if isinstance(failure, BackendRejected | BackendOverloaded) else ""
+    if isinstance(failure, BackendRejected) and failure.status >= 500:
+        return BackendBroken(words or str(failure))
+    if words:
+        failure.args = (words,)
+    return failure
 
 
 def broken_off(error: JsonObject) -> BackendError:
     """An error in a stream: what came before it was part of an answer."""
     status = _STATUSES.get(str(error.get("type")), 0)
     words = str(error.get("message") or "the answer broke off")
-    return _error(status, words, b"") if status in (*_BUSY, _LATE) else BackendBroken(words)
-
-
-def _error(status: int, words: str, body: bytes, retry_after: float | None = None) -> BackendError:
     if status in _BUSY:
-        return BackendOverloaded(words, status=status, retry_after=retry_after, body=body)
-    if status == _LATE:
-        return BackendTimedOut(words, phase="")
-    return BackendRejected(words, status=status, body=body) if status < 500 else BackendBroken(words)
+        return BackendOverloaded(words, status=status)
+    return BackendTimedOut(words, phase="") if status == _LATE else BackendBroken(words)
 
 
 def _words(body: bytes) -> str:
     try:
-        return msgspec.json.decode(body, type=_Body).error.message or "the backend refused"
+        return msgspec.json.decode(body, type=_Body).error.message
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return "the backend refused"
+        return ""

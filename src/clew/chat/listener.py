@@ -27,7 +27,6 @@ class Listener(Responder):
     def __init__(self) -> None:
         self.keep_alive = False
         self.status = 0
-        self.headers: HeaderList = ()
         self.failure: BaseException | None = None
         """What the engine raised, if it did."""
         self._waiting: deque[bytes] = deque()
@@ -110,7 +109,7 @@ class Listener(Responder):
     def start(self, status: int, headers: HeaderList) -> None:
         assert not self.started, "a request has one answer"
         self.started = True
-        self.status, self.headers = status, tuple(headers)
+        self.status = status
 
     async def write(self, data: bytes) -> None:
         self.push(data)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from clew.backends.credential import Credential, credential_in
-from clew.chat.desk import Desk
+from clew.chat.local import LocalDesk
 from clew.engine.ids import new_id
 from clew.engine.works import Works, build_works
 from clew.errors import RequestInvalid
@@ -33,7 +33,7 @@ async def opened(
     config: str | Path | None,
     environ: Mapping[str, str] | None,
     commit_seconds: float,
-) -> AsyncGenerator[Desk]:
+) -> AsyncGenerator[LocalDesk]:
     """The desk of one conversation; all that it stands on ends with it."""
     given = dict(os.environ if environ is None else environ)
     environment = given if home is None else {**given, HOME_VARIABLE: str(home)}
@@ -52,11 +52,11 @@ async def opened(
         await works.close()
 
 
-def desk_on(works: Works, thread: str = "", *, principal: str = PRINCIPAL, credential: Credential = ()) -> Desk:
+def desk_on(works: Works, thread: str = "", *, principal: str = PRINCIPAL, credential: Credential = ()) -> LocalDesk:
     """The desk of a new thread, or of the one whose id begins so, on works that are there already. Reads the store, so it
     belongs in a thread. Raises RequestInvalid if there is no such thread."""
     found = _found(works.store, principal, thread) if thread and works.store else _new(principal)
-    desk = Desk(works, found, credential=credential)
+    desk = LocalDesk(works, found, credential=credential)
     desk.load()
     return desk
 

@@ -28,6 +28,14 @@ class Tree:
     def __getitem__(self, id: str) -> Spot:
         return self._spots[id]
 
+    def __len__(self) -> int:
+        return len(self._spots)
+
+    @property
+    def is_open(self) -> bool:
+        """Is a turn of it under way, as far as is known here?"""
+        return any(spot.outcome == "open" for spot in self._spots.values())
+
     def get(self, id: str) -> Spot | None:
         return self._spots.get(id)
 

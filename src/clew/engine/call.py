@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from clew.backends.row import Credential
+from clew.errors import ClewError
 from clew.model.recording import Recording
 from clew.thinking.recognise import Context
 
@@ -40,6 +41,8 @@ class Entry(Struct, frozen=True, kw_only=True, eq=False):
     """What is new in it, as it was said."""
     told: Callable[[Exchange, Recording | None], None]
     """Called when it is over and kept, before its end goes to the client."""
+    failed: Callable[[ClewError], None]
+    """Called with what went wrong, if something did: a client reads less than that."""
 
 
 class Call:

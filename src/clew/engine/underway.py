@@ -149,6 +149,8 @@ class UnderWay:
         await self._keeping.settle(self._told(), heard)
 
     def _say(self, failure: ClewError) -> None:
+        if self._call.entry is not None:
+            self._call.entry.failed(failure)
         if self._client.ended:
             return
         if self._client.started:

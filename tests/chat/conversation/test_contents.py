@@ -10,8 +10,18 @@ import pytest
 
 from clew import document, image
 from clew.chat.contents import result_block, user_message
-from clew.chat.failures import broken_off, refused
-from clew.errors import BackendBroken, BackendOverloaded, BackendRejected, BackendTimedOut, RequestInvalid
+from clew.chat.failures import broken_off, in_their_words
+from clew.errors import (
+    BackendBroken,
+    BackendOverloaded,
+    BackendRejected,
+    BackendTimedOut,
+    ClewError,
+    RequestInvalid,
+    Unrepresentable,
+)
+
+WORDS = b'{"type": "error", "error": {"type": "x", "message": "no"}}'
 
 
 def test_words_stay_words_and_among_blocks_become_one() -> None:
@@ -59,19 +69,24 @@ def test_a_tool_that_failed_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"),
+    ("failure", "kind"),
     [
-        (400, BackendRejected),
-        (429, BackendOverloaded),
-        (529, BackendOverloaded),
-        (504, BackendTimedOut),
-        (502, BackendBroken),
+        (BackendRejected("a refused (400)", status=400, body=WORDS), BackendRejected),
+        (BackendOverloaded("a has no room now (429)", status=429, retry_after=7.0, body=WORDS), BackendOverloaded),
+        (BackendRejected("a refused (502)", status=502, body=WORDS), BackendBroken),
     ],
 )
-def test_a_refusal_is_raised_as_what_it_was(status: int, kind: type[Exception]) -> None:
-    error = refused(status, b'{"type": "error", "error": {"type": "x", "message": "no"}}')
+def test_a_refusal_is_raised_as_what_it_was_in_the_vendors_words(failure: ClewError, kind: type[Exception]) -> None:
+    error = in_their_words(failure)
     assert (type(error), str(error)) == (kind, "no")
-    assert str(refused(status, b"<html>")) == "the backend refused"
+    assert getattr(error, "retry_after", None) == getattr(failure, "retry_after", None)
+
+
+def test_a_refusal_without_words_has_ours() -> None:
+    failure = BackendRejected("a refused (400)", status=400, body=b"<html>")
+    assert (in_their_words(failure), str(failure)) == (failure, "a refused (400)")
+    ours = Unrepresentable("there are no words for that")
+    assert in_their_words(ours) is ours
 
 
 def test_an_error_in_a_stream_is_raised_as_what_it_was() -> None:

@@ -56,7 +56,7 @@ def test_the_backend_is_switched_in_mid_loop_and_back(opening: Opening, a: Simul
             await runs(conversation) if conversation.calls else await conversation.ask("And now?")
             conversation.use("claude", model=MODEL)
             await conversation.ask("And you?")
-            return first, second, conversation.messages, conversation.turns, conversation.as_sent("deepseek")
+            return first, second, conversation.messages, conversation.turns, await conversation.as_sent("deepseek")
 
     first, second, messages, turns, view = asyncio.run(talk())
     assert (refusals(a), refusals(b)) == ([], [])
@@ -113,7 +113,7 @@ def test_what_was_said_through_a_gateway_is_gone_on_with(home: Path, opening: Op
 def test_a_conversation_in_which_nothing_was_said_has_nothing_to_send(opening: Opening) -> None:
     async def talk() -> tuple[Any, ...]:
         async with opening() as conversation:
-            view = conversation.as_sent()
+            view = await conversation.as_sent()
             return view.messages, view.changes, conversation.turns, conversation.branches, conversation.messages
 
     assert asyncio.run(talk()) == ((), (), [], [], [])

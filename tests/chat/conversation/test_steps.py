@@ -125,7 +125,7 @@ def test_the_example_is_stored_shown_and_sent_each_in_its_form(scripted: Simulat
             shown = conversation.messages
             last = await conversation.results({call.id: {"data": "…"}})
             passages = conversation._desk.store.passages("local", conversation.thread)
-            return first, shown, last, conversation.messages, conversation.as_sent(), passages
+            return first, shown, last, conversation.messages, await conversation.as_sent(), passages
 
     first, shown, last, after, sent, passages = asyncio.run(talk())
     assert [type(event) for event in first if isinstance(event, ToolCall | Ended)] == [ToolCall, Ended]

@@ -1,0 +1,83 @@
+"""An answer of the engine in this process, while it comes: a stream of the Messages API, told as what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from clew.chat.events import Said, TextDelta, ThinkingDelta
+from clew.chat.failures import broken_off, in_their_words
+from clew.chat.listener import Listener
+from clew.chat.responses import format_response
+from clew.engine.call import Call
+from clew.errors import BackendError, ClewError
+from clew.model.assemble import Assembler
+from clew.model.events import BlockDelta, Event, StreamFailed
+from clew.wire.events import decode_event
+from clew.wire.sse import SseReader
+
+if TYPE_CHECKING:
+    from clew.chat.local import LocalDesk
+
+__all__ = ["LocalHearing"]
+
+
+class LocalHearing:
+    """Listens to one answer."""
+
+    def __init__(self, desk: LocalDesk) -> None:
+        self.id = ""
+        self._desk = desk
+        self._listener = Listener()
+        self._reader = SseReader()
+        self._assembler = Assembler()
+        self._told: ClewError | None = None
+        self._broken: BackendError | None = None
+
+    def listen(self, call: Call) -> None:
+        """Begin. Raises ClewError for a call that cannot be read."""
+        self._listener.ask(self._desk.works.engine, call)
+
+    def fail(self, failure: ClewError) -> None:
+        """Why there is no whole answer, as the engine has it."""
+        self._told = in_their_words(failure)
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What the engine raised or told. Of an error in mid-stream it knows less than the stream itself."""
+        told = self._broken if type(self._told) is BackendError and self._broken else self._told
+        return self._listener.failure or told or self._broken
+
+    async def heard(self) -> Sequence[Said]:
+        while data := await self._listener.chunk():
+            if self._listener.status == 200 and (said := self._read(data)):
+                return said
+        return ()
+
+    async def kept(self) -> None:
+        await self._listener.over()
+        await self._desk.settle(self.id)
+
+    def leave(self) -> None:
+        self._listener.leave()
+
+    def _read(self, data: bytes) -> list[Said]:
+        return [said for sse in self._reader.feed(data) for said in self._hear(decode_event(sse))]
+
+    def _hear(self, event: Event) -> Iterator[Said]:
+        if isinstance(event, StreamFailed):
+            self._broken = broken_off(event.error)
+            return
+        whole = self._assembler.feed(event)
+        if isinstance(event, BlockDelta):
+            yield from _deltas(event)
+        elif whole is not None and whole.block.get("type") == "tool_use":
+            yield from format_response({"content": [whole.block]}).tool_calls
+
+
+def _deltas(event: BlockDelta) -> Iterator[Said]:
+    delta = event.delta
+    if event.kind == "text_delta" and delta["text"]:
+        yield TextDelta(str(delta["text"]))
+    elif event.kind == "thinking_delta" and delta["thinking"]:
+        yield ThinkingDelta(str(delta["thinking"]))

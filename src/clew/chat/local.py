@@ -1,0 +1,217 @@
+"""The desk in this process: on an engine and a store of its own, or on those of a gateway that it is part of.
+
+What is said is kept as an open turn, under the id that the engine's record of its end then replaces.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Struct, structs
+
+from clew.backends.row import Credential
+from clew.chat.desk import Begun, Question
+from clew.chat.floor import Floor
+from clew.chat.hearing import LocalHearing
+from clew.chat.projected import Projected, projection_of
+from clew.chat.request import body_of, history_of
+from clew.chat.tree import Tree
+from clew.chat.turns import Spot
+from clew.engine.call import Call, Entry
+from clew.engine.ids import new_id
+from clew.engine.turns import unanswered
+from clew.engine.works import Works
+from clew.errors import SettingsInvalid
+from clew.model.json import JsonObject
+from clew.model.origin import Origin
+from clew.model.recording import Recording
+from clew.store import Store, outcome
+from clew.store.values import Exchange, Passage, Thread, Turn
+from clew.thinking.recognise import Context
+
+__all__ = ["COMMIT_SECONDS", "LocalDesk"]
+
+COMMIT_SECONDS = 10.0
+"""How long the store may take: an app would rather wait than say that nothing was kept."""
+
+_ALL: Final = 1_000_000
+_TITLE: Final = 80
+_HEADERS: Final = {"anthropic-version": "2023-06-01"}
+_NOBODY = Origin("", "", "", "")
+
+
+class LocalDesk(Floor):
+    """One thread of one principal, on one engine."""
+
+    def __init__(self, works: Works, thread: Thread, *, credential: Credential = ()) -> None:
+        """Raises SettingsInvalid where nothing, or not what was said, is kept."""
+        self.works = works
+        self.store = _keeping(works)
+        self.thread = thread
+        self.tree = Tree()
+        self._unplaced = 0
+        """Turns that are in no line, because nobody noted what they followed."""
+        self._credential = credential
+
+    @property
+    def backends(self) -> Mapping[str, str]:
+        return {name: backend.model for name, backend in self.works.current.settings.backends.items()}
+
+    @property
+    def active(self) -> str:
+        return self.works.current.snapshot.active
+
+    def beside(self, agent: str) -> LocalDesk:
+        """The desk of a new thread for a sub-agent: in the same session, so that the tree shows who sent it."""
+        own, now, id = self.thread, time.time(), new_id()
+        thread = structs.replace(own, id=id, agent=agent, title="", created=now, used=now, turns=0)
+        return LocalDesk(self.works, thread, credential=self._credential)
+
+    # Reading.
+
+    def load(self) -> None:
+        """What is kept of the thread. Reads the store, so it belongs in a thread of its own."""
+        named, thread = self.thread.principal, self.thread.id
+        known = {each.id: each for each in self.store.exchanges(named, thread=thread, limit=_ALL)}
+        passages = self.store.passages(named, thread)
+        self.tree = Tree(Spot(passage, known.get(passage.exchange)) for passage in passages)
+        self._unplaced = len(passages) - len(self.tree)
+
+    async def refresh(self) -> None:
+        """What other processes said in this thread, and what became of their questions."""
+        await asyncio.to_thread(self._look)
+
+    def _look(self) -> None:
+        found = self.store.thread(self.thread.principal, self.thread.id)
+        if found is None:
+            return
+        self.thread = found
+        if found.turns != len(self.tree) + self._unplaced or self.tree.is_open:
+            self.load()
+
+    async def as_sent(self, tip: str, backend: str, model: str) -> Projected:
+        return await asyncio.to_thread(self._projected, tip, backend, model)
+
+    def _projected(self, tip: str, backend: str, model: str) -> Projected:
+        snapshot, own = self.works.current.snapshot, self.thread
+        line = [msgspec.json.decode(raw, type=JsonObject) for raw in history_of(self.tree.line(tip), snapshot.sealer)]
+        context = Context(principal=own.principal, session=own.session, agent=own.agent)
+        return projection_of(line, backend, model, snapshot, self.store.recordings(own.principal), context)
+
+    # Saying.
+
+    async def rename(self, title: str) -> bool:
+        renamed = self.store.rename(self.thread.principal, self.thread.id, title)
+        if problem := await outcome(renamed, COMMIT_SECONDS):
+            raise problem
+        if renamed.result():
+            self.thread = structs.replace(self.thread, title=title)
+        return renamed.result()
+
+    async def ask(self, question: Question, begun: Begun) -> LocalHearing:
+        hearing = LocalHearing(self)
+        entry = self._entry(question, hearing)
+        hearing.id = entry.id
+        try:
+            await self._keep(entry, question.model, begun)
+            await self._pin(question.backend)
+            line, sealer = self.tree.line(question.follows), self.works.current.snapshot.sealer
+            body = await asyncio.to_thread(body_of, question.model, question.wishes, line, question.asked, sealer)
+            hearing.listen(self._call(entry, body))
+        except BaseException:
+            await self.settle(entry.id)
+            raise
+        return hearing
+
+    def _entry(self, question: Question, hearing: LocalHearing) -> Entry:
+        """A new turn."""
+        own = self.thread
+        return Entry(
+            id=new_id(),
+            thread=own.id,
+            session=own.session,
+            agent=own.agent,
+            follows=question.follows,
+            asked=question.asked,
+            told=lambda exchange, recording: self._put(question.asked, exchange, recording),
+            failed=hearing.fail,
+        )
+
+    async def _keep(self, entry: Entry, model: str, begun: Begun) -> None:
+        """What was said, and that it is not answered yet. Raises StoreError if it cannot be kept."""
+        own, now = self.thread, time.time()
+        exchange = Exchange(
+            id=entry.id,
+            principal=own.principal,
+            thread=own.id,
+            started=now,
+            ended=now,
+            asked_model=model,
+            backend="",
+            model="",
+            session=own.session,
+            agent=own.agent,
+            outcome="open",
+            status=0,
+            streamed=True,
+        )
+        recording = unanswered(entry, own.principal, _NOBODY)
+        self.thread = structs.replace(own, title=own.title or _title(entry.asked))
+        turn = Turn(exchange=exchange, recording=recording, asked=entry.asked, title=self.thread.title)
+        self._put(entry.asked, exchange, recording)
+        begun(entry.id)
+        if problem := await outcome(self.store.record(turn), COMMIT_SECONDS):
+            raise problem
+
+    async def _pin(self, backend: str) -> None:
+        if backend != self.thread.pin:
+            await outcome(self.store.pin(self.thread.principal, self.thread.id, backend), COMMIT_SECONDS)
+            self.thread = structs.replace(self.thread, pin=backend)
+
+    def _call(self, entry: Entry, body: bytes) -> Call:
+        own, credential = self.thread, self._credential
+        return Call(body=body, headers=_HEADERS, principal=own.principal, credential=credential, entry=entry)
+
+    async def settle(self, id: str) -> None:
+        """Until a turn that is not whole is in the store. One that the engine did not keep is marked as failed."""
+        spot = self.tree.get(id)
+        if spot is None or spot.exchange is None or spot.outcome == "whole":
+            return
+        if spot.outcome == "open":
+            exchange = structs.replace(spot.exchange, outcome="failed", ended=time.time())
+            asked, recording = spot.passage.asked, spot.passage.recording
+            turn = Turn(exchange=exchange, recording=recording, asked=asked, title=self.thread.title)
+            self._put(asked, exchange, recording)
+            if not await asyncio.wrap_future(self.store.record(turn)):  # it was kept, and left before that was told
+                await asyncio.to_thread(self.load)
+        await asyncio.wrap_future(self.store.touch(self.thread.principal, at=time.time()))  # comes after what waits
+
+    def _put(self, asked: tuple[bytes, ...], exchange: Exchange, recording: Recording | None) -> None:
+        passage = Passage(exchange=exchange.id, at=exchange.started, asked=asked, recording=recording)
+        self.tree.put(Spot(passage, exchange))
+
+
+def _keeping(works: Works) -> Store:
+    kept = works.current.settings.store
+    if works.store is None or not kept.content:
+        off = 'url = "off"' if works.store is None else "content = false"
+        raise SettingsInvalid(f"a conversation is kept in the store, and `[store] {off}` forbids that", key="store")
+    return works.store
+
+
+class _Message(Struct):
+    content: str | list[JsonObject] = ""
+
+
+def _title(asked: tuple[bytes, ...]) -> str:
+    """The first words that were said."""
+    content = msgspec.json.decode(asked[0], type=_Message).content if asked else ""
+    texts = (
+        [content] if isinstance(content, str) else [text for each in content if isinstance(text := each.get("text"), str)]
+    )
+    words = " ".join(texts[0].split()) if texts else ""
+    return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
