@@ -26,6 +26,7 @@ from clew.settings.schema import defaults_of, meanings_of
 from clew.settings.shape import fields_of, table_in, words_of
 from clew.settings.shown import toml_value
 from clew.simulator.stage import shipped
+from clew.web.table import PAGES as WEB
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # whoever loads this file need not stand beside it
@@ -225,7 +226,9 @@ def _default(value: object) -> str:
 
 
 def admin_page() -> str:
-    rows = [(f"`{row.method} {row.path}`", row.scope, row.does, row.takes) for row in ROUTES]
+    rows, pages = (
+        [(f"`{row.method} {row.path}`", row.scope, row.does, row.takes) for row in table] for table in (ROUTES, WEB)
+    )
     return "\n".join(
         [
             "# Admin API\n",
@@ -237,6 +240,9 @@ def admin_page() -> str:
             "What a browser changes needs the header `x-clew-csrf`, which `GET /api/session` says.\n",
             'An error is `{"error": {"what", "why", "next"}}`. `principal` is whose conversations: `local` if left out.\n',
             _table(("route", "scope", "does", "takes"), rows),
+            "## The pages\n",
+            "HTML, behind the same doors; [the web UI](../howto/web-ui.md) shows them.\n",
+            _table(("route", "scope", "does", "takes"), pages),
             "## The checks of `clew doctor`\n",
             _table(("check", "looks whether"), [(f"`{check.name}`", check.does) for check in CHECKS]),
         ]

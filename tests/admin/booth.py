@@ -24,6 +24,7 @@ from clew.settings.values import Settings
 from clew.store import SqliteStore
 from clew.testing.background import Background
 from clew.thinking.secret import ring_of
+from clew.web import routes
 
 CANARY = "canary-0123456789-abcdef"
 SECRET = b"a secret of thirty-two bytes, or more"
@@ -78,7 +79,9 @@ class Booth:
         return self
 
     async def _start(self) -> Admin:
-        return await serve_admin(current=self.current, store=self.store, hub=self.hub, home=self.home, port=0, name="test")
+        return await serve_admin(
+            current=self.current, store=self.store, hub=self.hub, home=self.home, port=0, name="test", pages=routes
+        )
 
     def __exit__(self, *error: object) -> None:
         self._background.call(self.admin.close())

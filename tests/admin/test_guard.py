@@ -73,7 +73,7 @@ def test_the_browser_says_who_called(kept_booth: Booth, method: str, path: str, 
     assert kept_booth.ask(path, method=method, headers={**bearer(kept_booth), **fetch}, port=True).status == status
 
 
-@pytest.mark.parametrize("path", ["/", "/healthz", "/nowhere", "/api/status", "/login?code=x", "/style.css"])
+@pytest.mark.parametrize("path", ["/", "/healthz", "/nowhere", "/api/status", "/login?code=x", "/usage"])
 def test_every_answer_forbids_what_a_browser_could_do_with_it(kept_booth: Booth, path: str) -> None:
     """reliability 4.7."""
     for headers in ({}, bearer(kept_booth), {"host": "evil.example"}):

@@ -5,11 +5,14 @@ from typing import Any
 import pytest
 
 from clew.admin.routing import Route, Routes
-from clew.admin.table import ROUTES
+from clew.admin.table import ROUTES as API
 from clew.store.values import Bodies
+from clew.web.table import PAGES
 from tests.admin.booth import CANARY, Booth, until
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
+
+ROUTES = (*API, *PAGES)
 
 DOORS = ("nobody", "wrong token", "token in the query", "browser", "browser without csrf", "token", "socket")
 
@@ -58,7 +61,7 @@ def test_a_route_lets_in_whom_its_scope_names(kept_booth: Booth, route: Route, d
     expected = REFUSED[route.scope].get(door)
     if expected is not None:
         assert status == expected
-    elif route.path not in ("/", "/login"):  # these two answer everybody, and tell who is not logged in so
+    elif route.path != "/login":  # it answers everybody, and tells who is not logged in so
         assert status not in (401, 403)
 
 

@@ -1,7 +1,6 @@
 """The listeners: private from the first moment, gone at the end; and the way in for a browser."""
 
 import asyncio
-import os
 import signal
 import socket
 import stat
@@ -14,7 +13,6 @@ from clew.engine.current import Current
 from clew.engine.hub import Hub
 from clew.settings.home import Home
 from clew.settings.load import Loaded
-from clew.settings.running import Running, register
 from clew.thinking.secret import ring_of
 from tests.admin.booth import SECRET, Booth, settings
 from tests.manifest import proves
@@ -114,20 +112,3 @@ def test_a_cookie_that_was_not_given_out_opens_nothing(booth: Booth) -> None:
 def test_the_owner_can_ask_for_a_new_link(booth: Booth) -> None:
     url = booth.ask("/api/login", method="POST", body={}).json["url"]
     assert booth.ask(url.removeprefix(booth.admin.url), port=True).status == 303
-
-
-def test_the_page_shows_how_to_connect_and_nothing_to_strangers(booth: Booth) -> None:
-    """The empty state teaches; names from files are escaped."""
-    register(booth.home, Running(pid=os.getpid(), url="http://127.0.0.1:2539", name="one"))
-    stranger, known = booth.ask("/", port=True), booth.ask("/", headers=booth.logged_in(), port=True)
-    assert (stranger.status, known.status) == (401, 200)
-    assert b"clew serve" in stranger.raw and b"glm" not in stranger.raw
-    text = known.raw.decode()
-    assert "clew run -- claude" in text
-    assert (
-        "ANTHROPIC_BASE_URL=http://127.0.0.1:2539 ANTHROPIC_CUSTOM_HEADERS=&quot;x-clew-key: $CLEW_KEY&quot; claude" in text
-    )
-    assert "<strong>claude</strong> is active" in text
-    assert "https://glm.example/&lt;b&gt;" in text
-    assert "<script" not in text and "<b>" not in text
-    assert booth.ask("/style.css", port=True).headers["content-type"].startswith("text/css")

@@ -26,7 +26,7 @@ from clew.admin.guard import SAFE, is_socket, send_problem
 from clew.admin.problem import Problem, problem_of
 from clew.errors import ClewError
 
-__all__ = ["CSRF", "Endpoint", "Route", "Routes", "Scope", "as_json", "cookie_name"]
+__all__ = ["CSRF", "Endpoint", "Route", "Routes", "Scope", "Tell", "as_json", "cookie_name"]
 
 Scope: TypeAlias = Literal["open", "read", "admin", "owner"]
 """Nobody in particular; whoever may look; whoever may change; whoever is at the machine itself (no browser session)."""
@@ -34,6 +34,7 @@ Scope: TypeAlias = Literal["open", "read", "admin", "owner"]
 CSRF: Final = "x-clew-csrf"
 
 Endpoint: TypeAlias = Callable[[Desk, Request], Awaitable[Response]]
+Tell: TypeAlias = Callable[[Desk, Request, Problem], Response]
 
 _log = logging.getLogger("clew.admin")
 
@@ -50,6 +51,8 @@ class Route(Struct, frozen=True):
     does: str
     takes: str = ""
     """Parameters, for the reference."""
+    tell: Tell | None = None
+    """How a problem is told; as JSON if left out."""
 
 
 class Routes:
@@ -79,22 +82,27 @@ def _nowhere(partial: Sequence[Path]) -> Problem:
 
 
 def _answering(route: Route, desk: Desk) -> Callable[[Request], Awaitable[Response]]:
+    tell = route.tell or _told
+
     async def answer(request: Request) -> Response:
         try:
             request.state.caller = _admitted(route, request, desk.access)
             return await route.endpoint(desk, request)
         except Problem as problem:
-            return _told(problem)
+            return tell(desk, request, problem)
         except ClewError as error:
-            return _told(problem_of(error))
+            return tell(desk, request, problem_of(error))
         except Exception:
             _log.exception("the admin failed at %s %s", route.method, route.path)
-            return _told(Problem(500, "the admin failed", "this is a fault in clew; its log has the details", "report it"))
+            return tell(desk, request, Problem(500, "the admin failed", _FAULT, "report it"))
 
     return answer
 
 
-def _told(problem: Problem) -> Response:
+_FAULT: Final = "this is a fault in clew; its log has the details"
+
+
+def _told(desk: Desk, request: Request, problem: Problem) -> Response:
     return as_json({"error": problem.said}, problem.status)
 
 

@@ -7,12 +7,13 @@ then, so that is done in a thread; this module itself costs nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clew.admin.desk import Present
+    from clew.admin.routing import Route
     from clew.admin.serving import Admin
     from clew.engine.hub import Hub
     from clew.engine.works import Works
@@ -33,9 +34,10 @@ async def serve_admin(
     token: str = "",
     open_streams: Callable[[], int] = lambda: 0,
     works: Works | None = None,
+    pages: Callable[[], Sequence[Route]] = lambda: (),
 ) -> Admin:
     """Serve from now on. `port` 0 is a free one; `name` is the gateway's, for its socket; `token` is made if none is given;
-    without `works` nobody can be asked anything.
+    without `works` nobody can be asked anything; `pages` gives what is served beside the API, and may take its time.
 
     Raises OSError for a port that is taken.
     """
@@ -52,4 +54,5 @@ async def serve_admin(
         token=token,
         open_streams=open_streams,
         works=works,
+        pages=await asyncio.to_thread(pages),
     )

@@ -10,7 +10,7 @@ import asyncio
 import os
 import socket
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +24,7 @@ from clew.admin.feed import Feed
 from clew.admin.guard import Guard
 from clew.admin.login import login_url
 from clew.admin.metrics import Metrics
-from clew.admin.routing import Routes
+from clew.admin.routing import Route, Routes
 from clew.admin.table import ROUTES
 from clew.engine.hub import Hub
 from clew.engine.works import Works
@@ -93,6 +93,7 @@ async def serve(
     token: str,
     open_streams: Callable[[], int],
     works: Works | None = None,
+    pages: Sequence[Route] = (),
 ) -> Admin:
     """As `clew.admin.server.serve_admin` says."""
     path = home.make().socket(f"admin-{name or os.getpid()}")
@@ -111,16 +112,16 @@ async def serve(
         url=f"http://{LOOPBACK}:{tcp.getsockname()[1]}",
     )
     await desk.feed.begin()
-    server = _Server(_config(_app(desk)))
+    server = _Server(_config(_app(desk, (*ROUTES, *pages))))
     serving = asyncio.create_task(server.serve(sockets=[unix, tcp]), name="clew admin")
     following = asyncio.create_task(desk.feed.run(), name="clew admin feed")
     await _started(server, serving)
     return Admin(desk, server, path, (serving, following))
 
 
-def _app(desk: Desk) -> Guard:
+def _app(desk: Desk, rows: Sequence[Route]) -> Guard:
     port = desk.url.rpartition(":")[2]
-    return Guard(Routes(ROUTES, desk), [f"{host}:{port}" for host in (LOOPBACK, "localhost")])
+    return Guard(Routes(rows, desk), [f"{host}:{port}" for host in (LOOPBACK, "localhost")])
 
 
 def _feed(current: Present, store: Store | None, hub: Hub, home: Home, metrics: Metrics) -> Feed:

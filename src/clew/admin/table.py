@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.admin import login, page, views
+from clew.admin import login, views
 from clew.admin.events import events
 from clew.admin.routing import Route
 
@@ -13,8 +13,6 @@ __all__ = ["ROUTES"]
 ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/healthz", "open", views.healthz, "Says that the process runs."),
     Route("GET", "/login", "open", login.log_in, "Exchanges a one-time code for a session, and leads to `/`.", "code"),
-    Route("GET", "/", "open", page.home_page, "A page with the lines that connect a client."),
-    Route("GET", "/style.css", "open", page.style, "The style of that page."),
     Route("GET", "/metrics", "read", views.metrics, "Counters in the Prometheus text form."),
     Route("GET", "/api/status", "read", views.status, "What is active, which backends there are, and the store's health."),
     Route(

@@ -208,6 +208,7 @@ async def _beside(stage: _Stage, works: Works, url: str, ending: Ending, running
 async def _admin(stage: _Stage, works: Works, running: Callable[[], int]) -> Admin:
     """On its usual port, or on any other if that is taken and nobody asked for it."""
     from clew.admin.server import serve_admin
+    from clew.web import routes
 
     ports = (stage.plan.admin_port,) if stage.admin_is_asked_for else (stage.plan.admin_port, 0)
     for port in ports:
@@ -221,6 +222,7 @@ async def _admin(stage: _Stage, works: Works, running: Callable[[], int]) -> Adm
                 name=stage.plan.name,
                 open_streams=running,
                 works=works,
+                pages=routes,
             )
         except OSError as error:
             if error.errno != errno.EADDRINUSE or port == ports[-1]:

@@ -1,0 +1,78 @@
+"""How numbers, times and shares are shown: the same words on every page, made on the server. Filters of the templates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+__all__ = ["FILTERS", "ago", "brief", "clock", "count", "duration", "percent", "stamp", "usd"]
+
+_STEPS: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+_AGES: Final = ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"))
+
+
+def count(number: float) -> str:
+    """1234567 is 1,234,567."""
+    return f"{number:,.0f}"
+
+
+def brief(number: float) -> str:
+    """1234567 is 1.2M."""
+    for size, letter in _STEPS:
+        if abs(number) >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:.0f}"
+
+
+def duration(seconds: float | None) -> str:
+    """As precise as anybody cares for."""
+    if seconds is None:
+        return "–"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+
+
+def percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
+def usd(amount: float | None, estimated: bool = False) -> str:
+    """A price that nobody knows is a dash, never a zero."""
+    if amount is None:
+        return "–"
+    about = "≈ " if estimated else ""
+    return f"{about}${amount:,.2f}" if amount >= 1 or amount == 0 else f"{about}${amount:.4f}"
+
+
+def ago(moment: float, now: float | None = None) -> str:
+    passed = (time.time() if now is None else now) - moment
+    for size, unit in _AGES:
+        if passed >= size:
+            return f"{passed // size:.0f} {unit} ago"
+    return f"{max(0.0, passed):.0f} s ago"
+
+
+def clock(moment: float) -> str:
+    """The local time of the machine, with the day unless that is today."""
+    then, today = time.localtime(moment), time.localtime()
+    return time.strftime("%H:%M:%S" if then[:3] == today[:3] else "%Y-%m-%d %H:%M", then)
+
+
+def stamp(moment: float) -> str:
+    """For machines: the attribute of a `<time>`."""
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+FILTERS: Final[dict[str, Callable[..., str]]] = {
+    "ago": ago,
+    "brief": brief,
+    "clock": clock,
+    "count": count,
+    "duration": duration,
+    "percent": percent,
+    "stamp": stamp,
+    "usd": usd,
+}

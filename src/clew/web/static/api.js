@@ -1,0 +1,37 @@
+// The admin's API from a page: JSON in and out, with the header that no other page can send.
+
+/** What the admin refused: `message` is what, `why` and `next` say more. */
+export class Problem extends Error {
+  constructor(status, said) {
+    super(said.what || `the gateway answered ${status}`);
+    this.status = status;
+    this.why = said.why || "";
+    this.next = said.next || "";
+  }
+  /** In one sentence or three. */
+  get text() {
+    return [this.message, this.why, this.next && `What to do: ${this.next}`].filter(Boolean).join(". ") + ".";
+  }
+}
+
+const csrf = () => document.querySelector('meta[name="clew-csrf"]')?.content ?? "";
+
+/** The headers of whatever changes something. */
+export const changing = () => ({ "content-type": "application/json", "x-clew-csrf": csrf() });
+
+/** The answer as a value. Raises Problem. */
+export async function call(method, path, body) {
+  let response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: method === "GET" ? {} : changing(),
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch {
+    throw new Problem(0, { what: "the gateway does not answer", why: "it may have ended", next: "start it: clew serve" });
+  }
+  const value = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Problem(response.status, value.error ?? {});
+  return value;
+}

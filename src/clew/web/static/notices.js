@@ -1,0 +1,23 @@
+// Short messages at the edge of the page, read out by screen readers. A bad one stays until it is closed.
+
+import { $, el } from "./dom.js";
+
+const SECONDS = 5;
+
+export function notice(text, kind = "") {
+  const close = el("button", { type: "button", class: "quiet", "aria-label": "Close", on: { click: () => shown.remove() } }, "×");
+  const shown = el("div", { class: `notice ${kind}` }, el("span", {}, text), close);
+  $("#notices").append(shown);
+  if (kind !== "bad") setTimeout(() => shown.remove(), SECONDS * 1000);
+}
+
+/** Do it, and tell of what goes wrong. True if nothing did. */
+export async function trying(work) {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    notice(error.text ?? String(error), "bad");
+    return false;
+  }
+}

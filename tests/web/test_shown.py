@@ -1,0 +1,34 @@
+"""How numbers, times and shares are shown."""
+
+import pytest
+
+from clew.web.shown import ago, brief, count, duration, percent, stamp, usd
+
+
+@pytest.mark.parametrize(
+    ("made", "shown"),
+    [
+        (count(1234567), "1,234,567"),
+        (brief(999), "999"),
+        (brief(1234567), "1.23M"),
+        (brief(15_000), "15k"),
+        (brief(2e9), "2G"),
+        (duration(None), "–"),
+        (duration(0.0421), "42 ms"),
+        (duration(3.25), "3.2 s"),
+        (duration(95), "1 min 35 s"),
+        (percent(None), "–"),
+        (percent(0.876), "88%"),
+        (usd(None), "–"),
+        (usd(0.0), "$0.00"),
+        (usd(0.00123), "$0.0012"),
+        (usd(1234.5, estimated=True), "≈ $1,234.50"),
+        (ago(100, now=103.2), "3 s ago"),
+        (ago(100, now=99), "0 s ago"),
+        (ago(0, now=7300), "2 h ago"),
+        (ago(0, now=200_000), "2 d ago"),
+        (stamp(0), "1970-01-01T00:00:00.000Z"),
+    ],
+)
+def test_a_value_is_shown_as_people_read_it(made: str, shown: str) -> None:
+    assert made == shown
