@@ -36,6 +36,8 @@ COMMANDS: Final[Mapping[str, _Row]] = {
     "models": _Row("clew.cli.models:models", "List the models that a client may ask for."),
     "config": _Row("clew.cli.config:config", "Make, find, check and show the settings file."),
     "keys": _Row("clew.cli.keys:keys", "Give keys for the gateway to others, and take them back."),
+    "statusline": _Row("clew.cli.statusline:statusline", "Print a line for Claude Code's status bar."),
+    "completion": _Row("clew.cli.completion:completion", "Print what makes a shell complete these commands."),
 }
 """Every command: where it is, and what it does in one line."""
 
