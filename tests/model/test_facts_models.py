@@ -102,6 +102,7 @@ def test_the_smaller_columns_are_the_books() -> None:
     assert having("legacy_texts", ("R36", "R38")) == {
         "opus-4-5", "sonnet-4-5", "haiku-4-5", "opus-4-1", "opus-4", "sonnet-4", "3-7-sonnet"
     }  # fmt: skip
+    assert having("structured", False) == {"opus-4", "sonnet-4", "3-7-sonnet", "3-5-haiku", "unknown"}
     assert having("overflow", "reject") == {"opus-4-1", "opus-4", "sonnet-4", "3-7-sonnet", "3-5-haiku"}
 
 

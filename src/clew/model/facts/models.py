@@ -62,6 +62,7 @@ class ModelFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     min_cache_tokens_skills: int = 0
     system_messages: bool
     interleaved: Literal["auto", "beta", "none"]
+    structured: bool = False
     thinking_beta: str = ""
     reads: frozenset[str] = frozenset()
     others_after_last: Literal["keep", "leave"] = "keep"
