@@ -1,0 +1,68 @@
+"""Approval: somebody decides about a call before it runs.
+
+    async def approve(call: ToolCall, tool: Tool) -> Decision: ...
+
+`True` lets it run, `False` and `Denied("why")` do not, and the model is told so. `Later()` says that the decision takes
+longer than the program: the run ends with the call pending, and `resume` goes on once there is one. A tool that wants
+approval where nobody can be asked is put off in the same way, never run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from clew.chat.agent.threads import called
+from clew.chat.agent.tools import Tool
+from clew.chat.messages import ToolCall
+
+__all__ = ["Approval", "Decision", "Denied", "Later", "decided"]
+
+
+class Denied(Struct, frozen=True):
+    """A call that may not run. The model reads the reason.
+
+    >>> Denied("not in production").reason
+    'not in production'
+    """
+
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        """As False does: whoever asks `if decision` is safe."""
+        return False
+
+
+class Later(Struct, frozen=True):
+    """There is no decision yet: the run ends here, and can be resumed.
+
+    >>> bool(Later())
+    False
+    """
+
+    def __bool__(self) -> bool:
+        return False
+
+
+Decision: TypeAlias = bool | Denied | Later
+
+Approval: TypeAlias = Callable[[ToolCall, Tool], Decision | Awaitable[Decision]]
+"""Asked about each call that wants it, one after another. One that waits for people may be a plain function: it has a thread
+of its own."""
+
+
+async def decided(
+    call: ToolCall, tool: Tool, approve: Approval | None, made: Mapping[str, Decision]
+) -> tuple[bool, Decision]:
+    """Whether somebody was asked, and what the decision is. `made` are decisions that are there, by the ids of calls."""
+    if call.id in made:
+        return True, _plain(made[call.id])
+    if not tool.needs_approval(call):
+        return False, True
+    return True, _plain(await called(approve, call, tool)) if approve else Later()
+
+
+def _plain(decision: Decision) -> Decision:
+    return Denied() if decision is False else decision

@@ -1,0 +1,245 @@
+"""What is told of a run while it goes on, in the order in which it happens.
+
+    StepStarted
+      ThinkingDelta, TextDelta …, CallProposed …         as the answer comes
+      StepRetried, and the same once more                 where it failed and is tried again
+    StepFinished                                          the answer is kept, with what it took
+      CallApproved, CallDenied, CallSuspended …           where somebody was asked
+      ToolStarted …, FromAgent …, ToolFinished …          side by side
+    StepStarted …
+    OutputRejected                                        an answer that is not of the type that was asked for
+    LimitReached
+    RunEnded                                              the last, in any case that is no exception
+
+Whoever listens may change what comes next: `conversation.use` at one event holds for the next request.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from clew.chat.agent.limits import Reached
+from clew.chat.events import TextDelta, ThinkingDelta
+from clew.chat.messages import Message, ToolCall
+from clew.chat.prices import Cost
+from clew.chat.turns import Turn
+from clew.errors import ClewError
+from clew.model.json import JsonValue
+from clew.store.values import Usage
+
+__all__ = [
+    "AgentEvent",
+    "CallApproved",
+    "CallDenied",
+    "CallProposed",
+    "CallSuspended",
+    "Ending",
+    "FromAgent",
+    "LimitReached",
+    "OutputRejected",
+    "Result",
+    "RunEnded",
+    "StepFinished",
+    "StepRetried",
+    "StepStarted",
+    "ToolFinished",
+    "ToolStarted",
+]
+
+T_co = TypeVar("T_co", covariant=True)
+
+Ending: TypeAlias = Literal["answered", "suspended", "limit", "refused"]
+"""How a run ended: with an answer; with calls that wait for a decision; at a limit; with a model that will not answer."""
+
+
+class Result(Struct, Generic[T_co], frozen=True, kw_only=True):
+    """How a run ended, and what came of it.
+
+    `output` is the answer, as text or as the type that was asked for; None unless it `answered`. `pending` are calls that
+    were not run; `resume` goes on with them.
+
+    >>> Result(ending="answered", thread="t1", output="Rain.").output
+    'Rain.'
+    """
+
+    ending: Ending
+    thread: str
+    output: T_co | None = None
+    message: Message | None = None
+    """The last answer."""
+    pending: tuple[ToolCall, ...] = ()
+    limit: Reached | None = None
+    """The limit that it ended at."""
+    steps: int = 0
+    usage: Usage = Usage()
+    cost: Cost | None = None
+    """None if no price is known."""
+
+
+class StepStarted(Struct, frozen=True):
+    """A model is asked. Steps count from 1.
+
+    >>> StepStarted(1, "claude", "claude-opus-5-5").backend
+    'claude'
+    """
+
+    step: int
+    backend: str
+    model: str
+
+
+class StepRetried(Struct, frozen=True):
+    """The answer failed, and is asked for again after so many seconds.
+
+    >>> StepRetried(1, ClewError("no room"), 2.0).wait
+    2.0
+    """
+
+    step: int
+    error: ClewError
+    wait: float
+
+
+class StepFinished(Struct, frozen=True):
+    """The answer is there, and kept.
+
+    >>> StepFinished(1, Message(role="assistant", content="Rain."), None, None).message.content
+    'Rain.'
+    """
+
+    step: int
+    message: Message
+    turn: Turn | None
+    cost: Cost | None
+    """Of this step; None if no price is known. `turn.usage` has the tokens."""
+
+
+class CallProposed(Struct, frozen=True):
+    """The model wants to call a tool.
+
+    >>> CallProposed(1, ToolCall(id="t1", name="weather")).call.name
+    'weather'
+    """
+
+    step: int
+    call: ToolCall
+
+
+class CallApproved(Struct, frozen=True):
+    """Somebody let it run.
+
+    >>> CallApproved(ToolCall(id="t1", name="weather")).call.id
+    't1'
+    """
+
+    call: ToolCall
+
+
+class CallDenied(Struct, frozen=True):
+    """Somebody did not, and the model is told why.
+
+    >>> CallDenied(ToolCall(id="t1", name="delete"), "not today").reason
+    'not today'
+    """
+
+    call: ToolCall
+    reason: str = ""
+
+
+class CallSuspended(Struct, frozen=True):
+    """It waits for a decision. None of the calls of its step is run before that.
+
+    >>> CallSuspended(ToolCall(id="t1", name="delete")).call.name
+    'delete'
+    """
+
+    call: ToolCall
+
+
+class ToolStarted(Struct, frozen=True):
+    """It runs.
+
+    >>> ToolStarted(ToolCall(id="t1", name="weather")).call.name
+    'weather'
+    """
+
+    call: ToolCall
+
+
+class ToolFinished(Struct, frozen=True):
+    """What the model will read of it, and how long it took, in seconds.
+
+    >>> ToolFinished(ToolCall(id="t1", name="weather"), "rain", is_error=False, seconds=0.1).output
+    'rain'
+    """
+
+    call: ToolCall
+    output: JsonValue
+    is_error: bool
+    seconds: float
+
+
+class FromAgent(Struct, frozen=True):
+    """Something that a sub-agent tells, and which call sent it.
+
+    >>> call = ToolCall(id="t1", name="researcher")
+    >>> FromAgent("researcher", call, TextDelta("Found it.")).agent
+    'researcher'
+    """
+
+    agent: str
+    call: ToolCall
+    event: AgentEvent
+
+
+class OutputRejected(Struct, frozen=True):
+    """An answer that is not of the type that was asked for; the model is told why, and asked again.
+
+    >>> OutputRejected(3, "Expected `int`, got `str` - at `$.degrees`").step
+    3
+    """
+
+    step: int
+    why: str
+
+
+class LimitReached(Struct, frozen=True):
+    """The run goes no further.
+
+    >>> str(LimitReached(Reached("steps", 10, 10)).limit)
+    'the limit of 10 steps is reached'
+    """
+
+    limit: Reached
+
+
+class RunEnded(Struct, frozen=True):
+    """The last that is told.
+
+    >>> RunEnded(Result(ending="answered", thread="t1", output="Rain.")).result.output
+    'Rain.'
+    """
+
+    result: Result[Any]
+
+
+AgentEvent: TypeAlias = (
+    StepStarted
+    | StepRetried
+    | StepFinished
+    | ThinkingDelta
+    | TextDelta
+    | CallProposed
+    | CallApproved
+    | CallDenied
+    | CallSuspended
+    | ToolStarted
+    | ToolFinished
+    | FromAgent
+    | OutputRejected
+    | LimitReached
+    | RunEnded
+)
+"""Everything that a run tells."""

@@ -1,0 +1,133 @@
+"""Limits: how far a run may go, and how far it has gone.
+
+They are looked at when an answer is there, before its calls are run: so a run that has to end leaves calls that nobody has
+begun, and can go on from there. Only time is looked at all along. What a sub-agent spends is spent by whoever sent it, too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from clew.chat.prices import Cost
+from clew.store.values import Usage
+
+__all__ = ["Limit", "Limits", "Reached", "Spending"]
+
+Limit: TypeAlias = Literal["steps", "tokens", "usd", "seconds", "failures"]
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """How far a run may go; None is no limit.
+
+    >>> Limits(steps=10, usd=0.5).steps
+    10
+    """
+
+    steps: int | None = 50
+    """Model calls."""
+    tokens: int | None = None
+    """Tokens in and out, those of the cache included."""
+    usd: float | None = None
+    """US dollars at list prices. A model whose price nobody knows ends the run: the limit could not be held."""
+    seconds: float | None = None
+    failures: int | None = 5
+    """Steps in a row of which every call failed."""
+
+
+class Reached(Struct, frozen=True):
+    """A limit that a run has come to. `spent` is None where it is not known.
+
+    >>> str(Reached("steps", 10, 10))
+    'the limit of 10 steps is reached'
+    """
+
+    limit: Limit
+    most: float
+    spent: float | None = None
+
+    def __str__(self) -> str:
+        unknown = ", because a price is not known" if self.spent is None else ""
+        return f"the limit of {self.most:g} {self.limit} is reached{unknown}"
+
+
+class Spending:
+    """What a run has spent so far, and with it whoever sent it."""
+
+    def __init__(self, limits: Limits, sender: Spending | None = None) -> None:
+        self.limits = limits
+        self.steps = 0
+        self.usage = Usage()
+        self.cost: Cost | None = None
+        self._unpriced = False
+        self._failures = 0
+        self._began = time.monotonic()
+        self._sender = sender
+
+    def step(self) -> None:
+        """A model call."""
+        self.steps += 1
+
+    def add(self, usage: Usage | None, cost: Cost | None) -> None:
+        """What a model call took."""
+        self.usage = _sum(self.usage, usage) if usage else self.usage
+        self.cost = cost if self.cost is None else self.cost if cost is None else self.cost + cost
+        self._unpriced |= usage is not None and cost is None
+        if self._sender is not None:
+            self._sender.add(usage, cost)
+
+    def called(self, failed: bool) -> None:
+        """The calls of a step were run; did every one fail?"""
+        self._failures = self._failures + 1 if failed else 0
+
+    @property
+    def tokens(self) -> int:
+        used = self.usage
+        return used.input + used.output + used.cache_read + used.cache_written
+
+    @property
+    def left(self) -> float | None:
+        """Seconds; None for as many as it takes."""
+        own = None if self.limits.seconds is None else self.limits.seconds - (time.monotonic() - self._began)
+        senders = self._sender.left if self._sender else None
+        known = [each for each in (own, senders) if each is not None]
+        return max(0.0, min(known)) if known else None
+
+    @property
+    def late(self) -> Reached:
+        """The limit of time, as reached."""
+        if self.limits.seconds is None and self._sender is not None:
+            return self._sender.late
+        seconds = self.limits.seconds or 0.0
+        return Reached("seconds", seconds, time.monotonic() - self._began)
+
+    def reached(self) -> Reached | None:
+        """The first limit that is reached, of its own or of whoever sent it."""
+        if self.left == 0:
+            return self.late
+        own = next((each for each in self._counted() if each.spent is None or each.spent >= each.most), None)
+        return own or (self._sender.reached() if self._sender else None)
+
+    def _counted(self) -> Iterator[Reached]:
+        limits = self.limits
+        if limits.steps is not None:
+            yield Reached("steps", limits.steps, self.steps)
+        if limits.tokens is not None:
+            yield Reached("tokens", limits.tokens, self.tokens)
+        if limits.usd is not None:
+            yield Reached("usd", limits.usd, None if self._unpriced else float(self.cost.usd if self.cost else 0))
+        if limits.failures is not None:
+            yield Reached("failures", limits.failures, self._failures)
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        input=one.input + other.input,
+        output=one.output + other.output,
+        cache_read=one.cache_read + other.cache_read,
+        cache_written=one.cache_written + other.cache_written,
+        estimated=one.estimated or other.estimated,
+    )
