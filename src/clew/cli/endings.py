@@ -42,7 +42,9 @@ def told() -> Generator[None]:
     try:
         yield
     except ClewError as error:
-        raise _ending(error)(str(error)) from error
+        from clew.chat.terminal import harmless  # late: most commands end well
+
+        raise _ending(error)(harmless(str(error))) from error  # a backend's own words may be in it
 
 
 def _ending(error: ClewError) -> type[Failed]:
