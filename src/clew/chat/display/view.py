@@ -1,0 +1,94 @@
+"""Views: who hears an answer and shows it.
+
+`PlainView` writes the text as it comes, and nothing else, to where it is wanted; it is for pipes and files. `LiveView`
+(`clew.chat.display.live`) is for terminals.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import IO, Literal, Protocol, TypeAlias
+
+from clew.chat.events import Said, TextDelta, ThinkingDelta
+from clew.chat.messages import ToolCall
+from clew.chat.terminal import harmless
+
+__all__ = ["PlainView", "ToolState", "View", "is_live", "view_for"]
+
+ToolState: TypeAlias = Literal["called", "asking", "running", "done", "failed", "denied"]
+"""What became of a tool call: `called` if nobody here runs it; `asking` whether it may."""
+
+
+class View(Protocol):
+    """Shows one answer."""
+
+    def heard(self, event: Said) -> None:
+        """Something was said."""
+        ...
+
+    def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None:
+        """What becomes of a call."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more comes: all that was heard is shown, and stays."""
+        ...
+
+
+class PlainView:
+    """The text to one stream, thinking to another if that is wanted. What a terminal would obey is made harmless."""
+
+    def __init__(self, out: IO[str], aside: IO[str] | None = None) -> None:
+        self._out = out
+        self._aside = aside
+        self._held = ""
+        """A carriage return at the end of a piece may be half of a line's end."""
+        self._into: IO[str] | None = None
+        self._is_at_start = True
+
+    def heard(self, event: Said) -> None:
+        if isinstance(event, TextDelta):
+            self._write(self._out, event.text)
+        elif isinstance(event, ThinkingDelta) and self._aside is not None:
+            self._write(self._aside, event.text)
+        elif isinstance(event, ToolCall):
+            self.tool(event, "called")
+
+    def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None:
+        if self._aside is not None:
+            self._end_line()
+            self._aside.write(harmless(f"→ {call.name} {call.arguments} {state} {detail}".rstrip()) + "\n")
+
+    def close(self) -> None:
+        self._end_line()
+
+    def _write(self, into: IO[str], text: str) -> None:
+        if into is not self._into:
+            self._end_line()
+            self._into = into
+        whole = self._held + text
+        self._held = "\r" if whole.endswith("\r") else ""
+        if shown := harmless(whole.removesuffix("\r") if self._held else whole):
+            into.write(shown)
+            into.flush()
+            self._is_at_start = shown.endswith("\n")
+
+    def _end_line(self) -> None:
+        if self._into is not None and not (self._is_at_start and not self._held):
+            self._into.write(harmless(self._held) + "\n")
+            self._into.flush()
+        self._held, self._is_at_start, self._into = "", True, None
+
+
+def is_live(out: IO[str]) -> bool:
+    """Whether things can be drawn there, and drawn over."""
+    return out.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def view_for(out: IO[str], aside: IO[str], *, show_thinking: bool = False, name: str = "") -> View:
+    """The view that fits these two streams: standard output and standard error, usually. `name` is who answers."""
+    if is_live(out):
+        from clew.chat.display.live import LiveView
+
+        return LiveView(out, show_thinking=show_thinking, name=name)
+    return PlainView(out, aside if show_thinking else None)
