@@ -25,8 +25,11 @@ __all__ = ["dial", "tls_context", "within"]
 
 _HEAD_START = 0.25
 
-_Address: TypeAlias = tuple[int, int, int, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]]
-"""Family, kind, protocol, and what `connect` takes."""
+_Where: TypeAlias = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes] | str
+"""What `connect` takes."""
+
+_Address: TypeAlias = tuple[int, int, int, _Where]
+"""Family, kind, protocol, and where."""
 
 
 def tls_context(ca_file: str | None = None) -> ssl.SSLContext:
@@ -71,6 +74,8 @@ async def within(phase: Phase, timeouts: Timeouts, began: float) -> AsyncGenerat
 
 async def _reach(endpoint: Endpoint, proxy: Proxy | None) -> socket.socket:
     """A connected socket that leads to the endpoint."""
+    if endpoint.socket:
+        return await _connected(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), endpoint.socket)
     if proxy is None:
         return await _connect(endpoint.host, endpoint.port)
     plug = await _connect(proxy.host, proxy.port)
@@ -140,9 +145,13 @@ def _discard(task: asyncio.Task[socket.socket]) -> None:
 async def _plug(address: _Address) -> socket.socket:
     family, kind, protocol, where = address
     plug = socket.socket(family, kind, protocol)
+    plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return await _connected(plug, where)
+
+
+async def _connected(plug: socket.socket, where: _Where) -> socket.socket:
     try:
         plug.setblocking(False)
-        plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await asyncio.get_running_loop().sock_connect(plug, where)
     except BaseException:
         plug.close()

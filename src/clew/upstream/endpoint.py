@@ -20,15 +20,17 @@ class Endpoint(Struct, frozen=True):
     """A name or an address, without brackets."""
     port: int
     tls: bool
+    socket: str = ""
+    """The path of a unix socket on this machine, where there is one in place of a port."""
 
     @property
     def authority(self) -> str:
         """As the `host` header says it: the port only if it is not the usual one."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _PORTS["https" if self.tls else "http"] else f"{host}:{self.port}"
+        return host if self.socket or self.port == _PORTS["https" if self.tls else "http"] else f"{host}:{self.port}"
 
     def __str__(self) -> str:
-        return f"{'https' if self.tls else 'http'}://{self.authority}"
+        return self.socket or f"{'https' if self.tls else 'http'}://{self.authority}"
 
 
 def endpoint_of(url: str) -> Endpoint:
