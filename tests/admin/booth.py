@@ -26,6 +26,7 @@ from clew.testing.background import Background
 from clew.thinking.secret import ring_of
 from clew.web import routes
 
+KEY = "the-gateway's-own-key"
 CANARY = "canary-0123456789-abcdef"
 SECRET = b"a secret of thirty-two bytes, or more"
 
@@ -80,7 +81,14 @@ class Booth:
 
     async def _start(self) -> Admin:
         return await serve_admin(
-            current=self.current, store=self.store, hub=self.hub, home=self.home, port=0, name="test", pages=routes
+            current=self.current,
+            store=self.store,
+            hub=self.hub,
+            home=self.home,
+            port=0,
+            name="test",
+            pages=routes,
+            key=KEY,
         )
 
     def __exit__(self, *error: object) -> None:

@@ -1,5 +1,7 @@
 """Who may use the admin: whoever reaches the unix socket, holds the token, or came in by a one-time link.
 
+A gateway key opens none of that: its holder may chat, and sees what is its principal's own.
+
 The token is made anew at each start and is never written down. A browser gets in by a link with a code that works once and
 not for long; it is exchanged for a cookie that scripts cannot read and other sites cannot send, and whatever changes
 something needs a second value in a header besides, which no other page can know. Only hashes of codes and sessions are kept,
@@ -10,12 +12,16 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from time import monotonic
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
+
+from clew.backends.row import Credential
+from clew.gateway.admission import Keys, shown_key
+from clew.settings.gateway_key import LOCAL, KeyTable
 
 __all__ = ["Access", "Caller", "Session"]
 
@@ -24,7 +30,7 @@ SESSION_SECONDS: Final = 12 * 3600.0
 MOST: Final = 32
 """Codes and sessions that are valid at a time. The oldest goes first."""
 
-Door: TypeAlias = Literal["socket", "token", "browser"]
+Door: TypeAlias = Literal["socket", "token", "browser", "key"]
 
 
 class Session(Struct, frozen=True):
@@ -35,17 +41,21 @@ class Session(Struct, frozen=True):
 
 
 class Caller(Struct, frozen=True):
-    """Somebody who may use the admin, and by which door they came."""
+    """Somebody who may use the admin, by which door they came, and whose conversations are theirs."""
 
     door: Door
     session: Session | None = None
+    principal: str = LOCAL
+    credential: Credential = ()
+    """What they showed beside a gateway key, for backends that take it."""
 
 
 class Access:
     """The token, the codes and the sessions of one running admin."""
 
-    def __init__(self, token: str = "", clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, token: str = "", clock: Callable[[], float] = monotonic, *, keys: Keys | None = None) -> None:
         self._token = token or secrets.token_urlsafe(32)
+        self._keys = keys or KeyTable("")
         self._clock = clock
         self._codes: dict[bytes, float] = {}
         self._sessions: dict[bytes, Session] = {}
@@ -56,6 +66,11 @@ class Access:
 
     def holds_token(self, given: str) -> bool:
         return hmac.compare_digest(_hash(given), _hash(self._token))
+
+    def key_holder(self, headers: Mapping[str, str]) -> Caller | None:
+        """Whoever shows a gateway key."""
+        shown = shown_key(headers, self._keys)
+        return Caller("key", None, shown.principal, shown.credential) if shown.principal else None
 
     def new_code(self) -> str:
         """A code for one login."""

@@ -22,14 +22,15 @@ from starlette.types import Scope as Connection
 
 from clew.admin.access import Access, Caller
 from clew.admin.desk import Desk
-from clew.admin.guard import SAFE, is_socket, send_problem
+from clew.admin.guard import SAFE, is_foreign, is_socket, send_problem
 from clew.admin.problem import Problem, problem_of
 from clew.errors import ClewError
 
 __all__ = ["CSRF", "Endpoint", "Route", "Routes", "Scope", "Tell", "as_json", "cookie_name"]
 
-Scope: TypeAlias = Literal["open", "read", "admin", "owner"]
-"""Nobody in particular; whoever may look; whoever may change; whoever is at the machine itself (no browser session)."""
+Scope: TypeAlias = Literal["open", "inference", "read", "admin", "owner"]
+"""Nobody in particular; whoever may chat, holders of gateway keys too; whoever may look; whoever may change; whoever is at
+the machine itself (no browser session)."""
 
 CSRF: Final = "x-clew-csrf"
 
@@ -38,6 +39,7 @@ Tell: TypeAlias = Callable[[Desk, Request, Problem], Response]
 
 _log = logging.getLogger("clew.admin")
 
+_KEYS: Final = "`clew keys` says where it is, and makes one for somebody else"
 _LOG_IN: Final = "open the link that `clew serve` printed, or a new one from `clew status`"
 
 
@@ -117,13 +119,21 @@ def _admitted(route: Route, request: Request, access: Access) -> Caller | None:
     caller = _caller(request, access)
     if route.scope == "open":
         return caller
+    if route.scope == "inference":
+        caller = caller or access.key_holder(request.headers)
     if caller is None:
-        raise Problem(401, "not logged in", "the admin needs its socket, its token or a session", _LOG_IN)
+        raise _stranger(route.scope)
     if route.scope == "owner" and caller.door == "browser":
         raise Problem(403, "refused", "a browser's session may not do this", "use the `clew` command")
     if route.method not in SAFE:
         _check_change(request, caller)
     return caller
+
+
+def _stranger(scope: Scope) -> Problem:
+    if scope == "inference":
+        return Problem(401, "no valid key", "this needs a gateway key, as `Authorization: Bearer` or x-api-key", _KEYS)
+    return Problem(401, "not logged in", "the admin needs its socket, its token or a session", _LOG_IN)
 
 
 def _caller(request: Request, access: Access) -> Caller | None:
@@ -132,6 +142,8 @@ def _caller(request: Request, access: Access) -> Caller | None:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and access.holds_token(token.strip()):
         return Caller("token")
+    if is_foreign(request.scope):  # what the browser keeps for this admin is not another page's to use
+        return None
     session = access.session(request.cookies.get(cookie_name(request), ""))
     return Caller("browser", session) if session else None
 

@@ -35,9 +35,11 @@ async def serve_admin(
     open_streams: Callable[[], int] = lambda: 0,
     works: Works | None = None,
     pages: Callable[[], Sequence[Route]] = lambda: (),
+    key: str = "",
 ) -> Admin:
     """Serve from now on. `port` 0 is a free one; `name` is the gateway's, for its socket; `token` is made if none is given;
-    without `works` nobody can be asked anything; `pages` gives what is served beside the API, and may take its time.
+    without `works` nobody can be asked anything; `pages` gives what is served beside the API, and may take its time; `key`
+    is the gateway's own, which opens the chat as named keys do.
 
     Raises OSError for a port that is taken.
     """
@@ -55,4 +57,5 @@ async def serve_admin(
         open_streams=open_streams,
         works=works,
         pages=await asyncio.to_thread(pages),
+        key=key,
     )

@@ -25,9 +25,11 @@ from clew.admin.guard import Guard
 from clew.admin.login import login_url
 from clew.admin.metrics import Metrics
 from clew.admin.routing import Route, Routes
+from clew.admin.sharing import Sharing
 from clew.admin.table import ROUTES
 from clew.engine.hub import Hub
 from clew.engine.works import Works
+from clew.settings.gateway_key import KeyTable
 from clew.settings.home import Home
 from clew.store import Store
 from clew.store.values import Exchange
@@ -94,6 +96,7 @@ async def serve(
     open_streams: Callable[[], int],
     works: Works | None = None,
     pages: Sequence[Route] = (),
+    key: str = "",
 ) -> Admin:
     """As `clew.admin.server.serve_admin` says."""
     path = home.make().socket(f"admin-{name or os.getpid()}")
@@ -103,7 +106,7 @@ async def serve(
         current=current,
         store=store,
         home=home,
-        access=Access(token),
+        access=Access(token, keys=KeyTable(key, home.keys)),
         feed=_feed(current, store, hub, home, metrics),
         metrics=metrics,
         version=version("clew"),
@@ -121,7 +124,8 @@ async def serve(
 
 def _app(desk: Desk, rows: Sequence[Route]) -> Guard:
     port = desk.url.rpartition(":")[2]
-    return Guard(Routes(rows, desk), [f"{host}:{port}" for host in (LOOPBACK, "localhost")])
+    sharing = Sharing(lambda: desk.current.snapshot.settings.chat.origins)
+    return Guard(Routes(rows, desk), [f"{host}:{port}" for host in (LOOPBACK, "localhost")], sharing)
 
 
 def _feed(current: Present, store: Store | None, hub: Hub, home: Home, metrics: Metrics) -> Feed:

@@ -138,7 +138,10 @@ async def _alone(stage: _Stage, ending: Ending) -> None:
     gateway = await opened(stage.plan, stage.loaded, stage.home, environ=stage.environ)
     try:
         _greet(stage, gateway.url, gateway.key)
-        async with gateway.load() as works, _beside(stage, works, gateway.url, ending, lambda: gateway.plane.running):
+        async with (
+            gateway.load() as works,
+            _beside(stage, works, gateway.url, gateway.key, ending, lambda: gateway.plane.running),
+        ):
             await ending.asked.wait()
             await gateway.drain(ending)
     finally:
@@ -167,7 +170,7 @@ async def _with_workers(stage: _Stage, ending: Ending) -> None:
             await workers.listening.wait()
             url = url_of(plan.host, plan.port)
             _greet(stage, url, key)
-            async with _beside(stage, works, url, ending, lambda: 0):
+            async with _beside(stage, works, url, key, ending, lambda: 0):
                 await running
         finally:
             running.cancel()
@@ -184,12 +187,14 @@ def _greet(stage: _Stage, url: str, key: str) -> None:
 
 
 @asynccontextmanager
-async def _beside(stage: _Stage, works: Works, url: str, ending: Ending, running: Callable[[], int]) -> AsyncGenerator[None]:
+async def _beside(
+    stage: _Stage, works: Works, url: str, key: str, ending: Ending, running: Callable[[], int]
+) -> AsyncGenerator[None]:
     """The admin, and the entry in the registry of what runs. `running`: exchanges that are under way in this process."""
     from clew.cli.greeting import admin_line, as_json
     from clew.settings.running import Running, register, unregister
 
-    admin = await _admin(stage, works, running) if stage.admin else None
+    admin = await _admin(stage, works, key, running) if stage.admin else None
     place = {"admin_url": admin.url, "socket": str(admin.socket)} if admin else {}
     gateway = register(stage.home, Running(pid=os.getpid(), url=url, started=time.time(), name=stage.plan.name, **place))
     if stage.as_json:
@@ -205,7 +210,7 @@ async def _beside(stage: _Stage, works: Works, url: str, ending: Ending, running
                 await asyncio.wait_for(admin.close(), _HASTE_SECONDS if ending.insisted.is_set() else _CLOSE_SECONDS)
 
 
-async def _admin(stage: _Stage, works: Works, running: Callable[[], int]) -> Admin:
+async def _admin(stage: _Stage, works: Works, key: str, running: Callable[[], int]) -> Admin:
     """On its usual port, or on any other if that is taken and nobody asked for it."""
     from clew.admin.server import serve_admin
     from clew.web import routes
@@ -223,6 +228,7 @@ async def _admin(stage: _Stage, works: Works, running: Callable[[], int]) -> Adm
                 open_streams=running,
                 works=works,
                 pages=routes,
+                key=key,
             )
         except OSError as error:
             if error.errno != errno.EADDRINUSE or port == ports[-1]:
