@@ -11,6 +11,8 @@ from tests.store.turns import NOON, conversation, recorded, turn
 
 pytestmark = pytest.mark.slow
 
+ONE_THING = "name a backend or `reset`, and at most one of thread, gateway, family, agents"
+
 
 def record(booth: Booth, *turns: Turn) -> None:
     assert booth.store is not None
@@ -48,7 +50,10 @@ def test_the_status_says_what_is_active_and_what_there_is(booth: Booth) -> None:
 def test_a_switch_holds_at_once_and_is_kept_for_every_other_gateway(booth: Booth) -> None:
     """Design §6: `clew use`."""
     reply = booth.ask("/api/use", method="POST", body={"backend": "glm"})
-    assert (reply.status, reply.json) == (200, {"backend": "glm", "thread": "", "gateway": ""})
+    assert (reply.status, reply.json) == (
+        200,
+        {"backend": "glm", "thread": "", "gateway": "", "family": "", "agents": False},
+    )
     assert booth.store is not None
     assert dict(booth.store.settings()) == {"active": "glm"}
     status = booth.ask("/api/status").json
@@ -64,6 +69,18 @@ def test_a_switch_for_one_gateway_is_kept_under_its_name(booth: Booth) -> None:
     assert booth.ask("/api/status").json["active"] == "claude"
 
 
+def test_a_switch_for_a_part_is_a_rule_until_it_is_taken_back(booth: Booth) -> None:
+    """A family of models, or all sub-agents."""
+    for part, kept in (({"family": "haiku"}, "active.family.haiku"), ({"agents": True}, "active.agents")):
+        booth.ask("/api/use", method="POST", body={"backend": "glm", **part})
+        assert booth.store is not None
+        assert dict(booth.store.settings()) == {kept: "glm"}
+        status = booth.ask("/api/status").json
+        assert (status["active"], [rule["backend"] for rule in status["chosen"]]) == ("claude", ["glm"])
+        assert booth.ask("/api/use", method="POST", body={"reset": True, **part}).json["backend"] == ""
+        assert (booth.ask("/api/status").json["chosen"], dict(booth.store.settings())) == ([], {})
+
+
 def test_a_thread_is_pinned_and_let_go(booth: Booth) -> None:
     record(booth, turn(recorded("r")))
     assert booth.store is not None
@@ -77,8 +94,10 @@ def test_a_thread_is_pinned_and_let_go(booth: Booth) -> None:
     ("body", "status", "why"),
     [
         ({"backend": "gml"}, 404, "there are: claude, glm"),
-        ({}, 400, "name a backend or `reset`, and at most one of `thread` and `gateway`"),
-        ({"backend": "glm", "reset": True}, 400, "name a backend or `reset`, and at most one of `thread` and `gateway`"),
+        ({}, 400, ONE_THING),
+        ({"backend": "glm", "reset": True}, 400, ONE_THING),
+        ({"backend": "glm", "agents": True, "family": "opus"}, 400, ONE_THING),
+        ({"backend": "glm", "family": "gpt"}, 404, "there are: opus, sonnet, haiku, fable, mythos"),
         ({"backend": "glm", "thread": "nothing"}, 404, "it may have been forgotten"),
     ],
 )

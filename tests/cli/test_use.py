@@ -95,7 +95,7 @@ def test_a_thread_is_pinned_and_let_go_by_the_beginning_of_its_id(home: Home) ->
         (("glm", "--reset"), "Error: --reset takes a choice back: leave the name out."),
         (
             ("glm", "--thread", "x", "--gateway", "y"),
-            "Error: --thread and --gateway are two different choices: give one of them.",
+            "Error: --thread and --gateway are different choices: give one of them.",
         ),
         (("glm", "--thread", "0"), "Error: There is no thread '0': `clew show` lists them."),
         (("--thread", "last"), "Error: There is no thread 'last': `clew show` lists them."),
@@ -113,6 +113,8 @@ def test_json_says_the_same(home: Home) -> None:
         "source": "clew use",
         "thread": "",
         "gateway": "",
+        "family": "",
+        "agents": False,
     }
     listed = home.json("use")
     assert listed["active"] == {"backend": "glm", "source": "clew use", "gone": ""}
@@ -167,3 +169,14 @@ def test_the_store_may_be_elsewhere(tmp_path: Path) -> None:
     home = Home(tmp_path / "home", f'[store]\nurl = "sqlite:{elsewhere}"\n')
     home.lines("use", "claude")
     assert (elsewhere.exists(), home.file.exists()) == (True, False)
+
+
+def test_a_part_can_go_elsewhere_and_comes_back(home: Home) -> None:
+    """A family of models, or all sub-agents; what all others do is not touched."""
+    assert home.lines("use", "glm", "--agents")[0] == "sub-agents go to glm."
+    assert home.lines("use", "glm", "--family", "haiku")[0] == "requests for haiku go to glm."
+    assert settings(home) == {"active.agents": "glm", "active.family.haiku": "glm"}
+    assert home.lines("use")[-2] == f"claude is active ({home.config}:2)."
+    said = home.lines("use", "--reset", "--family", "haiku")[0]
+    assert said == "requests for haiku go where all others go, or the config's rules send them; before: glm."
+    assert home.refused("use", "glm", "--agents", "--family", "haiku")[0] == 2

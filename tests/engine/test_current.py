@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from clew.engine.current import ACTIVE, Current
+from clew.engine.choices import ACTIVE, AGENTS, family_choice
+from clew.engine.current import Current
 from clew.settings.load import load
 from clew.settings.secret import load_keyring, rotate
+from clew.settings.values import Rule
 from clew.store import SqliteStore
 from clew.thinking.seal import Seal
 from tests.build import GLM
@@ -20,6 +22,14 @@ auth = "none"
 [backends.b]
 url = "http://127.0.0.1:2"
 auth = "none"
+"""
+RULES = """
+[[rules]]
+family = "haiku"
+backend = "a"
+[[rules]]
+agent = "x"
+backend = "a"
 """
 
 
@@ -95,6 +105,24 @@ def test_the_choice_in_the_store_outranks_the_file_and_one_gateways_own_outranks
         "a by the settings",
     ]
     assert (chosen.snapshot.active, chosen.snapshot.active_from) == ("b", "clew run --backend")
+
+
+def test_a_choice_for_a_part_is_a_rule_in_front_of_the_files_own(environ: dict[str, str], tmp_path: Path) -> None:
+    """But for a rule that names one agent: that is narrower. A backend that is gone counts for nothing."""
+    (tmp_path / "clew.toml").write_text(TWO.format(active="a") + RULES)
+    with SqliteStore(tmp_path / "clew.db") as store:
+        now = current(environ, store=store)
+        for name, value in ((AGENTS, "b"), (family_choice("haiku"), "b"), (family_choice("opus"), "nobody")):
+            store.set(name, value, at=0.0).result(5)
+        now.glance()
+        chosen, rules = now.snapshot.chosen, now.snapshot.settings.rules
+        store.set(AGENTS, None, at=0.0).result(5)
+        store.set(family_choice("haiku"), None, at=0.0).result(5)
+        now.glance()
+
+    assert chosen == (Rule(agent="*", backend="b"), Rule(family="haiku", backend="b"))
+    assert rules == (Rule(agent="x", backend="a"), *chosen, Rule(family="haiku", backend="a"))
+    assert (now.snapshot.chosen, now.snapshot.settings.rules) == ((), (rules[3], rules[0]))
 
 
 def test_seals_of_a_key_that_another_process_made_open_after_a_glance(environ: dict[str, str], tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ class Status(Struct, frozen=True, kw_only=True):
     active_from: str
     backends: tuple[BackendRow, ...]
     rules: tuple[Rule, ...]
+    chosen: tuple[Rule, ...]
+    """Those among them that were switched while everything runs."""
     failover: tuple[str, ...]
     policy: str
     open_streams: int
@@ -64,6 +66,7 @@ def status_of(desk: Desk) -> Status:
         active_from=snapshot.active_from,
         backends=tuple(_row(each, snapshot.active, redact(each.url)) for each in settings.backends.values()),
         rules=settings.rules,
+        chosen=snapshot.chosen,
         failover=settings.failover,
         policy=settings.thinking.policy,
         open_streams=desk.open_streams(),

@@ -20,8 +20,9 @@ ROUTES: Final[tuple[Route, ...]] = (
         "/api/use",
         "admin",
         views.use,
-        "Switches the active backend, or pins one thread to a backend. `reset` goes back to the settings.",
-        "body: backend or reset; thread or gateway",
+        "Switches the active backend; or only for one thread, one gateway, a family of models, or all sub-agents. `reset`"
+        " takes that back.",
+        "body: backend or reset; thread, gateway, family or agents",
     ),
     Route(
         "GET",

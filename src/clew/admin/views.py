@@ -18,7 +18,8 @@ from clew.admin.problem import Problem
 from clew.admin.routing import as_json
 from clew.admin.status import status_of
 from clew.admin.thread_view import projected, spoken
-from clew.engine.current import ACTIVE
+from clew.backends.names import FAMILIES
+from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.store import Store
 from clew.store.values import Bodies, Exchange, Hit, Passage, Thread
 
@@ -56,7 +57,24 @@ class Use(Struct, kw_only=True, forbid_unknown_fields=True):
     backend: str = ""
     thread: str = ""
     gateway: str = ""
+    family: str = ""
+    agents: bool = False
     reset: bool = False
+
+    @property
+    def setting(self) -> str:
+        """What the store calls it."""
+        return AGENTS if self.agents else family_choice(self.family) if self.family else ACTIVE
+
+
+class Used(Struct, frozen=True):
+    """What holds from now on: for all, or for the part that is named. `backend` is "" where a choice was taken back."""
+
+    backend: str
+    thread: str
+    gateway: str
+    family: str
+    agents: bool
 
 
 async def use(desk: Desk, request: Request) -> Response:
@@ -69,15 +87,18 @@ async def use(desk: Desk, request: Request) -> Response:
             raise _no_thread(wish.thread)
     else:
         value = None if wish.reset else wish.backend
-        await desk.written(desk.kept.set(ACTIVE, value, scope=wish.gateway, at=time.time()))
+        await desk.written(desk.kept.set(wish.setting, value, scope=wish.gateway, at=time.time()))
         await desk.read(desk.current.glance)
-    return as_json({"backend": "" if wish.reset else wish.backend, "thread": wish.thread, "gateway": wish.gateway})
+    return as_json(Used(wish.backend, wish.thread, wish.gateway, wish.family, wish.agents))
 
 
 def _check_use(wish: Use, desk: Desk) -> None:
     backends = desk.current.snapshot.settings.backends
-    if wish.reset == bool(wish.backend) or (wish.thread and wish.gateway):
-        raise Problem(400, "say one thing", "name a backend or `reset`, and at most one of `thread` and `gateway`")
+    parts = [each for each in (wish.thread, wish.gateway, wish.family, wish.agents) if each]
+    if wish.reset == bool(wish.backend) or len(parts) > 1:
+        raise Problem(400, "say one thing", "name a backend or `reset`, and at most one of thread, gateway, family, agents")
+    if wish.family and wish.family not in FAMILIES:
+        raise Problem(404, f"there is no family {wish.family[:100]!r}", f"there are: {', '.join(FAMILIES)}")
     if not wish.reset and wish.backend not in backends:
         raise Problem(404, f"there is no backend {wish.backend[:100]!r}", f"there are: {', '.join(sorted(backends))}")
 

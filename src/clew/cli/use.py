@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import click
 import msgspec
 from msgspec import Struct
 
+from clew.backends.names import FAMILIES, Family
 from clew.backends.row import Backend
 from clew.cli.active import SETTING, Active, active_of, said_by_settings
 from clew.cli.endings import Failed, told
 from clew.cli.kept import Place, opened, opened_to_write, place, principal_option, thread_named
 from clew.cli.pages import Line, Page, Table, printable, show
+from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.settings.running import Running, running
 from clew.store import SqliteStore
 
@@ -35,16 +37,34 @@ class Switched(Struct, frozen=True, kw_only=True):
     source: str
     thread: str = ""
     gateway: str = ""
+    family: str = ""
+    agents: bool = False
 
 
-@click.command(short_help="Switch the backend, for all or for one thread or gateway; or list them.")
+class Part(Struct, frozen=True, kw_only=True):
+    """For whom: for all that comes, unless one of these is said."""
+
+    thread: str | None = None
+    gateway: str | None = None
+    family: Family = ""
+    agents: bool = False
+
+    @property
+    def setting(self) -> str:
+        """What the store calls the choice."""
+        return AGENTS if self.agents else family_choice(self.family) if self.family else ACTIVE
+
+
+@click.command(short_help="Switch the backend, for all or for a part; or list them.")
 @click.argument("name", required=False)
 @click.option("--thread", metavar="THREAD", help="Only this thread stays with it, whatever is active. `last`: the newest.")
 @click.option("--gateway", metavar="NAME", help="Only the gateway of this name, as `clew status` lists it.")
+@click.option("--family", type=click.Choice(FAMILIES), help="Only requests for a model of this family.")
+@click.option("--agents", is_flag=True, help="Only sub-agents.")
 @click.option("--reset", is_flag=True, help="Take the choice back: the settings decide again, or the active backend does.")
 @principal_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
-def use(name: str | None, thread: str | None, gateway: str | None, reset: bool, principal: str, json_: bool) -> None:
+def use(name: str | None, reset: bool, principal: str, json_: bool, family: Family | None, **part: Any) -> None:
     """Send all that comes to the backend NAME, from the next request on. Without NAME: list the backends.
 
     Requests under way are not disturbed, and conversations go on: what each model thought goes back to it, and to nobody
@@ -55,38 +75,42 @@ def use(name: str | None, thread: str | None, gateway: str | None, reset: bool, 
       clew use                      what there is, and what is active
       clew use glm                  everything goes to glm
       clew use claude --thread last the newest conversation stays with claude
+      clew use glm --agents         sub-agents go to glm, the conversation stays where it is
+      clew use grok --family haiku  so do requests for a small model
       clew use --reset              as the config file says
 
     Exit status: 0 done, 1 failed, 2 wrong usage or unknown name, 5 the config cannot be used.
     """
-    _check(name, thread, gateway, reset)
+    only = Part(family=family or "", **part)
+    _check(name, only, reset)
     with told():
         at = place()
         if name is None and not reset:
-            _list(at, thread, gateway, principal, json_)
+            _list(at, only.thread, only.gateway, principal, json_)
         else:
-            _say(_switched(at, name, thread, gateway, principal), at, json_)
+            _say(_switched(at, name, only, principal), at, json_)
 
 
-def _check(name: str | None, thread: str | None, gateway: str | None, reset: bool) -> None:
+def _check(name: str | None, part: Part, reset: bool) -> None:
     if name is not None and reset:
         raise click.UsageError("--reset takes a choice back: leave the name out.")
-    if thread is not None and gateway is not None:
-        raise click.UsageError("--thread and --gateway are two different choices: give one of them.")
+    said = [f"--{field}" for field in Part.__struct_fields__ if getattr(part, field) not in (None, "", False)]
+    if len(said) > 1:
+        raise click.UsageError(f"{' and '.join(said)} are different choices: give one of them.")
 
 
 # Switching
 
 
-def _switched(at: Place, name: str | None, thread: str | None, gateway: str | None, principal: str) -> Switched:
+def _switched(at: Place, name: str | None, part: Part, principal: str) -> Switched:
     if name is not None and name not in (known := at.usable.settings.backends):
         raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(sorted(known))}.")
     with opened_to_write(at) as store:
-        if thread is not None:
-            return _pinned(store, principal, thread, name or "")
-        if gateway is not None and name is not None:
-            _check_gateway(gateway, running(at.home))
-        return _chosen(at, store, name, gateway or "")
+        if part.thread is not None:
+            return _pinned(store, principal, part.thread, name or "")
+        if part.gateway is not None and name is not None:
+            _check_gateway(part.gateway, running(at.home))
+        return _chosen_for(store, name, part) if part.setting != ACTIVE else _chosen(at, store, name, part.gateway or "")
 
 
 def _pinned(store: SqliteStore, principal: str, given: str, name: str) -> Switched:
@@ -105,6 +129,12 @@ def _chosen(at: Place, store: SqliteStore, name: str | None, gateway: str) -> Sw
         source=now.source if now else "",
         gateway=gateway,
     )
+
+
+def _chosen_for(store: SqliteStore, name: str | None, part: Part) -> Switched:
+    before = store.settings().get(part.setting, "")
+    store.set(part.setting, name, at=time.time()).result(WRITE_SECONDS)
+    return Switched(active=name or "", before=before, source="clew use", family=part.family, agents=part.agents)
 
 
 def _done(there: bool) -> None:
@@ -126,6 +156,9 @@ def _say(done: Switched, at: Place, json_: bool) -> None:
     if done.thread:
         show([Line(_said_of_thread(done))])
         return
+    if done.family or done.agents:
+        show([Line(_said_of_part(done)), Line(_followers(at, done), "quiet")])
+        return
     whose = f" for gateway {done.gateway}" if done.gateway else ""
     was = f"before: {done.before}" if done.before != done.active else "as before"
     show([Line(printable(f"{done.active} is active{whose} ({done.source}); {was}.")), Line(_followers(at, done), "quiet")])
@@ -135,6 +168,13 @@ def _said_of_thread(done: Switched) -> str:
     now = f"stays with {done.active}" if done.active else "follows the active backend again"
     was = f"; before: {done.before}" if done.before and done.before != done.active else ""
     return printable(f"thread {done.thread} {now}{was}.")
+
+
+def _said_of_part(done: Switched) -> str:
+    whose = "sub-agents go" if done.agents else f"requests for {done.family} go"
+    now = f"to {done.active}" if done.active else "where all others go, or the config's rules send them"
+    was = f"; before: {done.before}" if done.before and done.before != done.active else ""
+    return printable(f"{whose} {now}{was}.")
 
 
 def _followers(at: Place, done: Switched) -> str:

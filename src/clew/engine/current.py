@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from clew.engine.choices import ACTIVE, rules_chosen
 from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.errors import SettingsInvalid, StoreError
 from clew.settings.load import Loaded, config_file, load
@@ -25,8 +26,6 @@ from clew.thinking.seal import Sealer
 
 __all__ = ["ACTIVE", "Current", "Switched"]
 
-ACTIVE = "active"
-"""The setting in the store that `clew use` writes: for all, or in the scope of one gateway."""
 _EVERY = 0.4
 """Seconds between two glances; a switch is promised within one second."""
 
@@ -95,26 +94,28 @@ class Current:
             self._switched(old.active, fresh.active)
 
     def _fresh(self) -> Snapshot:
-        active, source = self._chosen()
-        return snapshot_of(self.loaded.settings, self._sealer, active=active, active_from=source)
+        kept, settings = self._kept(""), self.loaded.settings
+        active, source = self._chosen(kept)
+        rules = rules_chosen(kept, settings)
+        return snapshot_of(settings, self._sealer, active=active, active_from=source, chosen=rules)
 
-    def _chosen(self) -> tuple[str, str]:
+    def _chosen(self, kept: Mapping[str, str]) -> tuple[str, str]:
         """What this gateway was told alone outranks what all were told; both outrank the file."""
-        own = self._setting(self.gateway) if self.gateway else ""
+        own = self._kept(self.gateway).get(ACTIVE, "") if self.gateway else ""
         if own:
             return own, "clew use --gateway"
         if self._choice:
             return self._choice, "clew run --backend"
-        return self._setting(""), "clew use"
+        return kept.get(ACTIVE, ""), "clew use"
 
-    def _setting(self, scope: str) -> str:
+    def _kept(self, scope: str) -> Mapping[str, str]:
         if self._store is None:
-            return ""
+            return {}
         try:
-            return self._store.settings(scope).get(ACTIVE, "")
+            return self._store.settings(scope)
         except StoreError as error:
             _log.warning("the active backend cannot be read from the store: %s", error)
-            return ""
+            return {}
 
     def _store_changed(self) -> bool:
         if self._store is None:

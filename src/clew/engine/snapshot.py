@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from clew.backends.row import Credential
+from clew.engine.choices import with_rules
 from clew.engine.route import Seeking, Way
 from clew.pipeline.options import Options
-from clew.settings.values import Settings, options_of
+from clew.settings.values import Rule, Settings, options_of
 from clew.thinking.seal import Sealer
 
 __all__ = ["Snapshot", "snapshot_of"]
@@ -22,18 +23,25 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     active: str
     active_from: str = "the settings"
     """Who chose it: the settings, `clew use`, or `clew use` for this gateway alone."""
+    chosen: tuple[Rule, ...] = ()
+    """Rules that were chosen while everything runs; the settings' own have them in front."""
     ways: dict[tuple[Seeking, Credential], tuple[Way, ...]]
     """Routes that were worked out already."""
 
 
-def snapshot_of(settings: Settings, sealer: Sealer, *, active: str = "", active_from: str = "") -> Snapshot:
+def snapshot_of(
+    settings: Settings, sealer: Sealer, *, active: str = "", active_from: str = "", chosen: tuple[Rule, ...] = ()
+) -> Snapshot:
     """With a choice from the store, where that names a backend that there is; else as the settings say."""
-    chosen = active if active in settings.backends else ""
+    known = active if active in settings.backends else ""
+    if chosen:
+        settings = structs.replace(settings, rules=with_rules(chosen, settings.rules))
     return Snapshot(
         settings=settings,
         options=options_of(settings),
         sealer=sealer,
-        active=chosen or settings.active,
-        active_from=active_from if chosen else "the settings",
+        active=known or settings.active,
+        active_from=active_from if known else "the settings",
+        chosen=chosen,
         ways={},
     )
