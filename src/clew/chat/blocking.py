@@ -135,6 +135,10 @@ class Conversation:
         """Let another backend answer from now on, in the middle of a tool loop too."""
         self._own.use(backend, model=model)
 
+    def wish(self, *, model: str = "", thinking: JsonObject | None = None, effort: str = "") -> None:
+        """Be asked like this from now on: all three are as if `open` had been told so."""
+        self._own.wish(model=model, thinking=thinking, effort=effort)
+
     def rename(self, title: str) -> None:
         """Give it another title."""
         self._loop.call(self._own.rename(title))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self
 
 import msgspec
+from msgspec import structs
 
 from clew.chat.answer import AsyncAnswer
 from clew.chat.contents import Content, Output, result_block, user_message
@@ -125,6 +126,10 @@ class AsyncConversation:
         self._backend = backend
         if model:
             self._models[backend] = model
+
+    def wish(self, *, model: str = "", thinking: JsonObject | None = None, effort: str = "") -> None:
+        """Be asked like this from now on: all three are as if `open` had been told so."""
+        self._wishes = structs.replace(self._wishes, model=model, thinking=thinking, effort=effort)
 
     async def rename(self, title: str) -> None:
         """Give it another title. Raises RequestInvalid before anything was said."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -54,6 +55,17 @@ def test_a_conversation_without_an_event_loop(home: Path, a: Simulator) -> None:
     with opened(home, thread) as again:
         assert (again.title, again.messages) == ("Hosts", messages)
     assert refusals(a) == []
+
+
+def test_wishes_can_change_between_two_answers(home: Path, a: Simulator) -> None:
+    """All three are as if the conversation had been opened so."""
+    with opened(home, thinking=None, effort="low") as conversation:
+        conversation.ask("Hello.").message()
+        conversation.wish(model="claude-sonnet-5", thinking=SHOWN, effort="high")
+        conversation.ask("And?").message()
+    [first, second] = (json.loads(a.body(entry["n"])) for entry in a.journal())
+    assert (first["model"], first.get("thinking"), first["output_config"]) == (MODEL, None, {"effort": "low"})
+    assert (second["model"], second["thinking"], second["output_config"]) == ("claude-sonnet-5", SHOWN, {"effort": "high"})
 
 
 def test_a_failure_is_raised_and_tried_again(home: Path, a: Simulator) -> None:
