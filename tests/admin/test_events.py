@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import structs
 from starlette.requests import Request
 
 from clew.admin import events
@@ -57,6 +58,19 @@ def test_what_another_process_records_is_told_within_a_second_and_only_once(boot
         booth.publish("exchange", first.exchange)
         other.record(second).result()
         assert next_event(stream)[1] == "x-r1"
+
+
+def test_an_answer_that_takes_its_time_is_told_while_it_does_and_when_it_is_over(booth: Booth) -> None:
+    """It changes its place in the store with its end, so what came between is not lost; it is counted once."""
+    first, second = (turn(answer, at=NOON + number) for number, answer in enumerate(conversation(2)))
+    under_way = structs.replace(first, recording=None, exchange=structs.replace(first.exchange, outcome="open"))
+    with SqliteStore(booth.home.store) as other, booth.opened("/api/events") as stream:
+        listening(stream)
+        for recorded_now, id, outcome in ((under_way, "", "open"), (second, "x-r1", "whole"), (first, "x-r0", "whole")):
+            other.record(recorded_now).result()
+            _, told, value = next_event(stream)
+            assert (told, value["outcome"]) == (id, outcome)
+        assert 'outcome="whole",status="2xx"} 2.0' in booth.ask("/metrics").raw.decode()
 
 
 def test_whoever_comes_back_gets_what_it_missed_first(booth: Booth) -> None:

@@ -34,11 +34,11 @@ async def _stream(desk: Desk, request: Request) -> AsyncGenerator[bytes]:
         missed = await _missed(desk, request)
         for exchange in missed:
             yield _written(EXCHANGE, exchange)
-        told = {exchange.id for exchange in missed}
+        told = {(exchange.id, exchange.outcome) for exchange in missed}
         async for event in _until_closing(live, desk.closing):
             if event is None:
                 yield PING
-            elif not (isinstance(event.value, Exchange) and event.value.id in told):
+            elif not (isinstance(event.value, Exchange) and (event.value.id, event.value.outcome) in told):
                 yield _written(event.kind, event.value, live.dropped)
 
 
@@ -68,7 +68,11 @@ async def _until_closing(live: Subscription, closing: asyncio.Event) -> AsyncGen
 
 
 def _written(kind: str, value: Value, dropped: int = 0) -> bytes:
-    """JSON has no raw line ends, so one line of data holds it. An exchange has an id to come back with."""
-    id = f"id: {value.id}\n" if isinstance(value, Exchange) and value.id.isascii() and value.id.isprintable() else ""
+    """JSON has no raw line ends, so one line of data holds it. An exchange that is over has an id to come back with."""
+    id = f"id: {value.id}\n" if isinstance(value, Exchange) and _marks(value) else ""
     behind = f": {dropped} events were lost, this client is too slow\n" if dropped else ""
     return f"{behind}event: {kind}\n{id}data: {msgspec.json.encode(value).decode()}\n\n".encode()
+
+
+def _marks(exchange: Exchange) -> bool:
+    return exchange.outcome != "open" and exchange.id.isascii() and exchange.id.isprintable()

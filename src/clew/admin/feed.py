@@ -2,7 +2,8 @@
 
 The hub tells at once what this process does. Worker processes have hubs of their own, which nobody here can hear; what they
 finish is in the store, so the store is asked twice a second whether anything changed, and if so, for the exchanges after the
-last one known. An exchange that both tell of is told once.
+last one known. An exchange that both tell of is told once; one that takes its time is told twice, as `open` while it lasts
+and again when it is over. Where an open one stands in the store changes with its end, so nothing is counted from there.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, Literal
 
 from clew.engine.hub import Hub, Value
 from clew.errors import StoreError
@@ -21,7 +22,7 @@ from clew.store.values import Exchange
 __all__ = ["EXCHANGE", "SWITCH", "Feed"]
 
 EXCHANGE: Final = "exchange"
-"""An exchange is over; its value is the `Exchange`."""
+"""An exchange is over, or `open`: under way for a while; its value is the `Exchange`."""
 
 SWITCH: Final = "switch"
 """Another backend is active."""
@@ -53,7 +54,7 @@ class Feed:
         self._heard = heard
         self._seen = -1
         self._last: dict[str, str | None] = {}
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._known: OrderedDict[str, Literal["open", "over"]] = OrderedDict()
 
     async def begin(self) -> None:
         """What is in the store by now is not news; all that comes after is."""
@@ -64,8 +65,8 @@ class Feed:
         try:
             self._seen = store.changed()
             for principal in self._principals():
-                newest = store.exchanges(principal, limit=1)
-                self._last[principal] = newest[0].id if newest else None
+                newest = store.exchanges(principal, limit=PAGE)
+                self._last[principal] = next((each.id for each in newest if each.outcome != "open"), None)
         except StoreError as error:
             _log.warning("the store cannot be followed: %s", error)
 
@@ -108,22 +109,24 @@ class Feed:
         news = store.exchanges(principal, after=last, limit=PAGE) if last else []
         if not news and (last is None or store.exchange(principal, last) is None):
             news = store.exchanges(principal, limit=PAGE)[::-1]
-        if news:
-            self._last[principal] = news[-1].id
+        if over := [each for each in news if each.outcome != "open"]:
+            self._last[principal] = over[-1].id
         return news
 
     def _tell(self, kind: str, value: Value) -> None:
         if isinstance(value, Exchange):
-            if self._store is not None and self._is_known(value.id):
+            if self._store is not None and self._is_known(value):
                 return
-            self._heard(value)
+            if value.outcome != "open":
+                self._heard(value)
         self.hub.publish(kind, value)
 
-    def _is_known(self, id: str) -> bool:
-        """Was it told of before? From now on it was."""
-        if id in self._known:
+    def _is_known(self, exchange: Exchange) -> bool:
+        """Was it told of before? From now on it was. One that is over is not open any more, whatever is heard later."""
+        id = exchange.id
+        if self._known.get(id) in ("over", "open" if exchange.outcome == "open" else "over"):
             return True
-        self._known[id] = None
+        self._known[id] = "open" if exchange.outcome == "open" else "over"
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return False
