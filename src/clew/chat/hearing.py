@@ -69,6 +69,8 @@ class LocalHearing:
             self._broken = broken_off(event.error)
             return
         whole = self._assembler.feed(event)
+        if self._desk.overheard is not None:
+            self._desk.overheard(event)
         if isinstance(event, BlockDelta):
             yield from _deltas(event)
         elif whole is not None and whole.block.get("type") == "tool_use":

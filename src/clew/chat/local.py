@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -26,6 +26,7 @@ from clew.engine.ids import new_id
 from clew.engine.turns import unanswered
 from clew.engine.works import Works
 from clew.errors import SettingsInvalid
+from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.model.recording import Recording
@@ -46,6 +47,9 @@ _NOBODY = Origin("", "", "", "")
 
 class LocalDesk(Floor):
     """One thread of one principal, on one engine."""
+
+    overheard: Callable[[Event], None] | None = None
+    """Told of each event of an answer as it comes, for those who show more of it than what is said."""
 
     def __init__(self, works: Works, thread: Thread, *, credential: Credential = ()) -> None:
         """Raises SettingsInvalid where nothing, or not what was said, is kept."""
