@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.admin import login, views
+from clew.admin import login, thread_files, views
 from clew.admin.events import events
 from clew.admin.routing import Route
 
@@ -64,6 +64,22 @@ ROUTES: Final[tuple[Route, ...]] = (
         views.forget,
         "Deletes a conversation: none of its words is left in the store when this answers.",
         "principal",
+    ),
+    Route(
+        "GET",
+        "/api/threads/{id}/export",
+        "read",
+        thread_files.export,
+        "A conversation as a file, in any format of `clew export`.",
+        "format, principal",
+    ),
+    Route(
+        "POST",
+        "/api/threads/{id}/title",
+        "admin",
+        thread_files.rename,
+        "Gives a conversation another title.",
+        "body: title; principal",
     ),
     Route(
         "GET",

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from clew.admin.access import Caller
 from clew.admin.desk import Desk
 from clew.admin.problem import Problem
+from clew.web.markdown import markdown
 from clew.web.shown import FILTERS
 from clew.web.static_files import static_prefix
 
@@ -55,7 +56,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    vars(made)["filters"].update(FILTERS)  # by the back door: its type says nothing of what it holds
+    filters = {**FILTERS, "markdown": markdown}
+    vars(made)["filters"].update(filters)  # by the back door: its type says nothing of what it holds
     return made
 
 

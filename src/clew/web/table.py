@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from clew.admin.routing import Endpoint, Route
-from clew.web import now
+from clew.web import now, setting, thread_page, threads
 from clew.web.frame import problem_page
 from clew.web.static_files import static_file
 
@@ -19,4 +19,12 @@ def _page(path: str, endpoint: Endpoint, does: str, takes: str = "") -> Route:
 PAGES: Final[tuple[Route, ...]] = (
     Route("GET", "/static/{version}/{name}", "open", static_file, "Styles and scripts, kept by browsers for good."),
     _page("/", now.page_now, "Now: what is active, and what happens."),
+    _page("/threads", threads.page_threads, "Threads: the conversations, and a search in all of them.", "q, before"),
+    _page(
+        "/threads/{id}",
+        thread_page.page_thread,
+        "A conversation as it was said; with `as`, beside what that backend would get of it.",
+        "as, at, from, part",
+    ),
+    Route("POST", "/api/markdown", "read", setting.set_markdown, "Markdown as clean HTML.", "body: text, open"),
 )

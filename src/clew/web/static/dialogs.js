@@ -1,0 +1,26 @@
+// Questions before something is done: <dialog> elements of the page, or made on the spot.
+
+import { $$, el } from "./dom.js";
+
+/** Buttons that open a dialog by its id: `data-open="delete"`. They are hidden where no script runs. */
+export function openers() {
+  for (const button of $$("[data-open]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => document.getElementById(button.dataset.open).showModal());
+  }
+}
+
+/** Ask. True if the answer is `yes`. */
+export function asked(title, words, yes) {
+  return new Promise((resolve) => {
+    const close = (value) => () => dialog.close(value);
+    const dialog = el("dialog", { "aria-label": title },
+      el("h2", {}, title), words,
+      el("p", { class: "field" },
+        el("button", { type: "button", class: "primary", on: { click: close("yes") } }, yes),
+        el("button", { type: "button", on: { click: close("no") } }, "Cancel")));
+    dialog.addEventListener("close", () => { resolve(dialog.returnValue === "yes"); dialog.remove(); });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}

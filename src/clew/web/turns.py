@@ -1,0 +1,121 @@
+"""Turns as a page shows them: what was asked, what was answered, by whom, and what was altered on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from clew.model.blocks import is_thinking, made
+from clew.model.json import JsonObject
+from clew.model.origin import ANTHROPIC
+from clew.model.recording import Recording
+from clew.store.values import Exchange, Passage
+from clew.web.pieces import Piece, Results, blocks_in, pieces_of, results_in
+
+__all__ = ["Said", "Shown", "Way", "shown_turns"]
+
+
+class Said(Struct, frozen=True, kw_only=True):
+    """A message: who says it, and its pieces."""
+
+    role: str
+    pieces: Sequence[Piece]
+
+
+class Way(Struct, frozen=True, kw_only=True):
+    """Another turn that goes on from here: a branch."""
+
+    exchange: str
+    begins: str
+    shown: bool
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """One turn."""
+
+    exchange: str
+    at: float
+    number: int
+    asked: Sequence[Said]
+    answer: Said | None
+    backend: str = ""
+    model: str = ""
+    realm: str = ""
+    whole: bool = True
+    held_back: bool = False
+    """Its thinking never reached the client: the settings hide other makers'."""
+    happened: Exchange | None = None
+    changes: Sequence[tuple[str, int]] = ()
+    """How many of each kind."""
+    ways: Sequence[Way] = ()
+
+
+def shown_turns(
+    line: Sequence[Passage], first: int, last: int, exchanges: dict[str, Exchange], ways: dict[str, list[Way]]
+) -> list[Shown]:
+    """Those from `first` to before `last`, counted from 0. Results stand with their calls, which may be a turn before."""
+    asked = [_messages(passage) for passage in line[first : last + 1]]
+    results = results_in([message for messages in asked for message in messages])
+    calls = {id for passage in line[max(0, first - 1) : last] if passage.recording for id in passage.recording.said.ids}
+    return [
+        _shown(passage, first + offset, asked[offset], results, calls, exchanges.get(passage.exchange), ways)
+        for offset, passage in enumerate(line[first:last])
+    ]
+
+
+def _messages(passage: Passage) -> list[JsonObject]:
+    return [msgspec.json.decode(raw, type=JsonObject) for raw in passage.asked]
+
+
+def _shown(
+    passage: Passage,
+    index: int,
+    asked: Sequence[JsonObject],
+    results: Results,
+    calls: set[str],
+    exchange: Exchange | None,
+    ways: dict[str, list[Way]],
+) -> Shown:
+    recording = passage.recording if passage.recording and passage.recording.blocks else None
+    origin = recording.origin if recording else None
+    return Shown(
+        exchange=passage.exchange,
+        at=passage.at,
+        number=index + 1,
+        asked=[said for message in asked if (said := _asked(message, calls)).pieces],
+        answer=_answer(recording, results) if recording else None,
+        backend=origin.backend if origin else exchange.backend if exchange else "",
+        model=origin.model if origin else exchange.model if exchange else "",
+        realm=origin.realm if origin else "",
+        whole=recording.whole if recording else True,
+        held_back=recording is not None and _is_held_back(recording),
+        happened=exchange,
+        changes=_tally(exchange),
+        ways=ways.get(passage.exchange, ()),
+    )
+
+
+def _asked(message: JsonObject, calls: set[str]) -> Said:
+    """Without the results that are shown with their calls."""
+    own = [block for block in blocks_in(message.get("content")) if block.get("tool_use_id") not in calls]
+    return Said(role=str(message.get("role")), pieces=pieces_of(own))
+
+
+def _answer(recording: Recording, results: Results) -> Said:
+    blocks = [msgspec.json.decode(raw, type=JsonObject) for raw in recording.blocks]
+    return Said(role="assistant", pieces=pieces_of(blocks, recording.said.ids, results))
+
+
+def _is_held_back(recording: Recording) -> bool:
+    thought = any(is_thinking(made(raw)) for raw in recording.blocks)
+    return thought and not recording.keys and recording.origin.realm != ANTHROPIC
+
+
+def _tally(exchange: Exchange | None) -> list[tuple[str, int]]:
+    if exchange is None:
+        return []
+    kept: Iterable[tuple[str, int]] = [("kept", exchange.kept)] if exchange.kept else []
+    return [*kept, *Counter(change.what for change in exchange.changes).items()]
