@@ -10,6 +10,28 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clew.backends.translator import Translator
+    from clew.chat.agent.agent import AsyncAgent
+    from clew.chat.agent.approval import Denied, Later
+    from clew.chat.agent.blocking import Agent, Run
+    from clew.chat.agent.events import (
+        CallApproved,
+        CallDenied,
+        CallProposed,
+        CallSuspended,
+        FromAgent,
+        LimitReached,
+        OutputRejected,
+        Result,
+        RunEnded,
+        StepFinished,
+        StepRetried,
+        StepStarted,
+        ToolFinished,
+        ToolStarted,
+    )
+    from clew.chat.agent.limits import Limits
+    from clew.chat.agent.run import AsyncRun
+    from clew.chat.agent.tools import Tool, ToolFailed, tool
     from clew.chat.blocking import Conversation
     from clew.chat.contents import document, image
     from clew.chat.conversation import AsyncConversation
@@ -34,25 +56,48 @@ if TYPE_CHECKING:
     from clew.thinking.seal import Sealer
 
 __all__ = [
+    "Agent",
     "Assembler",
+    "AsyncAgent",
     "AsyncConversation",
+    "AsyncRun",
+    "CallApproved",
+    "CallDenied",
+    "CallProposed",
+    "CallSuspended",
     "Change",
     "ClewError",
     "Conversation",
+    "Denied",
     "Ended",
     "Facts",
+    "FromAgent",
+    "Later",
+    "LimitReached",
+    "Limits",
     "Message",
     "Options",
     "Origin",
+    "OutputRejected",
     "Projection",
     "Recording",
+    "Result",
+    "Run",
+    "RunEnded",
     "Sealer",
     "Shelf",
+    "StepFinished",
+    "StepRetried",
+    "StepStarted",
     "Target",
     "TextDelta",
     "ThinkingDelta",
     "ThinkingRegistry",
+    "Tool",
     "ToolCall",
+    "ToolFailed",
+    "ToolFinished",
+    "ToolStarted",
     "Translator",
     "Violation",
     "check",
@@ -65,28 +110,52 @@ __all__ = [
     "profile_for",
     "project",
     "thinking_report",
+    "tool",
 ]
 
 _HOMES = {
+    "Agent": "clew.chat.agent.blocking",
     "Assembler": "clew.model.assemble",
+    "AsyncAgent": "clew.chat.agent.agent",
     "AsyncConversation": "clew.chat.conversation",
+    "AsyncRun": "clew.chat.agent.run",
+    "CallApproved": "clew.chat.agent.events",
+    "CallDenied": "clew.chat.agent.events",
+    "CallProposed": "clew.chat.agent.events",
+    "CallSuspended": "clew.chat.agent.events",
     "Change": "clew.model.change",
     "ClewError": "clew.errors",
     "Conversation": "clew.chat.blocking",
+    "Denied": "clew.chat.agent.approval",
     "Ended": "clew.chat.events",
     "Facts": "clew.pipeline.step",
+    "FromAgent": "clew.chat.agent.events",
+    "Later": "clew.chat.agent.approval",
+    "LimitReached": "clew.chat.agent.events",
+    "Limits": "clew.chat.agent.limits",
     "Message": "clew.chat.messages",
     "Options": "clew.pipeline.options",
     "Origin": "clew.model.origin",
+    "OutputRejected": "clew.chat.agent.events",
     "Projection": "clew.pipeline.project",
     "Recording": "clew.model.recording",
+    "Result": "clew.chat.agent.events",
+    "Run": "clew.chat.agent.blocking",
+    "RunEnded": "clew.chat.agent.events",
     "Sealer": "clew.thinking.seal",
     "Shelf": "clew.model.recording",
+    "StepFinished": "clew.chat.agent.events",
+    "StepRetried": "clew.chat.agent.events",
+    "StepStarted": "clew.chat.agent.events",
     "Target": "clew.model.target",
     "TextDelta": "clew.chat.events",
     "ThinkingDelta": "clew.chat.events",
     "ThinkingRegistry": "clew.thinking.registry",
+    "Tool": "clew.chat.agent.tools",
     "ToolCall": "clew.chat.messages",
+    "ToolFailed": "clew.chat.agent.tools",
+    "ToolFinished": "clew.chat.agent.events",
+    "ToolStarted": "clew.chat.agent.events",
     "Translator": "clew.backends.translator",
     "Violation": "clew.thinking.compliance",
     "check": "clew.thinking.compliance",
@@ -99,6 +168,7 @@ _HOMES = {
     "profile_for": "clew.thinking.profiles",
     "project": "clew.pipeline.project",
     "thinking_report": "clew.chat.report",
+    "tool": "clew.chat.agent.tools",
 }
 
 

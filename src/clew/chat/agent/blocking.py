@@ -1,0 +1,178 @@
+"""Agent: the asynchronous one, for programs without an event loop, on a loop in a thread of its own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
+
+from clew.chat.agent.agent import AsyncAgent, Listen, Place, Ways
+from clew.chat.agent.approval import Decision
+from clew.chat.agent.events import AgentEvent, Result
+from clew.chat.agent.plan import Plan
+from clew.chat.agent.run import AsyncRun
+from clew.chat.blocking import Conversation
+from clew.chat.contents import Content
+from clew.chat.loop import Loop
+from clew.errors import RequestInvalid
+
+__all__ = ["Agent", "Run"]
+
+T = TypeVar("T")
+
+
+class Run(Generic[T]):
+    """One run of an agent. Iterate it, or ask for its `result`; nothing happens before that.
+
+    >>> import pathlib, tempfile
+    >>> from clew import Agent
+    >>> from clew.testing import Simulator
+    >>> with Simulator() as claude, tempfile.TemporaryDirectory() as home:
+    ...     settings = pathlib.Path(home) / "clew.toml"
+    ...     _ = settings.write_text(f'[backends.claude]\\nurl = "{claude.url}"\\nkey = "{claude.key}"')
+    ...     run = Agent(model="claude-opus-5-5").stream("Hello!", home=home)
+    ...     kinds = [type(event).__name__ for event in run]
+    >>> kinds[0], kinds[-1], run.result().ending
+    ('StepStarted', 'RunEnded', 'answered')
+    """
+
+    def __init__(self, run: AsyncRun[T], loop: Loop | None) -> None:
+        """On a loop, or on one of its own, which ends with the run."""
+        self._run = run
+        self._loop = loop
+        self._own: Loop | None = None
+
+    @property
+    def conversation(self) -> Conversation:
+        """What it works on. Raises RequestInvalid before it began, and once it is over if it opened that by itself."""
+        loop = self._loop or self._own
+        if loop is None:
+            raise RequestInvalid("the run has not begun, or is over")
+        return Conversation(self._run.conversation, loop)
+
+    def __iter__(self) -> Iterator[AgentEvent]:
+        return self
+
+    def __next__(self) -> AgentEvent:
+        """Raises BackendError and its kin if a model call fails for good. Ctrl-C stops the run, and keeps what was finished.
+
+        What was opened for this run alone is left with its end.
+        """
+        if self._run.is_over:
+            raise StopIteration
+        try:
+            event = self._at_work().call(_next(self._run))
+        except BaseException:
+            self.stop()
+            raise
+        if event is None:
+            self._leave()
+            raise StopIteration
+        return event
+
+    def result(self) -> Result[T]:
+        """To its end, and what came of it. Raises as iterating does, and RequestInvalid if it was stopped."""
+        for _ in self:
+            pass
+        return self._run.outcome
+
+    def stop(self) -> None:
+        """Go no further. What was finished is kept when this returns."""
+        if loop := self._loop or self._own:
+            loop.call(self._run.stop())
+        self._leave()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def _at_work(self) -> Loop:
+        if self._loop is not None:
+            return self._loop
+        if self._own is None:
+            self._own = Loop().__enter__()
+        return self._own
+
+    def _leave(self) -> None:
+        own, self._own = self._own, None
+        if own is not None:
+            own.__exit__(None, None, None)
+
+
+async def _next(run: AsyncRun[Any]) -> AgentEvent | None:
+    return await anext(run, None)
+
+
+class Agent(Generic[T]):
+    """A model, the tools that it may call, and a loop that runs them until there is an answer.
+
+    It takes what `AsyncAgent` takes, which is the same for programs with an event loop.
+
+    >>> import pathlib, tempfile
+    >>> from clew import Agent
+    >>> from clew.testing import Simulator
+    >>> def read(path: str) -> str:
+    ...     '''Reads a file.'''
+    ...     return "127.0.0.1 localhost"
+    >>> agent = Agent(model="claude-opus-5-5", tools=[read])
+    >>> with Simulator() as claude, tempfile.TemporaryDirectory() as home:
+    ...     settings = pathlib.Path(home) / "clew.toml"
+    ...     _ = settings.write_text(f'[backends.claude]\\nurl = "{claude.url}"\\nkey = "{claude.key}"')
+    ...     result = agent.run("Look!", home=home)
+    >>> result.ending, result.output, result.steps
+    ('answered', 'I read: “127.0.0.1 localhost”', 2)
+    """
+
+    @overload
+    def __init__(self: Agent[str], *, output: None = None, **ways: Unpack[Ways]) -> None: ...
+    @overload
+    def __init__(self, *, output: type[T], **ways: Unpack[Ways]) -> None: ...
+    def __init__(self, *, output: Any = None, **ways: Unpack[Ways]) -> None:
+        """Raises SettingsInvalid for tools that no model could call."""
+        self._agent = cast(AsyncAgent[T], AsyncAgent(output=output, **ways))
+        self._loop: Loop | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """What it is."""
+        return self._agent.plan
+
+    @property
+    def conversation(self) -> Conversation:
+        """What it works on: `use` lets another backend go on, also in the middle of a run. Raises RequestInvalid unless it
+        was opened."""
+        if self._loop is None:
+            raise RequestInvalid("this agent has no conversation yet: `with agent.open() as agent`")
+        return Conversation(self._agent.conversation, self._loop)
+
+    @contextmanager
+    def open(self, thread: str = "", **place: Unpack[Place]) -> Generator[Self]:
+        """The same agent on a conversation, for several runs: a new one, or the one with this thread's id."""
+        with Loop() as loop:
+            opening = self._agent.open(thread, **place)
+            bound = copy.copy(self)
+            bound._agent, bound._loop = loop.call(opening.__aenter__()), loop
+            try:
+                yield bound
+            finally:
+                loop.call(opening.__aexit__(None, None, None))
+
+    def run(self, prompt: Content, *, thread: str = "", listen: Listen | None = None, **place: Unpack[Place]) -> Result[T]:
+        """Ask, run what tools it takes, and give what came of it: see `AsyncAgent.run`."""
+        with self.stream(prompt, thread=thread, **place) as run:
+            for event in run:
+                if listen:
+                    listen(event)
+            return run.result()
+
+    def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[Place]) -> Run[T]:
+        """The same, told as it happens: iterate it."""
+        return Run(self._agent.stream(prompt, thread=thread, **place), self._loop)
+
+    def resume(self, decisions: Mapping[str, Decision] | None = None, *, thread: str = "", **place: Unpack[Place]) -> Run[T]:
+        """Go on where the thread's last run ended: see `AsyncAgent.resume`. Iterate it, or ask for its `result`."""
+        return Run(self._agent.resume(decisions, thread=thread, **place), self._loop)

@@ -1,0 +1,114 @@
+"""The calls of one answer: who may run, and what came of each.
+
+Decisions come first, one after another; as long as one of them is put off, none of the calls runs, so that an answer's calls
+are either all pending or all begun. Then they run side by side, and the results are in the order of the calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from clew.chat.agent import marks
+from clew.chat.agent.approval import Decision, Denied, Later, decided
+from clew.chat.agent.calling import output_of
+from clew.chat.agent.events import CallApproved, CallDenied, CallSuspended, ToolFinished, ToolStarted
+from clew.chat.agent.tools import Tool, ToolFailed
+from clew.chat.agent.working import AT_WORK, AtWork, Working
+from clew.chat.contents import Output
+from clew.chat.messages import ToolCall
+from clew.model.json import JsonValue
+
+__all__ = ["INTERRUPTED", "outputs_of"]
+
+INTERRUPTED: Final = (
+    "Interrupted: the program ended while this was running. Whether it was carried out, in whole or in part, is not known; "
+    "find that out before you do it again."
+)
+"""The result of a call that a crash interrupted, and that may not be run twice."""
+
+_DENIED: Final = "Denied: this call was not approved, and was not run."
+
+
+async def outputs_of(
+    working: Working, calls: Sequence[ToolCall], made: Mapping[str, Decision], turn: str, resumed: bool
+) -> dict[str, Output] | None:
+    """What each call gave, in their order; None if a decision is put off. `turn` is the one whose answer they are in;
+    `resumed`: nobody knows from this run whether they were begun already."""
+    begun = resumed and await marks.was_begun(working.conversation, turn)
+    failed: dict[str, Output] = {}
+    running: list[tuple[ToolCall, Tool]] = []
+    for call in calls:
+        tool = _tool(working, call)
+        why = await _prevented(working, call, tool, made, begun)
+        if isinstance(why, Later):
+            return None
+        if why is not None or tool is None:
+            failed[call.id] = why or _unknown(working, call)
+        else:
+            running.append((call, tool))
+    if not all(tool.idempotent for _, tool in running):
+        await marks.mark(working.conversation, turn)
+    given = failed | await _side_by_side(working, running)
+    working.spending.called(all(isinstance(each, Exception) for each in given.values()))
+    return {call.id: given[call.id] for call in calls}
+
+
+def _tool(working: Working, call: ToolCall) -> Tool | None:
+    return next((tool for tool in working.plan.tools if tool.name == call.name), None)
+
+
+async def _prevented(
+    working: Working, call: ToolCall, tool: Tool | None, made: Mapping[str, Decision], begun: bool
+) -> ToolFailed | Later | None:
+    """Why it does not run; None if it does."""
+    if tool is None:
+        return await _not_run(working, call, _unknown(working, call))
+    if begun and not tool.idempotent and call.id not in made:
+        return await _not_run(working, call, ToolFailed(INTERRUPTED))
+    asked, decision = await decided(call, tool, working.plan.approve, made)
+    match decision:
+        case Later():
+            await working.tell(CallSuspended(call))
+            return decision
+        case Denied():
+            await working.tell(CallDenied(call, decision.reason))
+            return ToolFailed(f"{_DENIED} Reason: {decision.reason}" if decision.reason else _DENIED)
+        case _:
+            if asked:
+                await working.tell(CallApproved(call))
+            return None
+
+
+def _unknown(working: Working, call: ToolCall) -> ToolFailed:
+    known = ", ".join(tool.name for tool in working.plan.tools) or "none"
+    return ToolFailed(f"There is no tool {call.name!r}; there are: {known}.")
+
+
+async def _not_run(working: Working, call: ToolCall, why: ToolFailed) -> ToolFailed:
+    await working.tell(ToolFinished(call, str(why), is_error=True, seconds=0.0))
+    return why
+
+
+async def _side_by_side(working: Working, running: Sequence[tuple[ToolCall, Tool]]) -> dict[str, Output]:
+    tasks = {call.id: asyncio.create_task(_run(working, call, tool)) for call, tool in running}
+    try:
+        await asyncio.gather(*tasks.values())
+    finally:  # nothing runs on when this is left, by failure or by cancelling
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+    return {id: task.result() for id, task in tasks.items()}
+
+
+async def _run(working: Working, call: ToolCall, tool: Tool) -> Output:
+    AT_WORK.set(AtWork(working, call))
+    await working.tell(ToolStarted(call))
+    began = time.monotonic()
+    output = await output_of(tool, call)
+    is_error = isinstance(output, Exception)
+    said: JsonValue = str(output) if isinstance(output, Exception) else output
+    await working.tell(ToolFinished(call, said, is_error=is_error, seconds=time.monotonic() - began))
+    return output

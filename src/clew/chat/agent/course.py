@@ -1,0 +1,161 @@
+"""Course: one run of an agent, from a question or a pending call to its end.
+
+    ask ─► step ─► calls? ── no ──► answered, or of the wrong type: ask again
+             ▲       │ yes
+             │       ├─ a limit is reached ──► ends, the calls pending
+             │       ├─ somebody decides about those that want it; one is put off ──► ends, all of them pending
+             └───────┴─ all are run side by side; their results, in the order of the calls, are the next question
+
+Straight-line code in one task. What happens is told as it happens, and telling waits until whoever listens wants the next:
+so what they change takes effect exactly there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from clew.chat.agent import marks
+from clew.chat.agent.approval import Decision
+from clew.chat.agent.calls import outputs_of
+from clew.chat.agent.events import Ending, LimitReached, OutputRejected, Result, RunEnded
+from clew.chat.agent.limits import Reached
+from clew.chat.agent.step import take_step
+from clew.chat.agent.working import Working
+from clew.chat.answer import AsyncAnswer
+from clew.chat.conversation import AsyncConversation
+from clew.chat.messages import Message
+from clew.errors import BackendBroken, RequestInvalid
+
+__all__ = ["Course", "Start"]
+
+Start: TypeAlias = Callable[[AsyncConversation], AsyncAnswer | None]
+"""What a run begins with: a question, or nothing if there are calls to go on with."""
+
+_REFUSED = "refusal"
+
+
+class Course:
+    """One run."""
+
+    def __init__(self, working: Working, made: Mapping[str, Decision]) -> None:
+        """`made` are decisions that are there already, by the ids of calls."""
+        self._working = working
+        self._made = made
+        self._message: Message | None = None
+        self._turn = ""
+        self._resumed = True
+        """Were the calls that wait there before this run?"""
+        self._has_called = False
+        self._rejected = 0
+
+    async def run(self, start: Start) -> Result[Any]:
+        """To the end. Raises BackendError and its kin if a model call fails for good; `resume` tries it again."""
+        clock = asyncio.timeout(self._working.spending.left)
+        try:
+            async with clock:
+                result = await self._work(start(self._working.conversation))
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            result = await self._limited(self._working.spending.late)
+        await self._working.tell(RunEnded(result))
+        return result
+
+    async def _work(self, answer: AsyncAnswer | None) -> Result[Any]:
+        if reached := self._working.spending.reached():
+            return await self._limited(reached)
+        self._look_back()
+        while True:
+            if answer is not None:
+                await self._step(answer)
+            if not self._working.conversation.calls:
+                answer = await self._rejection()
+                if answer is None:
+                    return await self._answered()
+            elif reached := self._working.spending.reached():
+                return await self._limited(reached)
+            else:
+                answer = await self._called()
+                if answer is None:
+                    return self._result("suspended")
+
+    def _look_back(self) -> None:
+        """The answer whose calls are pending, where that is what the run begins with."""
+        turns = self._working.conversation.turns
+        if turns and turns[-1].outcome == "whole":
+            self._turn, self._message = turns[-1].id, turns[-1].answer
+
+    async def _step(self, answer: AsyncAnswer) -> None:
+        ended = await take_step(self._working, answer)
+        self._message, self._resumed = ended.message, False
+        self._turn = ended.turn.id if ended.turn else ""
+
+    async def _called(self) -> AsyncAnswer | None:
+        """The results as the next question; None if a decision is put off."""
+        self._has_called = True
+        conversation = self._working.conversation
+        outputs = await outputs_of(self._working, conversation.calls, self._made, self._turn, self._resumed)
+        return None if outputs is None else conversation.results(outputs)
+
+    async def _rejection(self) -> AsyncAnswer | None:
+        """The question once more, if the answer is not of the type that was asked for."""
+        form, spending = self._working.plan.form, self._working.spending
+        why = self._misfit()
+        if form is None or why is None:
+            return None
+        if self._rejected >= self._working.plan.retries or spending.reached():
+            raise BackendBroken(f"the answer is not of the type that was asked for: {why}")
+        self._rejected += 1
+        await self._working.tell(OutputRejected(spending.steps, why))
+        return self._working.conversation.ask(form.again(why))
+
+    def _misfit(self) -> str | None:
+        form = self._working.plan.form
+        if form is None or self._ending != "answered":
+            return None
+        try:
+            form.read(self._text)
+        except msgspec.MsgspecError as error:
+            return str(error)
+        return None
+
+    # Ends.
+
+    async def _answered(self) -> Result[Any]:
+        if self._message is None:
+            raise RequestInvalid("nothing was said yet, so there is nothing to resume")
+        if self._has_called:
+            await marks.unmark(self._working.conversation)
+        form, ending = self._working.plan.form, self._ending
+        output = None if ending != "answered" else form.read(self._text) if form else self._text
+        return self._result(ending, output=output)
+
+    async def _limited(self, reached: Reached) -> Result[Any]:
+        await self._working.tell(LimitReached(reached))
+        return self._result("limit", limit=reached)
+
+    def _result(self, ending: Ending, *, output: object = None, limit: Reached | None = None) -> Result[Any]:
+        conversation, spending = self._working.conversation, self._working.spending
+        return Result(
+            ending=ending,
+            thread=conversation.thread,
+            output=output,
+            message=self._message,
+            pending=tuple(conversation.calls),
+            limit=limit,
+            steps=spending.steps,
+            usage=spending.usage,
+            cost=spending.cost,
+        )
+
+    @property
+    def _ending(self) -> Ending:
+        return "refused" if self._message is not None and self._message.stop_reason == _REFUSED else "answered"
+
+    @property
+    def _text(self) -> str:
+        return (self._message.content if self._message else None) or ""

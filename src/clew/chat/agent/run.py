@@ -1,0 +1,140 @@
+"""A run while it goes on: iterate it for what happens, or await it for what comes of it.
+
+The work is done in a task of its own, one event ahead of nobody: it waits at each event until whoever listens asks for the
+next. So a listener that changes the backend, or stops, does so exactly there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any, Generic, Self, TypeAlias, TypeVar
+
+from clew.chat.agent.events import AgentEvent, Result
+from clew.chat.agent.working import Tell
+from clew.chat.conversation import AsyncConversation
+from clew.errors import RequestInvalid
+
+__all__ = ["AsyncRun", "Work"]
+
+T = TypeVar("T")
+
+Work: TypeAlias = Callable[[AsyncConversation, Tell], Awaitable[Result[T]]]
+
+
+class AsyncRun(Generic[T]):
+    """One run of an agent. Nothing happens before it is iterated or awaited.
+
+    >>> import asyncio, pathlib, tempfile
+    >>> from clew import AsyncAgent
+    >>> from clew.testing import Simulator
+    >>> async def kinds(agent, home):
+    ...     return [type(event).__name__ async for event in agent.stream("Hello!", home=home)]
+    >>> with Simulator() as claude, tempfile.TemporaryDirectory() as home:
+    ...     settings = pathlib.Path(home) / "clew.toml"
+    ...     _ = settings.write_text(f'[backends.claude]\\nurl = "{claude.url}"\\nkey = "{claude.key}"')
+    ...     told = asyncio.run(kinds(AsyncAgent(model="claude-opus-5-5"), home))
+    >>> told[0], told[-2:]
+    ('StepStarted', ['StepFinished', 'RunEnded'])
+    """
+
+    def __init__(self, opening: Callable[[], AbstractAsyncContextManager[AsyncConversation]], work: Work[T]) -> None:
+        """From its parts; an agent makes them."""
+        self._opening = opening
+        self._work = work
+        self._conversation: AsyncConversation | None = None
+        self._task: asyncio.Task[Result[T]] | None = None
+        self._told: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
+        self._telling = asyncio.Lock()
+        self._is_heard = True
+        """Has the listener come back for the next?"""
+        self._is_over = False
+
+    @property
+    def conversation(self) -> AsyncConversation:
+        """What it works on. Raises RequestInvalid before it began."""
+        if self._conversation is None:
+            raise RequestInvalid("the run has not begun: iterate it, or await it")
+        return self._conversation
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AgentEvent:
+        """Raises BackendError and its kin if a model call fails for good: the agent's `resume` tries it again."""
+        try:
+            event = await self._next()
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    async def result(self) -> Result[T]:
+        """To its end, and what came of it. Raises as iterating does, and RequestInvalid if it was stopped."""
+        async for _ in self:
+            pass
+        return self.outcome
+
+    @property
+    def is_over(self) -> bool:
+        """Is there nothing more to be told?"""
+        return self._is_over
+
+    @property
+    def outcome(self) -> Result[T]:
+        """What came of a run that is over. Raises what it failed with, and RequestInvalid if it did not come to its end."""
+        if self._task is None or not self._task.done() or self._task.cancelled():
+            raise RequestInvalid("the run did not come to its end")
+        return self._task.result()
+
+    def __await__(self) -> Generator[Any, None, Result[T]]:
+        return self.result().__await__()
+
+    async def stop(self) -> None:
+        """Go no further: an answer that comes is cut, and kept as far as it is finished; tools are cancelled."""
+        self._is_over = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def _next(self) -> AgentEvent | None:
+        if self._is_over:
+            return None
+        if self._task is None:
+            self._task = asyncio.create_task(self._worked())
+            self._task.add_done_callback(lambda _: self._told.put_nowait(None))
+        self._hear()
+        event = await self._told.get()
+        self._is_heard = False
+        if event is None:
+            self._is_over = True
+            if not self._task.cancelled():
+                self._task.result()  # raises what it failed with
+        return event
+
+    async def _worked(self) -> Result[T]:
+        async with self._opening() as conversation:
+            self._conversation = conversation
+            return await self._work(conversation, self._tell)
+
+    async def _tell(self, event: AgentEvent) -> None:
+        async with self._telling:  # tools that run side by side tell one after another
+            self._told.put_nowait(event)
+            await self._told.join()
+
+    def _hear(self) -> None:
+        if not self._is_heard:
+            self._is_heard = True
+            self._told.task_done()

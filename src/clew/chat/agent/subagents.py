@@ -1,0 +1,81 @@
+"""Sub-agents: an agent as a tool of another.
+
+Each call is a thread of its own, in the session of the one that sent it, so that a thread's tree shows who was sent where.
+The sender waits for the answer; what the sub-agent tells is told to whoever listens to the sender, and what it spends counts
+for both. Whoever approves the sender's calls approves the sub-agent's, unless it has somebody of its own; where nobody can
+be asked, a call that wants approval is denied: a run can be put off only as a whole.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from clew.chat.agent.approval import Approval, Decision, Denied, Later
+from clew.chat.agent.course import Course
+from clew.chat.agent.events import AgentEvent, FromAgent, Result
+from clew.chat.agent.limits import Spending
+from clew.chat.agent.plan import Plan, prepare
+from clew.chat.agent.schema import arguments_of
+from clew.chat.agent.starting import asked
+from clew.chat.agent.threads import called
+from clew.chat.agent.tools import Tool, ToolFailed
+from clew.chat.agent.working import AT_WORK, AtWork, Working
+from clew.chat.conversation import AsyncConversation
+from clew.chat.messages import ToolCall
+from clew.chat.request import Wishes
+
+__all__ = ["agent_tool"]
+
+_NOBODY = Denied("nobody can be asked inside a sub-agent")
+
+
+def agent_tool(plan: Plan) -> Tool:
+    """The tool that an agent is. Raises SettingsInvalid for a name that no tool can have."""
+
+    async def delegate(prompt: str) -> object:
+        """Gives a task to another agent, and waits for its answer.
+
+        Args:
+            prompt: The whole task: the other agent knows nothing else of this conversation.
+        """
+        return _answer(plan, await _sent(plan, AT_WORK.get(), prompt))
+
+    arguments = arguments_of(delegate, plan.name)
+    return Tool(function=delegate, name=plan.name, description=plan.description or arguments.summary, arguments=arguments)
+
+
+async def _sent(plan: Plan, at: AtWork, prompt: str) -> Result[object]:
+    sender = at.working
+    conversation = _beside(sender.conversation, plan, at.call)
+
+    async def tell(event: AgentEvent) -> None:
+        await sender.tell(FromAgent(plan.name, at.call, event))
+
+    own = structs.replace(plan, approve=_asking(plan.approve or sender.plan.approve))
+    working = Working(own, conversation, Spending(plan.limits, sender.spending), tell)
+    return await Course(working, {}).run(lambda opened: asked(opened, prompt))
+
+
+def _beside(sender: AsyncConversation, plan: Plan, call: ToolCall) -> AsyncConversation:
+    """A new thread, asked as the sender is where the plan says nothing else."""
+    wishes = Wishes(thinking=sender.wishes.thinking, effort=sender.wishes.effort)
+    conversation = AsyncConversation(sender.desk.beside(f"{plan.name}-{call.id}"), wishes)
+    prepare(plan, conversation)
+    conversation.use(plan.backend or sender.backend, model=plan.model or ("" if plan.backend else sender.model))
+    return conversation
+
+
+def _asking(approve: Approval | None) -> Approval:
+    async def ask(call: ToolCall, tool: Tool) -> Decision:
+        decision = await called(approve, call, tool) if approve else _NOBODY
+        return _NOBODY if isinstance(decision, Later) else decision
+
+    return ask
+
+
+def _answer(plan: Plan, result: Result[object]) -> object:
+    if result.ending == "answered":
+        return result.output
+    said = result.message.content if result.message else None
+    last = f" The last that it said: {said}" if said else ""
+    raise ToolFailed(f"{plan.name} came to no answer: {result.limit or result.ending}.{last}")
