@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeVar
 
 from clew.admin.access import Access
+from clew.admin.chat.runs import Runs
+from clew.admin.conversations.telling import Tellings
 from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
 from clew.admin.problem import Problem
@@ -54,10 +56,14 @@ class Desk:
     open_streams: Callable[[], int]
     works: Works | None = None
     """What answers, for whoever is asked something here."""
+    runs: Runs = field(default_factory=Runs)
+    """The answers of the chat that come now."""
     url: str = ""
     """Of this admin, without a slash at its end."""
     pid: int = field(default_factory=os.getpid)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
+    tellings: Tellings = field(default_factory=Tellings)
+    """Answers that somebody elsewhere listens to."""
 
     @property
     def kept(self) -> Store:

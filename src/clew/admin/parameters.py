@@ -18,14 +18,14 @@ MOST_ROWS: Final = 1000
 T = TypeVar("T")
 
 
-async def read_body(request: Request, type: type[T]) -> T:
+async def read_body(request: Request, type: type[T], most: int = MOST_BYTES) -> T:
     """The JSON body as a value of this type."""
     raw = bytearray()
     try:
         async for chunk in request.stream():
             raw += chunk
-            if len(raw) > MOST_BYTES:
-                raise Problem(413, "the body is too large", f"it may have {MOST_BYTES} bytes")
+            if len(raw) > most:
+                raise Problem(413, "the body is too large", f"it may have {most} bytes")
     except ClientDisconnect:
         raise Problem(400, "the body ended early") from None
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from clew.admin import login, thread_files, views
+from clew.admin.conversations.rows import CONVERSATIONS
 from clew.admin.events import events
 from clew.admin.routing import Route
 
@@ -89,6 +90,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "Live events as SSE (`exchange`, `switch`); `Last-Event-ID` brings what was missed.",
         "principal",
     ),
+    *CONVERSATIONS,
     Route("GET", "/api/doctor", "read", views.doctor, "The checks of `clew doctor`, with how to mend each.", "online=1"),
     Route("GET", "/api/session", "read", login.session, "How the caller came in, and a browser's CSRF token."),
     Route("DELETE", "/api/session", "admin", login.log_out, "Ends a browser's session."),

@@ -112,7 +112,7 @@ class AsyncAnswer:
             hearing = self._hearing or await self._started()
             if said := await hearing.heard():
                 self._ready.extend(said)
-            else:
+            elif not self._is_over:  # stopped in the meantime
                 await self._end(hearing)
         return self._ready.popleft()
 

@@ -67,6 +67,8 @@ class Opening(TypedDict, total=False):
     home: str | Path | None
     config: str | Path | None
     environ: Mapping[str, str] | None
+    url: str
+    key: str
     backend: str
     model: str
     system: str | Sequence[JsonObject]

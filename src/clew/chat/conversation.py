@@ -1,8 +1,8 @@
 """A conversation: said, stored and shown as it was said, sent as each backend needs it.
 
-It stands on the engine, in this process: no gateway is needed. What the user says is in the store before anything else
-happens; the answer is there, verbatim, before its end is told. Reading gives originals; what goes to a backend is worked out
-from them each time, and can be looked at (`as_sent`).
+It stands on the engine, in this process: no gateway is needed; or on a gateway that runs elsewhere. What the user says is in
+the store before anything else happens; the answer is there, verbatim, before its end is told. Reading gives originals; what
+goes to a backend is worked out from them each time, and can be looked at (`as_sent`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from msgspec import structs
 from clew.chat.answer import AsyncAnswer
 from clew.chat.contents import Content, Output, result_block, user_message
 from clew.chat.desk import Desk, Hearing, Question
-from clew.chat.local import COMMIT_SECONDS
 from clew.chat.messages import ToolCall
-from clew.chat.opening import opened
+from clew.chat.opening import Where, opened
 from clew.chat.projected import Projected
 from clew.chat.request import Wishes
 from clew.chat.turns import Spot, Turn, message_of, turn_of
@@ -65,6 +64,8 @@ class AsyncConversation:
         home: str | Path | None = None,
         config: str | Path | None = None,
         environ: Mapping[str, str] | None = None,
+        url: str = "",
+        key: str = "",
         backend: str = "",
         model: str = "",
         system: str | Sequence[JsonObject] = "",
@@ -75,12 +76,14 @@ class AsyncConversation:
     ) -> AsyncGenerator[Self]:
         """A new conversation, or the one with this thread's id (or how it begins), at its newest turn.
 
-        `home`, `config` and `environ` are looked up as the command line does. Without `backend` the active one answers;
-        without `model` the one that answered last. Raises SettingsInvalid, StoreError, and RequestInvalid if there is no
-        such thread.
+        `home`, `config` and `environ` are looked up as the command line does. With `url` the conversation is held over a
+        gateway that runs there (its admin's address), with one of its keys; `url="auto"` is the one of this home, if one
+        runs. Without `backend` the active one answers; without `model` the one that answered last. Raises SettingsInvalid,
+        StoreError, RequestInvalid if there is no such thread, and BackendUnreachable if there is no such gateway.
         """
         wishes = Wishes(model=model, system=system, tools=tools, max_tokens=max_tokens, thinking=thinking, effort=effort)
-        async with opened(thread, home, config, environ, COMMIT_SECONDS) as desk:
+        where = Where(home=home, config=config, environ=environ, url=url, key=key)
+        async with opened(thread, where) as desk:
             conversation = cls(desk, wishes)
             if backend:
                 conversation.use(backend)

@@ -186,13 +186,19 @@ class LocalDesk(Floor):
         if spot is None or spot.exchange is None or spot.outcome == "whole":
             return
         if spot.outcome == "open":
-            exchange = structs.replace(spot.exchange, outcome="failed", ended=time.time())
-            asked, recording = spot.passage.asked, spot.passage.recording
-            turn = Turn(exchange=exchange, recording=recording, asked=asked, title=self.thread.title)
-            self._put(asked, exchange, recording)
-            if not await asyncio.wrap_future(self.store.record(turn)):  # it was kept, and left before that was told
-                await asyncio.to_thread(self.load)
+            await self._fail(spot.passage, structs.replace(spot.exchange, outcome="failed", ended=time.time()))
         await asyncio.wrap_future(self.store.touch(self.thread.principal, at=time.time()))  # comes after what waits
+
+    async def _fail(self, passage: Passage, exchange: Exchange) -> None:
+        asked, recording, is_new = passage.asked, passage.recording, True
+        turn = Turn(exchange=exchange, recording=recording, asked=asked, title=self.thread.title)
+        try:
+            is_new = await asyncio.wrap_future(self.store.record(turn))
+        finally:
+            if is_new:
+                self._put(asked, exchange, recording)
+        if not is_new:  # it was kept, and left before that was told
+            await asyncio.to_thread(self.load)
 
     def _put(self, asked: tuple[bytes, ...], exchange: Exchange, recording: Recording | None) -> None:
         passage = Passage(exchange=exchange.id, at=exchange.started, asked=asked, recording=recording)

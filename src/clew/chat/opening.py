@@ -1,4 +1,4 @@
-"""Opening a conversation: settings, store and engine as the command line would find them, and the thread."""
+"""Opening a conversation: on a gateway that runs, or on settings, store and engine as the command line would find them."""
 
 from __future__ import annotations
 
@@ -6,50 +6,81 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from clew.backends.credential import Credential, credential_in
-from clew.chat.local import LocalDesk
+from clew.chat.desk import Desk
+from clew.chat.local import COMMIT_SECONDS, LocalDesk
+from clew.chat.remote.desk import opened_there
+from clew.chat.remote.finding import AUTO, gateway_in, line_at, line_to
+from clew.chat.remote.line import Line
 from clew.engine.ids import new_id
 from clew.engine.works import Works, build_works
-from clew.errors import RequestInvalid
+from clew.errors import BackendUnreachable, RequestInvalid
 from clew.settings.home import HOME_VARIABLE, home_of
 from clew.settings.load import load
 from clew.store import Store
 from clew.store.values import Thread
 
-__all__ = ["PRINCIPAL", "desk_on", "opened"]
+__all__ = ["PRINCIPAL", "Where", "desk_on", "opened"]
 
 PRINCIPAL: Final = "local"
 """Whoever works on this machine, with or without a gateway: they find each other's threads."""
 
 
+class Where(Struct, frozen=True, kw_only=True):
+    """What a conversation stands on: an engine of its own with these settings, or a gateway that runs at `url`."""
+
+    home: str | Path | None = None
+    config: str | Path | None = None
+    environ: Mapping[str, str] | None = None
+    url: str = ""
+    key: str = ""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        given = dict(os.environ if self.environ is None else self.environ)
+        return given if self.home is None else {**given, HOME_VARIABLE: str(self.home)}
+
+
 @asynccontextmanager
-async def opened(
-    thread: str,
-    home: str | Path | None,
-    config: str | Path | None,
-    environ: Mapping[str, str] | None,
-    commit_seconds: float,
-) -> AsyncGenerator[LocalDesk]:
+async def opened(thread: str, where: Where) -> AsyncGenerator[Desk]:
     """The desk of one conversation; all that it stands on ends with it."""
-    given = dict(os.environ if environ is None else environ)
-    environment = given if home is None else {**given, HOME_VARIABLE: str(home)}
-    file = Path(config) if config else None
+    async with AsyncExitStack() as stack:
+        desk = await _elsewhere(thread, where, stack) or await _here(thread, where, stack)
+        stack.push_async_callback(desk.close)
+        yield desk
+
+
+async def _elsewhere(thread: str, where: Where, stack: AsyncExitStack) -> Desk | None:
+    """On a gateway. None for one that was looked for, and is not there (any more)."""
+    environment = where.environment
+    if where.url != AUTO:
+        return await _joined(line_at(where.url, where.key, environment), thread, stack) if where.url else None
+    gateway = None if where.config else await asyncio.to_thread(gateway_in, home_of(environment))
+    if gateway is not None:
+        with suppress(BackendUnreachable):
+            return await _joined(line_to(gateway, environment), thread, stack)
+    return None
+
+
+async def _joined(line: Line, thread: str, stack: AsyncExitStack) -> Desk:
+    stack.callback(line.close)
+    return await opened_there(line, thread)
+
+
+async def _here(thread: str, where: Where, stack: AsyncExitStack) -> LocalDesk:
+    environment, file = where.environment, Path(where.config) if where.config else None
     loaded = await asyncio.to_thread(load, file, environment)
     own = await asyncio.to_thread(home_of(environment).make)
-    works = await build_works(loaded, own, file=file, environ=environment, logs=False, commit_seconds=commit_seconds)
-    try:
-        works.keep_up()
-        desk = await asyncio.to_thread(desk_on, works, thread, credential=credential_in(environment))
-        try:
-            yield desk
-        finally:
-            await desk.close()
-    finally:
-        await works.close()
+    works = await build_works(loaded, own, file=file, environ=environment, logs=False, commit_seconds=COMMIT_SECONDS)
+    stack.push_async_callback(works.close)
+    works.keep_up()
+    return await asyncio.to_thread(desk_on, works, thread, credential=credential_in(environment))
 
 
 def desk_on(works: Works, thread: str = "", *, principal: str = PRINCIPAL, credential: Credential = ()) -> LocalDesk:

@@ -7,7 +7,7 @@ lost. A question that came to nothing and was asked again is one turn, of severa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from clew.chat.turns import Spot
 
@@ -27,6 +27,9 @@ class Tree:
 
     def __getitem__(self, id: str) -> Spot:
         return self._spots[id]
+
+    def __iter__(self) -> Iterator[Spot]:
+        return iter(self._spots.values())
 
     def __len__(self) -> int:
         return len(self._spots)

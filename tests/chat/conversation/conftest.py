@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,30 @@ from typing import Any
 import pytest
 
 from clew import AsyncConversation
+from clew.store import Store
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
+from tests.chat.conversation.gateway import Gateway
 from tests.engine.talk import MODEL, SHOWN, TOOLS
 
-Opening = Callable[..., AbstractAsyncContextManager[AsyncConversation]]
+
+class Opening:
+    """Opens conversations in a home, as often as a test likes: here, or over the gateway that runs there."""
+
+    def __init__(self, home: Path, gateway: Gateway | None = None) -> None:
+        self._home = home
+        self._gateway = gateway
+
+    def __call__(self, thread: str = "", **wishes: Any) -> AbstractAsyncContextManager[AsyncConversation]:
+        usual = {"model": MODEL, "tools": TOOLS, "thinking": SHOWN, "max_tokens": 4000, "home": self._home, "environ": {}}
+        there = {"url": self._gateway.url, "key": self._gateway.token} if self._gateway else {}
+        return AsyncConversation.open(thread, **{**usual, **there, **wishes})
+
+    def store(self, conversation: AsyncConversation) -> Store:
+        """Where it is kept."""
+        found: Any = self._gateway.works if self._gateway else conversation.desk
+        return found.store
+
 
 STRICT = {"prefix_enforcement": "on"}
 
@@ -54,12 +73,17 @@ cool_seconds = 0.01
     return tmp_path
 
 
+@pytest.fixture(params=["here", "gateway"])
+def opening(request: pytest.FixtureRequest, home: Path) -> Iterator[Opening]:
+    """Opens conversations there, in this process and over a gateway: the same holds for both."""
+    if request.param == "here":
+        yield Opening(home)
+        return
+    with Gateway(home) as gateway:
+        yield Opening(home, gateway)
+
+
 @pytest.fixture
-def opening(home: Path) -> Opening:
-    """Opens conversations there, as often as a test likes."""
-
-    def open(thread: str = "", **wishes: Any) -> AbstractAsyncContextManager[AsyncConversation]:
-        usual = {"model": MODEL, "tools": TOOLS, "thinking": SHOWN, "max_tokens": 4000}
-        return AsyncConversation.open(thread, home=home, environ={}, **{**usual, **wishes})
-
-    return open
+def here(home: Path) -> Opening:
+    """Opens conversations in this process alone, for a look at what it does."""
+    return Opening(home)

@@ -22,9 +22,9 @@ def kinds(message: Any) -> list[str]:
     return [block["type"] for block in message["content"]]
 
 
-def stored(conversation: AsyncConversation) -> list[tuple[str, int, int]]:
+def stored(opening: Opening, conversation: AsyncConversation) -> list[tuple[str, int, int]]:
     """Every turn that another process would find: how it ended, how many messages were asked, how many blocks came."""
-    store = conversation._desk.store
+    store = opening.store(conversation)
     found = []
     for passage in store.passages("local", conversation.thread):
         exchange = store.exchange("local", passage.exchange)
@@ -58,7 +58,7 @@ def test_a_failure_before_the_answer_leaves_a_turn_that_is_tried_again(
             a.fault(fault, times=2 if "no-answer" in fault else 1)  # a kept connection may be dead: it is asked once more
             with pytest.raises(error):
                 await conversation.ask(SAID)
-            assert stored(conversation)[1:] == [(outcome, 1, 0)]
+            assert stored(opening, conversation)[1:] == [(outcome, 1, 0)]
             assert conversation.messages[2:] == [{"role": "user", "content": SAID}]
             assert [turn.outcome for turn in conversation.turns] == ["whole", outcome]
             await conversation.retry()
@@ -87,7 +87,7 @@ def test_an_answer_that_breaks_off_keeps_its_finished_blocks(opening: Opening, a
             a.fault(fault)
             with pytest.raises(BackendError):
                 await conversation.ask(SAID)
-            assert stored(conversation) == [("cut", 1, kept)]
+            assert stored(opening, conversation) == [("cut", 1, kept)]
             assert [kinds(message) for message in conversation.messages[1:]] == ([ALL[:kept]] if kept else [])
             assert conversation.calls == ()
             await conversation.ask("Go on.")
@@ -121,14 +121,14 @@ def test_a_caller_that_is_cancelled_leaves_what_was_finished(opening: Opening, a
             reached = asyncio.Event()
             task = asyncio.create_task(listen(conversation, reached))
             if after is None:
-                await until(lambda: bool(conversation._desk.store.passages("local", conversation.thread)))
+                await until(lambda: bool(opening.store(conversation).passages("local", conversation.thread)))
                 await asyncio.sleep(0.2)
             else:
                 await asyncio.wait_for(reached.wait(), 10)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert stored(conversation) == [("cut", 1, kept)]
+            assert stored(opening, conversation) == [("cut", 1, kept)]
             assert conversation.messages[0] == {"role": "user", "content": SAID}
             assert [kinds(message) for message in conversation.messages[1:]] == ([ALL[:kept]] if kept else [])
             a.reset()
@@ -168,10 +168,10 @@ def test_a_request_that_cannot_be_made_leaves_a_failed_turn(opening: Opening) ->
     """The engine refuses it before anybody is asked."""
 
     async def talk() -> None:
-        async with opening(tools="none of that") as conversation:
+        async with opening(tools=[{"none": "of that"}]) as conversation:
             with pytest.raises(ClewError):
                 await conversation.ask("Hello.")
-            assert [outcome for outcome, *_ in stored(conversation)] in (["failed"], ["refused"])
+            assert [outcome for outcome, *_ in stored(opening, conversation)] in (["failed"], ["refused"])
 
     asyncio.run(talk())
 
@@ -182,7 +182,7 @@ def test_nobody_is_asked_what_could_not_be_saved(opening: Opening, a: Simulator,
 
     async def talk() -> None:
         async with opening() as conversation:
-            store: Any = conversation._desk.store
+            store: Any = opening.store(conversation)
             monkeypatch.setattr(store._writer, "submit", refuse)
             with pytest.raises(StoreError, match="no room"):
                 await conversation.ask("Hello.")
@@ -223,7 +223,7 @@ def test_a_caller_that_leaves_while_the_end_is_saved_has_a_whole_turn(
 
     async def talk() -> None:
         async with opening() as conversation:
-            store: Any = conversation._desk.store
+            store: Any = opening.store(conversation)
             record = store.record
 
             def recorded(turn: Any) -> Any:
@@ -235,7 +235,7 @@ def test_a_caller_that_leaves_while_the_end_is_saved_has_a_whole_turn(
             task = asyncio.create_task(conversation.ask(SAID).message())
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert stored(conversation) == [("whole", 1, 4)]
+            assert stored(opening, conversation) == [("whole", 1, 4)]
             assert [turn.outcome for turn in conversation.turns] == ["whole"]
             assert len(conversation.calls) == 1
 
@@ -253,6 +253,6 @@ def test_a_long_question_goes_the_same_way(opening: Opening, a: Simulator) -> No
                 await conversation.ask(long)
             await conversation.retry()
             assert conversation.messages[0] == {"role": "user", "content": long}
-            assert stored(conversation)[-1] == ("whole", 1, len(conversation.messages[1]["content"]))
+            assert stored(opening, conversation)[-1] == ("whole", 1, len(conversation.messages[1]["content"]))
 
     asyncio.run(talk())

@@ -262,7 +262,7 @@ def test_two_conversations_at_once_do_not_mix(opening: Opening, a: Simulator) ->
             assert one.thread != two.thread
             assert [len(first), len(second)] == [6, 6]
             for conversation, messages in ((one, first), (two, second)):
-                passages = conversation._desk.store.passages("local", conversation.thread)
+                passages = opening.store(conversation).passages("local", conversation.thread)
                 answers = [passage.recording for passage in passages]
                 assert [answer.followed if answer else "?" for answer in answers] == [
                     None,

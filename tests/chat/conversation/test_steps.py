@@ -58,7 +58,8 @@ def scripted(tmp_path: Path, simulators: Any) -> Simulator:
 def watch(monkeypatch: pytest.MonkeyPatch, conversation: AsyncConversation) -> list[str]:
     """What happens, as it happens."""
     seen: list[str] = []
-    store: Any = conversation._desk.store
+    desk: Any = conversation.desk
+    store = desk.store
     record, project, ask = store.record, Projector.project, Pool.ask
 
     def recorded(turn: Any) -> Any:
@@ -83,11 +84,11 @@ def watch(monkeypatch: pytest.MonkeyPatch, conversation: AsyncConversation) -> l
 
 
 @proves("req:S4-2", "req:S4-3", "req:S4-5", "req:S4-6")
-def test_the_eight_steps_happen_in_their_order(opening: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_eight_steps_happen_in_their_order(here: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
     """Document 004: saved as it came, transformed, sent, streamed as generated, saved as generated, and then the end."""
 
     async def talk() -> tuple[list[str], list[str]]:
-        async with opening() as conversation:
+        async with here() as conversation:
             seen = watch(monkeypatch, conversation)
             async for event in conversation.ask("Look. [[scenario:interleaved]]"):
                 seen.append(type(event).__name__)
@@ -124,7 +125,7 @@ def test_the_example_is_stored_shown_and_sent_each_in_its_form(scripted: Simulat
             [call] = conversation.calls
             shown = conversation.messages
             last = await conversation.results({call.id: {"data": "…"}})
-            passages = conversation._desk.store.passages("local", conversation.thread)
+            passages = conversation.desk.store.passages("local", conversation.thread)
             return first, shown, last, conversation.messages, await conversation.as_sent(), passages
 
     first, shown, last, after, sent, passages = asyncio.run(talk())

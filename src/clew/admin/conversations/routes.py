@@ -1,0 +1,194 @@
+"""What the routes of conversations answer. Whoever asks has what is its principal's own, and nothing of anybody else's."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Raw, Struct
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from clew.admin.access import Caller
+from clew.admin.conversations.telling import Telling
+from clew.admin.desk import Desk
+from clew.admin.parameters import read_body
+from clew.admin.problem import Problem
+from clew.admin.routing import as_json
+from clew.backends.row import Credential
+from clew.chat.desk import Question
+from clew.chat.local import LocalDesk
+from clew.chat.opening import desk_on
+from clew.chat.remote.told import Asked, Opened, Place, told_of
+from clew.chat.remote.troubles import Trouble, trouble_of
+from clew.errors import ClewError, RequestInvalid
+from clew.model.json import JsonObject
+from clew.store.values import Thread
+
+__all__ = ["ask", "opened", "place", "rename", "sent", "stop"]
+
+Endpoint: TypeAlias = Callable[[Desk, Request], Awaitable[Response]]
+
+_ID: Final = re.compile(r"[0-9A-Za-z._-]{1,64}")
+_MEGABYTE: Final = 1024 * 1024
+
+
+class Told(Trouble, frozen=True, kw_only=True):
+    """An exception of clew's, as the admin tells problems and as the other side raises it again."""
+
+    what: str
+    why: str
+
+
+def troubled(endpoint: Endpoint) -> Endpoint:
+    """What clew raises on purpose is raised again where it was asked for."""
+
+    @wraps(endpoint)
+    async def answer(desk: Desk, request: Request) -> Response:
+        try:
+            return await endpoint(desk, request)
+        except ClewError as error:
+            told = Told(**msgspec.structs.asdict(trouble_of(error)), what="that did not work", why=str(error))
+            return as_json({"error": told}, error.status)
+
+    return answer
+
+
+@troubled
+async def place(desk: Desk, request: Request) -> Response:
+    return as_json(_place(desk))
+
+
+@troubled
+async def opened(desk: Desk, request: Request) -> Response:
+    """With `known`, only that nothing is new, if nothing is."""
+    found = await _found(desk, request)
+    known = request.query_params.get("known", "") == str(found.thread.turns)
+    turns = None if known else tuple(told_of(spot) for spot in found.tree)
+    return as_json(Opened(thread=found.thread, turns=turns, place=_place(desk)))
+
+
+@troubled
+async def ask(desk: Desk, request: Request) -> Response:
+    """Saved, then asked, then told as it comes; whoever leaves stops it, and what was finished is kept."""
+    body = await read_body(request, Asked, desk.working.current.settings.gateway.max_body_megabytes * _MEGABYTE)
+    own = await desk.read(lambda: _desk_for(desk, request, body))
+    telling = Telling(own, _question(body, own))
+    await telling.begun()
+    events = desk.tellings.events(_caller(request).principal, telling, desk.closing)
+    return StreamingResponse(events, media_type="text/event-stream")
+
+
+@troubled
+async def stop(desk: Desk, request: Request) -> Response:
+    """The turn as it is kept then; as it is, if it was over already."""
+    turn = request.path_params["turn"]
+    telling = desk.tellings.get(_caller(request).principal, turn)
+    if telling is not None:
+        return as_json(await telling.stop())
+    found = await _found(desk, request)
+    if turn not in found.tree:
+        raise RequestInvalid(f"there is no turn {turn[:100]!r} in this conversation")
+    return as_json(told_of(found.tree[turn]))
+
+
+class Name(Struct, forbid_unknown_fields=True):
+    title: str
+
+
+@troubled
+async def rename(desk: Desk, request: Request) -> Response:
+    title = (await read_body(request, Name)).title
+    found = await _found(desk, request)
+    await found.rename(title)
+    return as_json(found.thread)
+
+
+@troubled
+async def sent(desk: Desk, request: Request) -> Response:
+    """The line up to `turn`, as this backend would get it."""
+    found, query = await _found(desk, request), request.query_params
+    tip, backend, model = query.get("turn") or found.tree.newest, query.get("backend", found.active), query.get("model", "")
+    if tip not in found.tree:
+        raise RequestInvalid(f"there is no turn {tip[:100]!r} in this conversation")
+    return as_json(await found.as_sent(tip, backend, model))
+
+
+def _caller(request: Request) -> Caller:
+    caller: Caller = request.state.caller
+    return caller
+
+
+def _place(desk: Desk) -> Place:
+    current = desk.working.current
+    return Place(
+        backends={name: backend.model for name, backend in current.settings.backends.items()},
+        active=current.snapshot.active,
+    )
+
+
+async def _found(desk: Desk, request: Request) -> LocalDesk:
+    """The thread whose id begins so. Raises RequestInvalid if there is none."""
+    principal, works, id = _caller(request).principal, desk.working, request.path_params["id"]
+    return await desk.read(lambda: desk_on(works, id, principal=principal))
+
+
+def _desk_for(desk: Desk, request: Request, body: Asked) -> LocalDesk:
+    """Of the thread with this id; of a new one, if there is none."""
+    caller, id = _caller(request), request.path_params["id"]
+    if not _ID.fullmatch(id):
+        raise Problem(400, "this is no id of a conversation", "it has up to 64 letters and digits")
+    thread = desk.kept.thread(caller.principal, id) or _new(caller.principal, id, body)
+    own = LocalDesk(desk.working, thread, credential=_credential(request))
+    own.load()
+    return own
+
+
+def _new(principal: str, id: str, body: Asked) -> Thread:
+    session, now = body.session or id, time.time()
+    return Thread(
+        id=id, principal=principal, session=session, agent=body.agent, title="", pin="", created=now, used=now, turns=0
+    )
+
+
+def _credential(request: Request) -> Credential:
+    """The caller's own, for backends that take it: what it showed beside what let it in."""
+    caller = _caller(request)
+    if caller.door == "key":
+        return caller.credential
+    names = ("x-api-key", "authorization") if caller.door == "socket" else ("x-api-key",)
+    return tuple((name, value) for name in names if (value := request.headers.get(name, "")))
+
+
+class _Message(Struct):
+    role: Literal["user"]
+    content: str | list[JsonObject]
+
+
+def _question(body: Asked, desk: LocalDesk) -> Question:
+    """Raises RequestInvalid for what nobody can say, or where nothing was said, or to somebody that there is not."""
+    if body.follows and body.follows not in desk.tree:
+        raise RequestInvalid(f"there is no turn {body.follows[:100]!r} in this conversation", path="follows")
+    if body.backend and body.backend not in desk.backends:
+        raise RequestInvalid(f"there is no backend {body.backend[:100]!r}", path="backend")
+    return Question(
+        asked=tuple(map(_said, body.asked)),
+        follows=body.follows,
+        model=body.model,
+        backend=body.backend,
+        wishes=body.wishes,
+    )
+
+
+def _said(raw: Raw) -> bytes:
+    try:
+        message = msgspec.json.decode(raw, type=_Message)
+    except (ValueError, RecursionError) as error:
+        raise RequestInvalid(f"this is no message of a user's: {error}", path="asked") from None
+    if not message.content:
+        raise RequestInvalid("there is nothing to say: the content is empty", path="asked")
+    return bytes(raw)

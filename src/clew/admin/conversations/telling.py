@@ -1,0 +1,152 @@
+"""An answer that somebody elsewhere listens to: asked in a task of its own, told as events.
+
+The listener's connection is not the answer's: a web server ends what runs in a request in its own rough way, and what was
+finished of an answer must be kept before anything else. A listener that leaves stops the answer, as one in this process
+does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Final
+
+import msgspec
+
+from clew.chat.answer import AsyncAnswer
+from clew.chat.desk import Question
+from clew.chat.events import Said, TextDelta, ThinkingDelta
+from clew.chat.hearing import LocalHearing
+from clew.chat.local import LocalDesk
+from clew.chat.messages import ToolCall
+from clew.chat.remote import told
+from clew.chat.remote.told import ToldTurn, told_of
+from clew.chat.remote.troubles import trouble_of
+
+__all__ = ["Telling", "Tellings"]
+
+PING_SECONDS: Final = 15.0
+PING: Final = b": still here\n\n"
+_MOST_WAITING: Final = 64
+"""Events that may wait to be told before the backend has to."""
+_DRAIN_SECONDS: Final = 0.05
+
+_NAMES: Final[dict[type[Said], str]] = {ThinkingDelta: told.THINKING, TextDelta: told.TEXT, ToolCall: told.CALL}
+"""The end is told in its own way."""
+
+
+class Telling:
+    """One answer, from its question to its end."""
+
+    def __init__(self, desk: LocalDesk, question: Question) -> None:
+        self.id = ""
+        """Of the turn, as soon as there is one."""
+        self._desk = desk
+        self._question = question
+        self._waiting: asyncio.Queue[bytes | None] = asyncio.Queue(_MOST_WAITING)
+        self._ready = asyncio.Event()
+        self._failure: Exception | None = None
+        self._answer = AsyncAnswer(desk, self._begin)
+        self._task = asyncio.create_task(self._run(), name="clew conversation")
+        self._stopping: asyncio.Task[None] | None = None
+
+    async def begun(self) -> str:
+        """The turn's id, once what was said is kept, or could not be. Raises what prevented that there is a turn at all."""
+        await self._ready.wait()
+        if self._failure is not None and not self.id:
+            raise self._failure
+        return self.id
+
+    async def stop(self) -> ToldTurn:
+        """End it: the turn as it is kept then."""
+        await self._answer.stop()
+        return told_of(self._desk.tree[self.id])
+
+    async def events(self, closing: asyncio.Event) -> AsyncGenerator[bytes]:
+        """What is told, to the end. An admin that closes stops the answer, and so does a listener that leaves."""
+        ends = asyncio.ensure_future(closing.wait())
+        ends.add_done_callback(lambda done: None if done.cancelled() else self.leave())
+        try:
+            while (data := await self._next()) is not None:
+                yield data
+        finally:
+            ends.cancel()
+            self.leave()
+
+    def leave(self) -> None:
+        """Nobody listens any more."""
+        if not self._task.done() and self._stopping is None:
+            self._stopping = asyncio.create_task(self._abandon())
+
+    async def _abandon(self) -> None:
+        """What waits to be told may not hold up the end."""
+        stopped = asyncio.create_task(self.stop())
+        while not (stopped.done() and self._task.done()):
+            await asyncio.wait((stopped, self._task), timeout=_DRAIN_SECONDS)
+            while not self._waiting.empty():
+                self._waiting.get_nowait()
+
+    async def _next(self) -> bytes | None:
+        try:
+            return await asyncio.wait_for(self._waiting.get(), PING_SECONDS)
+        except TimeoutError:
+            return PING
+
+    # In the answer's own task.
+
+    async def _begin(self) -> LocalHearing:
+        hearing = await self._desk.ask(self._question, self._noted)
+        await self._announce()
+        return hearing
+
+    def _noted(self, id: str) -> None:
+        self.id = id
+
+    async def _announce(self) -> None:
+        """The first event, once: there is a turn."""
+        if not self._ready.is_set():
+            await self._tell(told.TURN, told.Begun(self._desk.thread, self._turn()))
+            self._ready.set()
+
+    async def _run(self) -> None:
+        try:
+            async for said in self._answer:
+                if name := _NAMES.get(type(said)):
+                    await self._tell(name, said)
+        except Exception as error:  # told to whoever listens, who is no part of this task
+            self._failure = error
+        if self.id:
+            await self._announce()
+            await self._answer.stop()  # where somebody else stops it, that may not be done yet
+            await self._tell(told.END, told.Ended(self._turn(), trouble_of(self._failure) if self._failure else None))
+        self._ready.set()
+        await self._waiting.put(None)
+
+    async def _tell(self, name: str, value: object) -> None:
+        """JSON has no raw line ends, so one line of data holds it."""
+        await self._waiting.put(b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(value)))
+
+    def _turn(self) -> ToldTurn:
+        return told_of(self._desk.tree[self.id])
+
+
+class Tellings:
+    """The answers that come now, each for its principal to stop."""
+
+    def __init__(self) -> None:
+        self._running: dict[tuple[str, str], Telling] = {}
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def get(self, principal: str, id: str) -> Telling | None:
+        return self._running.get((principal, id))
+
+    async def events(self, principal: str, telling: Telling, closing: asyncio.Event) -> AsyncGenerator[bytes]:
+        """What is told, while it can be stopped."""
+        self._running[principal, telling.id] = telling
+        try:
+            async for data in telling.events(closing):
+                yield data
+        finally:
+            self._running.pop((principal, telling.id), None)

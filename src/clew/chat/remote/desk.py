@@ -1,0 +1,127 @@
+"""The desk on a gateway elsewhere: the same turns, read and asked over its admin listener."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from msgspec import Raw
+
+from clew.chat.desk import Begun, Question
+from clew.chat.floor import Floor
+from clew.chat.projected import Projected
+from clew.chat.remote.hearing import RemoteHearing
+from clew.chat.remote.line import Line
+from clew.chat.remote.told import Asked, Opened, Place, ToldTurn, spot_of
+from clew.chat.tree import Tree
+from clew.engine.ids import new_id
+from clew.errors import RequestInvalid
+from clew.store.values import Thread
+
+__all__ = ["RemoteDesk", "opened_there"]
+
+_NOBODY: Final = ""
+
+
+class RemoteDesk(Floor):
+    """One thread of whoever the key belongs to."""
+
+    def __init__(self, line: Line, thread: Thread, place: Place) -> None:
+        self.thread = thread
+        self.tree = Tree()
+        self._known = 0
+        """How many turns the thread has, as far as is known here."""
+        self._line = line
+        self._place = place
+
+    @property
+    def backends(self) -> Mapping[str, str]:
+        return self._place.backends
+
+    @property
+    def active(self) -> str:
+        return self._place.active
+
+    def beside(self, agent: str) -> RemoteDesk:
+        """The desk of a new thread for a sub-agent: in the same session, so that the tree shows who sent it."""
+        return RemoteDesk(self._line, _new(session=self.thread.session, agent=agent), self._place)
+
+    # Reading.
+
+    async def refresh(self) -> None:
+        if not self._known:
+            self._place = await self._line.get("GET", "", Place)
+            return
+        known = "" if self.tree.is_open else f"?known={self._known}"
+        with suppress(RequestInvalid):  # what could not be saved is known here alone
+            self.take(await self._line.get("GET", f"{self._path()}{known}", Opened))
+
+    def take(self, opened: Opened) -> None:
+        """The conversation as it is now."""
+        self.thread, self._place = opened.thread, opened.place
+        self._known = opened.thread.turns
+        if opened.turns is not None:
+            self.tree = Tree(spot_of(turn, opened.thread) for turn in opened.turns)
+
+    def note(self, thread: Thread, turn: ToldTurn) -> None:
+        """A turn that is new, or as it is now."""
+        self.thread = thread
+        self._known += turn.id not in self.tree
+        self.tree.put(spot_of(turn, thread))
+
+    async def as_sent(self, tip: str, backend: str, model: str) -> Projected:
+        if not tip:
+            return Projected(backend=backend, model=model, asked=[], messages=(), changes=())
+        asked = urlencode({"turn": tip, "backend": backend, "model": model})
+        return await self._line.get("GET", f"{self._path()}/sent?{asked}", Projected)
+
+    # Saying.
+
+    async def ask(self, question: Question, begun: Begun) -> RemoteHearing:
+        asked = Asked(
+            asked=tuple(map(Raw, question.asked)),
+            model=question.model,
+            follows=question.follows,
+            backend=question.backend,
+            wishes=question.wishes,
+            session=self.thread.session,
+            agent=self.thread.agent,
+        )
+        hearing = RemoteHearing(self, self._line.ask("POST", f"{self._path()}/turns", asked))
+        await hearing.begin()
+        begun(hearing.id)
+        return hearing
+
+    async def stop(self, turn: str) -> None:
+        """The gateway lets go of the backend, and keeps what was finished."""
+        await self._line.get("DELETE", f"{self._path()}/turns/{quote(turn, safe='')}", Raw)
+
+    async def rename(self, title: str) -> bool:
+        if not self._known:
+            return False
+        self.thread = await self._line.get("PATCH", self._path(), Thread, {"title": title})
+        return True
+
+    def _path(self) -> str:
+        return f"/{quote(self.thread.id, safe='')}"
+
+
+async def opened_there(line: Line, thread: str) -> RemoteDesk:
+    """A new thread, or the one whose id begins so. Raises RequestInvalid if there is no such thread."""
+    if not thread:
+        return RemoteDesk(line, _new(), await line.get("GET", "", Place))
+    opened = await line.get("GET", f"/{quote(thread, safe='')}", Opened)
+    desk = RemoteDesk(line, opened.thread, opened.place)
+    desk.take(opened)
+    return desk
+
+
+def _new(*, session: str = "", agent: str = "") -> Thread:
+    """Whose it is, the gateway knows."""
+    id, now = new_id(), time.time()
+    return Thread(
+        id=id, principal=_NOBODY, session=session or id, agent=agent, title="", pin="", created=now, used=now, turns=0
+    )

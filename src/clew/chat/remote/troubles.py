@@ -1,0 +1,67 @@
+"""Exceptions over a wire: told by their class and what they hold, and raised as the same on the other side."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from clew import errors
+from clew.errors import BackendBroken, ClewError, SettingsInvalid
+
+__all__ = ["Trouble", "raised", "refused", "trouble_of"]
+
+_KINDS: Final = {name: kind for name in errors.__all__ if issubclass(kind := getattr(errors, name), ClewError)}
+
+
+class Trouble(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One exception of clew's. `holds` are its attributes (a status, a phase, a JSON path); `body` a backend's own words."""
+
+    kind: str
+    message: str
+    holds: dict[str, str | int | float | None] = {}
+    body: bytes | None = None
+
+
+class _Troubled(Struct):
+    error: Trouble
+
+
+class _Problem(Struct):
+    what: str
+    why: str = ""
+    next: str = ""
+
+
+class _Refused(Struct):
+    error: _Problem
+
+
+def trouble_of(error: BaseException) -> Trouble:
+    """What is not clew's own is a fault of ours, and is not told in detail."""
+    if not isinstance(error, ClewError):
+        return Trouble(kind=ClewError.__name__, message=f"the gateway failed: {type(error).__name__}")
+    held = {name: value for name, value in vars(error).items() if isinstance(value, str | int | float | None)}
+    return Trouble(kind=type(error).__name__, message=str(error), holds=held, body=vars(error).get("body"))
+
+
+def raised(trouble: Trouble) -> ClewError:
+    """The same exception again. One of a class that is not known here is a ClewError."""
+    kind = _KINDS.get(trouble.kind, ClewError)
+    error = kind.__new__(kind, trouble.message)  # each class has an `__init__` of its own
+    vars(error).update(trouble.holds)
+    if trouble.body is not None:
+        vars(error)["body"] = trouble.body
+    return error
+
+
+def refused(status: int, body: bytes) -> ClewError:
+    """What a gateway says in place of an answer: an exception of the conversation's, or that it does not let us in."""
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        return raised(msgspec.json.decode(body, type=_Troubled).error)
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        said = msgspec.json.decode(body, type=_Refused).error
+        return SettingsInvalid(": ".join(filter(None, (f"the gateway says {status}", said.what, said.why))), key="url")
+    return BackendBroken(f"the gateway answered {status}, and not as a gateway does")

@@ -1,0 +1,65 @@
+"""A gateway's admin inside a test, with the settings of a home: in a thread with a loop of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+from clew.admin.server import serve_admin
+from clew.admin.serving import Admin
+from clew.engine.works import Works, build_works
+from clew.settings.home import Home
+from clew.settings.load import load
+from clew.testing.background import Background
+
+__all__ = ["Gateway"]
+
+
+class Gateway:
+    """Enter it, and talk to its `url`, with its `token`."""
+
+    def __init__(self, home: Path, key: str = "") -> None:
+        self._home = Home(home)
+        self._key = key
+        self._background = Background()
+        self.works: Works
+        self.admin: Admin
+
+    def __enter__(self) -> Self:
+        self._background.__enter__()
+        self._background.call(self._start())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._background.call(self._stop())
+        self._background.__exit__(None, None, None)
+
+    async def _start(self) -> None:
+        environ = {"CLEW_HOME": str(self._home.root)}
+        self.works = works = await build_works(load(None, environ), self._home.make(), environ=environ, commit_seconds=10.0)
+        works.keep_up()
+        self.admin = await serve_admin(
+            current=works.current,
+            store=works.store,
+            hub=works.hub,
+            home=self._home,
+            port=0,
+            name="t",
+            works=works,
+            key=self._key,
+        )
+
+    async def _stop(self) -> None:
+        await self.admin.close()
+        await self.works.close()
+
+    @property
+    def url(self) -> str:
+        return self.admin.url
+
+    @property
+    def token(self) -> str:
+        return self.admin.token
+
+    def call(self, coroutine: Any) -> Any:
+        return self._background.call(coroutine)
