@@ -4,7 +4,7 @@ PY := .venv/bin/python
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup clients run test check golden bench bench-policies soak lock clean
+.PHONY: help setup clients run test check golden bench bench-peers bench-compare bench-policies soak lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -48,6 +48,12 @@ bench: .venv/.ready ## what the core, the store and the gateway cost, as ratios 
 	$(PY) bench/core.py
 	$(PY) bench/store.py
 	$(PY) bench/gateway.py
+
+bench-peers: .venv/.ready ## the same work in LiteLLM and claude-code-router, installed beside it at the first time
+	$(PY) bench/peers.py
+
+bench-compare: .venv/.ready ## two commits in one run: make bench-compare A=main~3 B=main
+	$(PY) bench/compare.py $(or $(A),$(error say which commits: make bench-compare A=main~1 B=main)) $(or $(B),HEAD)
 
 bench-policies: .venv/.ready ## what four ways of treating thinking lose; kept in docs/numbers
 	$(PY) bench/policies.py

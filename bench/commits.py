@@ -8,7 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import structs
+
 import traffic
+from clew.model.recording import Recording
 from clew.store import SqliteStore
 from clew.store.values import Exchange, Turn
 from history import Talk
@@ -39,21 +42,32 @@ class Commits:
         self.taken.append((time.process_time() - began) / BATCH * 1e6)
 
 
-def fill(path: Path, talk: Talk) -> None:
-    """Let a store know every answer of this conversation."""
+def fill(path: Path, talk: Talk, prefix: str) -> None:
+    """Let a store know every answer of this conversation. `prefix` stands before its ids, which are the same in all."""
     with SqliteStore(path) as store:
         for number, recording in enumerate(talk.recordings):
             exchange = Exchange(
-                id=f"x{number}",
+                id=f"{prefix}x{number}",
                 principal=recording.principal,
-                thread=recording.thread,
+                thread=prefix + recording.thread,
                 started=1.8e9,
                 ended=1.8e9,
                 asked_model=recording.origin.model,
                 backend=recording.origin.backend,
                 model=recording.origin.model,
             )
-            store.record(Turn(exchange=exchange, recording=recording)).result()
+            store.record(Turn(exchange=exchange, recording=_renamed(recording, prefix))).result()
+
+
+def _renamed(recording: Recording, prefix: str) -> Recording:
+    after = recording.strand.after
+    return structs.replace(
+        recording,
+        id=prefix + recording.id,
+        followed=prefix + recording.followed if recording.followed else None,
+        strand=structs.replace(recording.strand, after=prefix + after) if after else recording.strand,
+        thread=prefix + recording.thread,
+    )
 
 
 def _streamed(id: str, signature: str, chance: random.Random) -> tuple[Block, ...]:

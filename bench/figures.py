@@ -1,11 +1,12 @@
-"""The gateway's figures as tables, and where they are kept."""
+"""The gateway's figures as tables and as JSON, and where they are kept."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["PAGE", "Figures", "Row", "keep", "markdown"]
+__all__ = ["PAGE", "Figures", "Row", "keep", "markdown", "written"]
 
 PAGE = Path(__file__).parent.parent / "docs/numbers/speed.md"
 BEGIN, END = "<!-- tables: written by bench/gateway.py --keep -->\n", "<!-- end of tables -->\n"
@@ -18,16 +19,17 @@ class Row:
     name: str
     cells: tuple[str, ...]
     goal: str
-    ratios_of: tuple[float, ...] = ()
+    ratios_of: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True)
 class Figures:
     names: tuple[str, ...]
-    """Of the targets; the first is what the others are compared with, if it is nginx."""
+    """Of the targets; the first is what the others are compared with."""
     cases: tuple[Row, ...]
     extras: tuple[Row, ...]
     remark: str
+    compared: bool = True
 
 
 def markdown(found: Figures) -> str:
@@ -37,6 +39,11 @@ def markdown(found: Figures) -> str:
     return "\n".join([*tables, found.remark + "\n"])
 
 
+def written(found: Figures) -> str:
+    """The same for machines."""
+    return json.dumps(asdict(found), indent=1, ensure_ascii=False) + "\n"
+
+
 def keep(found: Figures) -> None:
     """Write the tables into the page, between its marks."""
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
@@ -44,14 +51,14 @@ def keep(found: Figures) -> None:
 
 
 def _table(title: str, found: Figures, rows: tuple[Row, ...]) -> str:
-    compared = found.names[0] == "nginx"
     lines = [(title, *found.names, "goal"), ("---",) * (len(found.names) + 2)]
-    lines += [(row.name, *_cells(row, compared=compared), row.goal) for row in rows]
+    lines += [(row.name, *_cells(row, compared=found.compared), row.goal) for row in rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _cells(row: Row, *, compared: bool) -> list[str]:
-    if not compared or not row.ratios_of:
+    base = row.ratios_of[0] if row.ratios_of else None
+    if not compared or base is None:
         return list(row.cells)
-    base = row.ratios_of[0]
-    return [f"{cell} ({spent / base:.2f}×)" for cell, spent in zip(row.cells, row.ratios_of, strict=True)]
+    pairs = zip(row.cells, row.ratios_of, strict=True)
+    return [cell if spent is None else f"{cell} ({spent / base:.2f}×)" for cell, spent in pairs]

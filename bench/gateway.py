@@ -1,257 +1,189 @@
-"""`make bench`, second half: what the gateway costs, beside nginx as a plain proxy, in one run.
+"""`make bench`, last part: what the gateway costs, beside nginx as a plain proxy, in one run.
 
-Everything runs against the same mock, in interleaved rounds (the order reversed every other one), and medians of CPU are
-compared, so that a slow moment of the machine hits all alike. Read the ratios; the microseconds are one machine's. nginx
-reads no JSON, so no ratio can be 1. The store's share is the difference between clew with and without one, beside a bare
-SQLite commit of the same turn.
+Everything runs against the same mock, in interleaved rounds, and medians of CPU are compared (`measuring`). Read the ratios;
+the microseconds are one machine's. nginx reads no JSON, so no ratio can be 1. The store's share is the difference between
+clew with and without one, beside a bare SQLite commit of the same turn.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
+import shutil
 import statistics
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import nginx
-import traffic
+import plot
+from cases import ALONE, CASES, FIRST, Case
 from commits import Commits, fill
-from figures import Figures, Row, keep, markdown
-from history import Talk
-from machine import Others, cpu_of, pss_of, settle
-from targets import Load, Target, build, clew, free_port, load, mock, plain_proxy, running
+from figures import Figures, Row, keep, markdown, written
+from machine import Others
+from measuring import Bench
+from sessions import Sessions
+from targets import Target, clew, plain_proxy
 
-BASE, OFF, ON = "nginx", "clew", "clew with store"
+OFF, ON, TWO = "clew", "clew with store", "clew, 2 workers"
 STORE_OFF, STORE_ON = 'url = "off"', 'url = "sqlite"\nbodies = "off"'
-PACE, SLOW_PACE = 10, 2000
-STREAMS, IDLE_STREAMS = 50, 1000
-STARTS = 5
+IDLE_STREAMS = (1000, 4000)
+SESSION_ROUNDS = 2
 OUT = Path(__file__).parent / "out"
 """On the disk where the project is: where `/tmp` is memory, a commit would cost nothing."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """One kind of load. Without a number of requests, as many as take about `SLICE` seconds."""
+class Gateways:
+    """nginx, and clew without and with a store."""
 
-    name: str
-    body: str
-    connections: int = 8
-    requests: int = 0
-    most: float = 0.0
-    """The ratio to nginx that is promised; 0: none is."""
-
-
-SLICE = 0.6
-CASES = (
-    Case("small JSON", "json", most=3),
-    Case("stream of 300 events, in one burst", "stream", most=4.5),
-    Case(f"the same paced, {STREAMS * 1000 // PACE:,} events/s", "paced", STREAMS, STREAMS, most=1.5),
-    Case("request of 1 MB, streamed answer", "big", most=9),
-    Case("stream of 300 chunks, translated, in one burst", "translated", most=8),
-    Case("the same paced", "translated-paced", STREAMS, STREAMS, most=1.6),
-)
-ALONE = Case("stream of 300 events, one after the other", "stream", connections=1)
-FIRST = Case("time to first content", "short", connections=1, requests=300)
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One case on one target in one round."""
-
-    cpu: float
-    found: Load
+    def __init__(self, folder: Path, cases: list[Case], *, sessions: bool) -> None:
+        executable = _nginx()
+        self.bench = bench = Bench(folder, executable, {case.history for case in cases if case.history})
+        self.sessions = Sessions(bench) if sessions else None
+        self.commits = Commits(folder)
+        plain = [plain_proxy(executable, folder, bench.backend)] if executable else []
+        kept = clew(ON, folder, bench.backend, store=STORE_ON)
+        talks = [*bench.histories.values(), *([self.sessions.talk] if self.sessions else [])]
+        for number, talk in enumerate(talks):
+            fill(kept.folder / "clew.db", talk, f"bench-{number}-")
+        bench.targets = [*plain, clew(OFF, folder, bench.backend, store=STORE_OFF), kept]
 
     @property
-    def each(self) -> float:
-        """Microseconds of CPU for one request."""
-        return self.cpu / self.found.done * 1e6
+    def names(self) -> list[str]:
+        return [target.name for target in self.bench.targets]
+
+    def between(self) -> None:
+        """Once a round, what nginx has no part in."""
+        bench = self.bench
+        bench.sample(FIRST, bench.direct, lambda: bench.loads.run(FIRST, bench.direct, FIRST.requests))
+        self.commits.batch()
 
 
-class Bench:
-    """The files, the mock's port and the targets of one run."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.port = free_port()
-        build(folder)
-        talk = Talk(1_000_000, foreign_every=0)
-        traffic.write(folder, talk.raw)
-        self.plain = _plain(folder, self.port)
-        self.direct = Target(name="direct", port=self.port)
-        self.clews = [clew(OFF, folder, self.port, store=STORE_OFF), clew(ON, folder, self.port, store=STORE_ON)]
-        fill(self.clews[1].folder / "clew.db", talk)
-        self.targets = ([self.plain] if self.plain else []) + self.clews
-        self.commits = Commits(folder)
-        self.samples: dict[tuple[str, str], list[Sample]] = {}
-
-    def interleaved(self, cases: list[Case], rounds: int) -> None:
-        """Every case on every target, round by round."""
-        with mock(self.folder, self.port, pace=PACE), ExitStack() as stack:
-            for target in self.targets:
-                stack.enter_context(running(target))
-            sizes = {(case, target.name): self._size(case, target) for case in cases for target in self.targets}
-            for number in range(rounds):
-                for case in cases:
-                    for target in self.targets[:: -1 if number % 2 else 1]:
-                        self._sample(case, target, sizes[case, target.name])
-                if FIRST in cases:
-                    self._sample(FIRST, self.direct, FIRST.requests)
-                    self.commits.batch()
-
-    def _size(self, case: Case, target: Target) -> int:
-        """How many requests fill a slice; warms the target up on the way."""
-        if case.requests:
-            self._load(Case(case.name, "short", 2), target, 20)
-            return case.requests
-        self._load(case, target, 40)
-        found = self._load(case, target, 2000, seconds=1.0)
-        return max(8, int(found.done / found.seconds * SLICE))
-
-    def _sample(self, case: Case, target: Target, requests: int) -> None:
-        pids = target.pids
-        settle(pids)
-        before = cpu_of(pids)
-        found = self._load(case, target, requests)
-        settle(pids)
-        spent = cpu_of(pids) - before
-        if found.bad or not found.done:
-            sys.exit(f"{target.name}, {case.name}: {found}")
-        if sorted(target.pids) != sorted(pids):
-            sys.exit(f"{target.name}: its processes changed while it was measured")
-        self.samples.setdefault((case.name, target.name), []).append(Sample(spent, found))
-
-    def _load(self, case: Case, target: Target, requests: int, seconds: float = 25.0) -> Load:
-        return load(self.folder, target, case.body, connections=case.connections, requests=requests, seconds=seconds)
-
-    def starts(self) -> dict[str, list[float]]:
-        """Seconds from the start of each target until it listens."""
-        taken: dict[str, list[float]] = {}
-        for _ in range(STARTS):
-            for target in self.targets:
-                with running(target) as seconds:
-                    taken.setdefault(target.name, []).append(seconds)
-        return taken
-
-    def memory(self) -> dict[str, tuple[float, float]]:
-        """Kilobytes at rest, and for each of many streams that hardly ever say something."""
-        found: dict[str, tuple[float, float]] = {}
-        with mock(self.folder, self.port, pace=SLOW_PACE):
-            for target in self.targets:
-                with running(target):
-                    found[target.name] = self._memory(target)
-        return found
-
-    def _memory(self, target: Target) -> tuple[float, float]:
-        self._load(Case("", "short", 4), target, 40)
-        time.sleep(1.0)
-        rest = pss_of(target.pids)
-        peak = _while(lambda: pss_of(target.pids), lambda: self._hold(target))
-        return rest, (peak - rest) / IDLE_STREAMS
-
-    def _hold(self, target: Target) -> None:
-        case = Case("idle streams", "paced", IDLE_STREAMS)
-        found = self._load(case, target, IDLE_STREAMS, seconds=8.0)
-        if found.streaming != IDLE_STREAMS:
-            sys.exit(f"{target.name} holds only {found.streaming} of {IDLE_STREAMS} streams: {found}")
-
-    def median(self, case: Case, target: str, of: Callable[[Sample], float]) -> float:
-        return statistics.median(of(sample) for sample in self.samples[case.name, target])
-
-
-def _plain(folder: Path, port: int) -> Target | None:
-    executable = nginx.find(OUT / "nginx")
-    if executable is None:
+def _nginx() -> Path | None:
+    found = nginx.find(OUT / "nginx")
+    if found is None:
         print(
             "There is no nginx to compare with, so there are no ratios. Install your distribution's (apt install nginx).\n"
         )
-        return None
-    return plain_proxy(executable, folder, port)
-
-
-def _while(measure: Callable[[], float], act: Callable[[], None]) -> float:
-    """The most that was measured while this was done in a thread."""
-    thread = threading.Thread(target=act)
-    thread.start()
-    most = 0.0
-    while thread.is_alive():
-        most = max(most, measure())
-        thread.join(0.5)
-    return most
-
-
-def figures(bench: Bench, given: argparse.Namespace) -> Figures:
-    """Measure all that was asked for."""
-    others = Others()
-    chosen = [case for case in (*CASES, ALONE, FIRST) if not given.only or case.body in given.only]
-    bench.interleaved(chosen, given.rounds)
-    extras = () if given.only else tuple(extra_rows(bench))
-    return Figures(
-        names=tuple(target.name for target in bench.targets),
-        cases=tuple(case_row(bench, case) for case in chosen if case.most),
-        extras=extras,
-        remark=f"{given.rounds} rounds; others used {others.share():.0%} of the {os.cpu_count()} cores meanwhile.",
-    )
+    return found
 
 
 def case_row(bench: Bench, case: Case) -> Row:
-    spent = [bench.median(case, target.name, lambda sample: sample.each) for target in bench.targets]
-    return Row(case.name, tuple(f"{each:,.0f} µs" for each in spent), f"≤ {case.most:g}×", ratios_of=tuple(spent))
+    spent = [bench.median(case, name) if (case.key, name) in bench.samples else None for name in _names(bench)]
+    cells = ("" if each is None else f"{each:,.0f} µs" for each in spent)
+    return Row(case.name, tuple(cells), case.promise, ratios_of=tuple(spent))
 
 
-def extra_rows(bench: Bench) -> Iterator[Row]:
-    """What is no CPU."""
-    names = [target.name for target in bench.targets]
-    direct = bench.median(FIRST, "direct", lambda sample: sample.found.content_p50)
-    first = [bench.median(FIRST, name, lambda sample: sample.found.content_p50) - direct for name in names]
-    yield Row("added time to first content, p50", tuple(f"{each / 1000:.2f} ms" for each in first), "≤ 1 ms")
-    memory, starts = bench.memory(), bench.starts()
-    yield Row("at rest", tuple(f"{memory[name][0] / 1024:.0f} MB" for name in names), "< 80 MB")
-    yield Row("for each idle stream", tuple(f"{memory[name][1]:.1f} KB" for name in names), "≤ 16 KB")
-    yield Row("listening after", tuple(f"{statistics.median(starts[name]):.2f} s" for name in names), "< 0.6 s")
-    yield store_row(bench, names)
+def _names(bench: Bench) -> list[str]:
+    return [target.name for target in bench.targets]
 
 
-def store_row(bench: Bench, names: list[str]) -> Row:
+def extra_rows(gateways: Gateways) -> Iterator[Row]:
+    """What is no CPU of one request."""
+    bench, names = gateways.bench, gateways.names
+    for share, goal in ((50, "≤ 1 ms; aim 0.5 ms"), (99, "aim 2 ms")):
+        yield _first_row(bench, names, share, goal)
+    memory, starts = bench.memory(IDLE_STREAMS), bench.starts()
+    yield Row("at rest", tuple(f"{memory[name][0] / 1024:.0f} MB" for name in names), "< 80 MB; aim 45 MB")
+    for place, count in enumerate(IDLE_STREAMS, 1):
+        cells = tuple(f"{memory[name][place]:.1f} KB" for name in names)
+        yield Row(f"for each of {count:,} idle streams", cells, "≤ 16 KB; aim 8 KB")
+    cells = tuple(f"{statistics.median(starts[name]):.2f} s" for name in names)
+    yield Row("listening after", cells, "< 0.6 s; aim 0.4 s")
+    yield _store_row(gateways)
+
+
+def _first_row(bench: Bench, names: list[str], share: int, goal: str) -> Row:
+    def taken(name: str) -> float:
+        return bench.median(FIRST, name, lambda sample: getattr(sample.found, f"content_p{share}"))
+
+    added = (f"{(taken(name) - taken('direct')) / 1000:.2f} ms" for name in names)
+    return Row(f"added time to first content, p{share}", tuple(added), goal)
+
+
+def _store_row(gateways: Gateways) -> Row:
     """One stream after the other, with and without a store, beside a bare commit of the same turn."""
-    bare = statistics.median(bench.commits.taken)
-    share = bench.median(ALONE, ON, lambda sample: sample.each) - bench.median(ALONE, OFF, lambda sample: sample.each)
+    bench, bare = gateways.bench, statistics.median(gateways.commits.taken)
+    share = bench.median(ALONE, ON) - bench.median(ALONE, OFF)
     cells = {ON: f"{share:,.0f} µs ({share / bare:.2f}×)"}
-    return Row(
-        f"the store's share, × a bare commit of {bare:,.0f} µs", tuple(cells.get(name, "") for name in names), "≤ 1.5×"
-    )
+    name = f"the store's share, × a bare commit of {bare:,.0f} µs"
+    return Row(name, tuple(cells.get(name, "") for name in gateways.names), "≤ 1.5×; aim 1.2×")
+
+
+def workers_rows(gateways: Gateways, rounds: int) -> Iterator[Row]:
+    """Two processes on one port, beside one, both on all cores: they share these with the load."""
+    bench = Bench(gateways.bench.folder, gateways.bench.nginx, tls=False)
+    bench.targets = [_on_all(bench, OFF, 1), _on_all(bench, TWO, 2)]
+    cases = [case for case in CASES if case.key in ("json", "stream")]
+    bench.interleaved(cases, rounds)
+    for case in cases:
+        speeds = [bench.median(case, name, lambda s: s.found.done / s.found.seconds) for name in (OFF, TWO)]
+        said = {OFF: f"{speeds[0]:,.0f}/s", ON: f"{speeds[1]:,.0f}/s with two workers ({speeds[1] / speeds[0]:.2f}×)"}
+        yield Row(f"{case.name}: answers", tuple(said.get(name, "") for name in gateways.names), "")
+
+
+def _on_all(bench: Bench, name: str, workers: int) -> Target:
+    target = clew(name, bench.folder, bench.backend, store=STORE_OFF, workers=workers)
+    target.cores = 2
+    return target
+
+
+def figures(gateways: Gateways, given: argparse.Namespace) -> Figures:
+    """Measure all that was asked for."""
+    bench, others, whole = gateways.bench, Others(), not given.only
+    cases = chosen(given)
+    bench.interleaved([*cases, *([ALONE, FIRST] if whole else [])], given.rounds, gateways.between if whole else _nothing)
+    rows = [case_row(bench, case) for case in cases]
+    extras: list[Row] = []
+    if gateways.sessions:
+        with bench.all_running():
+            for number in range(min(given.rounds, SESSION_ROUNDS)):
+                gateways.sessions.measure(1 + number * 1000)
+        rows += gateways.sessions.rows()
+    if whole:
+        extras = [*extra_rows(gateways), *workers_rows(gateways, min(given.rounds, 3))]
+    remark = f"{given.rounds} rounds; others used {others.share():.0%} of the {os.cpu_count()} cores meanwhile."
+    return Figures(tuple(gateways.names), tuple(rows), tuple(extras), remark, compared=bench.nginx is not None)
+
+
+def _nothing() -> None:
+    """There is nothing to do between two rounds."""
+
+
+def chosen(given: argparse.Namespace) -> list[Case]:
+    """The cases that were asked for. Without openssl there is no certificate, and so no TLS."""
+    wanted = [case for case in CASES if not given.only or case.key in given.only]
+    return [case for case in wanted if not case.tls or shutil.which("openssl")]
+
+
+def raise_limits() -> None:
+    """A stream takes two files, and the load one more."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=5)
-    options.add_argument("--only", nargs="*", choices=sorted({case.body for case in CASES}), help="these cases, and no more")
-    options.add_argument("--json", type=Path, help="also write every sample to this file")
-    options.add_argument("--keep", action="store_true", help="keep the tables in docs/numbers/speed.md")
+    names = [*(case.key for case in CASES), "sessions"]
+    options.add_argument("--only", nargs="*", choices=names, help="these cases, and no more")
+    options.add_argument("--json", type=Path, help="also write the tables to this file, for machines")
+    options.add_argument("--keep", action="store_true", help="keep the tables and their plot in docs/numbers")
     given = options.parse_args()
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    raise_limits()
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=OUT) as name:
-        bench = Bench(Path(name))
-        found = figures(bench, given)
+        found = figures(Gateways(Path(name), chosen(given), sessions=not given.only or "sessions" in given.only), given)
     print(markdown(found))
     if given.json:
-        samples = {f"{case} · {target}": [asdict(each) for each in took] for (case, target), took in bench.samples.items()}
-        given.json.write_text(json.dumps(samples, indent=1))
+        given.json.write_text(written(found), "utf-8")
     if given.keep:
         keep(found)
+        plot.keep(found)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,8 @@ class Talk:
         while written < size:
             written += self._turn(turn, foreign=foreign_every > 0 and turn % foreign_every == 3)
             turn += 1
-        self.raw = json.dumps(self._body(), separators=(",", ":"), ensure_ascii=False).encode()
+        self.body = self._body()
+        self.raw = json.dumps(self.body, separators=(",", ":"), ensure_ascii=False).encode()
 
     def _turn(self, turn: int, *, foreign: bool) -> int:
         thought = self._prose(200)

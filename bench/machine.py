@@ -8,11 +8,13 @@ and its workers have in common count once.
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["Others", "cpu_of", "pin", "pss_of", "settle", "tree_of"]
+__all__ = ["Others", "cpu_of", "free_port", "pin", "pss_of", "settle", "tree_of", "until_open"]
 
 _SETTLED = 0.004
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -66,6 +68,23 @@ def pin(core: int) -> list[str]:
     """The words in front of a command that keep it on one core; the last one, if there are not so many."""
     cores = sorted(os.sched_getaffinity(0))
     return ["taskset", "-c", str(cores[min(core, len(cores) - 1)])]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def until_open(port: int, seconds: float, process: subprocess.Popen[bytes]) -> bool:
+    """Whether something listens there before the time is over, or the process is."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return True
+        time.sleep(0.002)
+    return False
 
 
 class Others:

@@ -1,37 +1,52 @@
-"""What others need for the same translation: `python bench/peers.py --litellm VENV/bin/litellm`.
+"""`make bench-peers`: what others need for the same work, LiteLLM and claude-code-router, beside nginx and clew in one run.
 
-LiteLLM is no dependency of this project: install `litellm[proxy]` into a venv of its own and name its executable. It runs as
-it is documented, one worker, telemetry and spend logs off, beside nginx and clew in one run, with the same mock and the same
-load. Everything that the bench of the gateway says about reading its numbers holds here too.
+Neither is a dependency of this project: each is installed at a pinned version into an environment of its own under
+bench/out, the first time, and runs as it is documented (one process, telemetry and spend logs off), with the same mock and
+load. What the bench of the gateway says about reading its numbers holds here too.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
+import venv
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import targets
-from figures import Figures, Row, markdown
-from gateway import OUT, Bench, Case
-from machine import Others
-from targets import KEY, Target, free_port
-from traffic import CHAT_MODEL
+from backend import Backend
+from cases import CASES, FEW, Case
+from figures import Figures, Row, markdown, written
+from gateway import OUT, STORE_OFF, case_row, raise_limits
+from machine import Others, free_port
+from measuring import Bench
+from nginx import find
+from targets import KEY, Target, clew, plain_proxy
+from traffic import MODEL
 
-CASES = {
-    Case("stream of 300 chunks, translated, in one burst", "translated"): "clew: ≥ 150× less than LiteLLM",
-    Case("the same paced, 500 events/s", "translated-paced", 5, 5): "≥ 12× less",
+LITELLM, ROUTER = "litellm[proxy]==1.106.2", "@musistudio/claude-code-router@2.0.0"
+PROMISED = {
+    "json": (400, 0),
+    "stream": (250, 8),
+    "translated": (300, 25),
+    "big": (60, 100),
+    "paced-few": (20, 6),
+    "translated-few": (20, 6),
 }
-"""And how far apart they are to be."""
-MOST_SECONDS = 120.0
-"""Until LiteLLM listens."""
-CONFIG = """
+"""How many times clew's CPU each is to need: LiteLLM, claude-code-router (0: nothing is promised)."""
+PEERS_HOME = OUT / "peers"
+_CONFIG = """
 model_list:
-  - model_name: {name}
+  - model_name: {native}
+    litellm_params: {{model: anthropic/{native}, api_base: "http://127.0.0.1:{upstream}", api_key: sk-bench}}
+  - model_name: chat
     litellm_params: {{model: openai/mock, api_base: "http://127.0.0.1:{upstream}/v1", api_key: sk-bench}}
 litellm_settings:
   {{drop_params: true, set_verbose: false, num_retries: 0, use_chat_completions_url_for_anthropic_messages: true}}
@@ -39,10 +54,11 @@ general_settings: {{disable_spend_logs: true, master_key: sk-{key}}}
 """
 
 
-def litellm(executable: Path, folder: Path, upstream: int) -> Target:
+def litellm(folder: Path, backend: Backend) -> Target:
+    executable = _litellm()
     port, home = free_port(), folder / "litellm"
     home.mkdir(parents=True, exist_ok=True)
-    (home / "config.yaml").write_text(CONFIG.format(name=CHAT_MODEL, upstream=upstream, key=KEY))
+    (home / "config.yaml").write_text(_CONFIG.format(native=MODEL, upstream=backend.port, key=KEY))
     options = ["--config", str(home / "config.yaml"), "--host", "127.0.0.1", "--port", str(port)]
     return Target(
         name="LiteLLM",
@@ -51,28 +67,115 @@ def litellm(executable: Path, folder: Path, upstream: int) -> Target:
         env={**os.environ, "LITELLM_LOG": "ERROR", "LITELLM_MODE": "PRODUCTION"},
         folder=home,
         headers=(f"x-api-key: sk-{KEY}",),
+        models={"chat": "chat"},
+        patience=120.0,
     )
 
 
+def router(folder: Path, backend: Backend) -> Target:
+    script = _router()
+    port, home = free_port(), folder / "router"
+    (home / ".claude-code-router").mkdir(parents=True, exist_ok=True)
+    base = f"http://127.0.0.1:{backend.port}/v1"
+    named = {"api_key": "sk-bench"}
+    chat = {"name": "chat", "api_base_url": f"{base}/chat/completions", "models": ["mock"], **named}
+    native = {"name": "native", "api_base_url": f"{base}/messages", "models": [MODEL], **named}
+    config = {
+        "LOG": False,
+        "HOST": "127.0.0.1",
+        "PORT": port,
+        "NON_INTERACTIVE_MODE": True,
+        "Providers": [
+            {**chat, "transformer": {"use": ["reasoning"]}},
+            {**native, "transformer": {"use": ["Anthropic"]}},
+        ],
+        "Router": {"default": "chat,mock"},
+    }
+    (home / ".claude-code-router/config.json").write_text(json.dumps(config))
+    return Target(
+        name="claude-code-router",
+        port=port,
+        command=[_node(), str(script), "start"],
+        env={**os.environ, "HOME": str(home), "NODE_ENV": "production"},
+        folder=home,
+        headers=("x-api-key: bench",),
+        models={"": f"native,{MODEL}", "chat": "chat,mock"},
+        patience=60.0,
+        skips=frozenset({"json"}),  # it asks for a stream and answers in one piece, which is other work
+    )
+
+
+def _litellm() -> Path:
+    home = PEERS_HOME / "litellm"
+    executable = home / "bin/litellm"
+    if not executable.exists():
+        print(f"installing {LITELLM} into {home} …", file=sys.stderr)
+        venv.create(home, with_pip=True)
+        subprocess.run([str(home / "bin/pip"), "install", "--quiet", LITELLM], check=True)
+    return executable
+
+
+def _router() -> Path:
+    home = PEERS_HOME / "router"
+    script = home / "node_modules/@musistudio/claude-code-router/dist/cli.js"
+    if not script.exists():
+        print(f"installing {ROUTER} into {home} …", file=sys.stderr)
+        home.mkdir(parents=True, exist_ok=True)
+        npm = shutil.which("npm") or sys.exit("claude-code-router needs Node and npm")
+        subprocess.run([npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(home), ROUTER], check=True)
+    return script
+
+
+def _node() -> str:
+    return shutil.which("node") or sys.exit("claude-code-router needs Node")
+
+
+PEERS: dict[str, Callable[[Path, Backend], Target]] = {"litellm": litellm, "router": router}
+
+
+def cases_for_peers() -> list[Case]:
+    """The slow ones need fewer requests, and the same pace for all."""
+    found = {case.key: case for case in CASES}
+    return [replace(found[key], connections=FEW if found[key].pace else 4) for key in PROMISED]
+
+
 def row(bench: Bench, case: Case) -> Row:
-    spent = [bench.median(case, target.name, lambda sample: sample.each) for target in bench.targets]
-    return Row(case.name, tuple(f"{each:,.0f} µs" for each in spent), CASES[case], ratios_of=tuple(spent))
+    """With how many times clew's CPU the peers need, and are to need."""
+    told = case_row(bench, case)
+    own = told.ratios_of[1] or 1.0
+    names = [target.name for target in bench.targets]
+    cells = [
+        cell if place < 2 or spent is None else f"{cell}, {spent / own:,.0f}× clew's"
+        for place, (cell, spent) in enumerate(zip(told.cells, told.ratios_of, strict=True))
+    ]
+    promised = dict(zip(("LiteLLM", "claude-code-router"), PROMISED[case.key], strict=True))
+    goal = "; ".join(f"{name} ≥ {promised[name]}× clew's" for name in names if promised.get(name))
+    return replace(told, cells=tuple(cells), goal=goal)
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--litellm", type=Path, required=True, help="its executable")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--only", nargs="*", choices=list(PROMISED), help="these cases, and no more")
+    options.add_argument("--json", type=Path, help="also write the table to this file, for machines")
     given = options.parse_args()
-    targets.START_SECONDS = MOST_SECONDS
-    OUT.mkdir(exist_ok=True)
+    raise_limits()
+    PEERS_HOME.mkdir(parents=True, exist_ok=True)
+    executable = find(OUT / "nginx") or sys.exit("there is no nginx to compare with: apt install nginx")
+    cases = [case for case in cases_for_peers() if not given.only or case.key in given.only]
     with tempfile.TemporaryDirectory(dir=OUT) as name:
-        bench, others = Bench(Path(name)), Others()
-        bench.targets = [*bench.targets[:-1], litellm(given.litellm.absolute(), Path(name), bench.port)]
-        bench.interleaved(list(CASES), given.rounds)
-        names = tuple(target.name for target in bench.targets)
+        folder = Path(name)
+        bench, others = Bench(folder, executable, {case.history for case in cases if case.history}, tls=False), Others()
+        ours = [plain_proxy(executable, folder, bench.backend), clew("clew", folder, bench.backend, store=STORE_OFF)]
+        bench.targets = [*ours, *(PEERS[name](folder, bench.backend) for name in given.peers)]
+        bench.interleaved(cases, given.rounds)
         remark = f"{given.rounds} rounds; others used {others.share():.0%} of the cores meanwhile."
-        print(markdown(Figures(names, tuple(row(bench, case) for case in CASES), (), remark)))
+        names = tuple(target.name for target in bench.targets)
+        found = Figures(names, tuple(row(bench, case) for case in cases), (), remark)
+    print(markdown(found))
+    if given.json:
+        given.json.write_text(written(found), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is measured: nginx as a plain proxy, and clew as a user starts it, both in front of the same mock.
+"""What is measured: nginx as a plain proxy, and clew as a user starts it, all in front of the same mock.
 
 Each target is a process on a core of its own (where there are two); the mock and the load share the other. A target that is
 not there says so and is left out.
@@ -6,11 +6,8 @@ not there says so and is left out.
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,13 +17,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
 
-from machine import pin, tree_of
+from backend import Backend
+from cases import Case
+from machine import free_port, pin, tree_of, until_open
+from traffic import MODEL
 
-__all__ = ["KEY", "Load", "Target", "build", "clew", "free_port", "load", "mock", "plain_proxy", "running"]
+__all__ = ["KEY", "Target", "clew", "plain_proxy", "running"]
 
 HERE = Path(__file__).parent / "wire"
 KEY = "bench-0123456789abcdef"
-START_SECONDS = 20.0
+_CLEW = "from clew.cli import main; main()"
 
 
 @dataclass(kw_only=True)
@@ -39,73 +39,76 @@ class Target:
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     folder: Path = Path()
     headers: tuple[str, ...] = ()
+    models: Mapping[str, str] = field(default_factory=dict[str, str])
+    """How a model is asked for: `chat` for the backend of another dialect, `tls` and `chat-tls` for those over TLS."""
+    tls_path: str = ""
+    """What stands before the path of a request that is to go over TLS."""
+    patience: float = 20.0
+    """Seconds until it listens."""
+    skips: frozenset[str] = frozenset()
+    """Cases that it cannot be asked, by their keys."""
+    cores: int = 1
     process: subprocess.Popen[bytes] | None = None
 
     @property
     def pids(self) -> list[int]:
         return tree_of(self.process.pid) if self.process else []
 
+    def model(self, case: Case) -> str:
+        kind = "-".join(["chat"] * case.translated + ["tls"] * case.tls)
+        return self.models.get(kind, MODEL)
 
-@dataclass(frozen=True)
-class Load:
-    """What one load found; times in microseconds."""
-
-    done: int
-    failed: int
-    refused: int
-    unfinished: int
-    streaming: int
-    seconds: float
-    events: int
-    bytes: int
-    time_p50: int
-    time_p99: int
-    content_p50: int
-    content_p99: int
-
-    @property
-    def bad(self) -> int:
-        return self.failed + self.refused + self.unfinished
+    def path(self, case: Case) -> str:
+        return (self.tls_path if case.tls else "") + ("/v1/messages/count_tokens" if case.counts else "/v1/messages")
 
 
-def build(folder: Path) -> None:
-    """Compile the mock and the load. Exits with what is missing."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None or sys.platform != "linux":
-        sys.exit("the gateway's bench needs Linux and a C compiler (cc): its mock and its load must cost next to nothing")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("mock", "load"):
-        subprocess.run([compiler, "-O2", "-o", str(folder / name), str(HERE / f"{name}.c")], check=True)
-
-
-def plain_proxy(executable: Path, folder: Path, upstream: int) -> Target:
+def plain_proxy(executable: Path, folder: Path, backend: Backend) -> Target:
     """A plain proxy without buffering."""
     port, home = free_port(), folder / "nginx"
     home.mkdir(parents=True, exist_ok=True)
-    config = Template((HERE / "nginx.conf").read_text()).substitute(port=port, upstream=upstream)
-    (home / "nginx.conf").write_text(config)
-    return Target(
-        name="nginx", port=port, command=[str(executable), "-p", str(home), "-c", str(home / "nginx.conf")], folder=home
-    )
+    given = {
+        "port": port,
+        "upstream": backend.port,
+        "terminator": backend.tls_port,
+        "certificate": backend.certificate or "",
+    }
+    text = Template((HERE / "nginx.conf").read_text()).substitute(given)
+    (home / "nginx.conf").write_text(text if backend.certificate else _without_tls(text))
+    command = [str(executable), "-p", str(home), "-c", str(home / "nginx.conf")]
+    return Target(name="nginx", port=port, command=command, folder=home, tls_path="/tls")
 
 
-def clew(name: str, folder: Path, upstream: int, *, store: str) -> Target:
-    """`clew serve` with a config file and a gateway key. `store` is what the config's `[store]` says."""
+def _without_tls(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if "tls" not in line and "terminator" not in line)
+
+
+def clew(name: str, folder: Path, backend: Backend, *, store: str, source: Path | None = None, workers: int = 1) -> Target:
+    """`clew serve` with a config file and a gateway key. `store` is what the config's `[store]` says; `source` is another
+    checkout than this one."""
     port, home = free_port(), folder / name
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    config = Template((HERE / "clew.toml").read_text()).substitute(
-        port=port, admin=free_port(), upstream=upstream, store=store
-    )
-    (home / "clew.toml").write_text(config)
+    (home / "clew.toml").write_text(_config(backend, port, store))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "CLEW_"))}
+    path = {"PYTHONPATH": str(source / "src")} if source else {}
+    more = ["--workers", str(workers)] if workers > 1 else []
     return Target(
         name=name,
         port=port,
-        command=[str(Path(sys.executable).with_name("clew")), "serve", "--config", str(home / "clew.toml")],
-        env={**kept, "CLEW_HOME": str(home), "CLEW_KEY": KEY},
+        command=[sys.executable, "-c", _CLEW, "serve", "--config", str(home / "clew.toml"), *more],
+        env={**kept, **path, "CLEW_HOME": str(home), "CLEW_KEY": KEY},
         folder=home,
         headers=(f"x-api-key: {KEY}",),
+        models={"chat": "anthropic/chat", "tls": "anthropic/tls", "chat-tls": "anthropic/chat-tls"},
+        cores=workers,
     )
+
+
+def _config(backend: Backend, port: int, store: str) -> str:
+    given = {"port": port, "admin": free_port(), "upstream": backend.port, "store": store, "trust": "", "over_tls": ""}
+    if backend.certificate:
+        over_tls = Template((HERE / "clew-tls.toml").read_text()).substitute(terminator=backend.tls_port)
+        given |= {"trust": f'ca_file = "{backend.certificate}"', "over_tls": over_tls}
+    return Template((HERE / "clew.toml").read_text()).substitute(given)
 
 
 @contextmanager
@@ -117,24 +120,15 @@ def running(target: Target) -> Iterator[float]:
     with (target.folder / f"{target.name}.log").open("wb") as log:
         began = time.monotonic()
         env = dict(target.env) or None
-        target.process = subprocess.Popen([*pin(0), *target.command], env=env, stdout=log, stderr=log, cwd=target.folder)
+        place = pin(0) if target.cores == 1 else []
+        target.process = subprocess.Popen([*place, *target.command], env=env, stdout=log, stderr=log, cwd=target.folder)
         try:
-            yield _listening(target, began)
+            if not until_open(target.port, target.patience, target.process):
+                sys.exit(f"{target.name} does not listen:\n{(target.folder / f'{target.name}.log').read_text()[-2000:]}")
+            yield time.monotonic() - began
         finally:
             _stop(target.process)
             target.process = None
-
-
-def _listening(target: Target, began: float) -> float:
-    assert target.process
-    while time.monotonic() - began < START_SECONDS:
-        if target.process.poll() is not None:
-            break
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", target.port)) == 0:
-                return time.monotonic() - began
-        time.sleep(0.002)
-    sys.exit(f"{target.name} does not listen:\n{(target.folder / f'{target.name}.log').read_text()[-2000:]}")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -145,34 +139,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         for pid in tree_of(process.pid):
             os.kill(pid, signal.SIGKILL)
         process.wait(5)
-
-
-@contextmanager
-def mock(folder: Path, port: int, *, pace: int) -> Iterator[None]:
-    """The backend, with so many milliseconds between the events of a paced answer."""
-    files = [str(folder / name) for name in ("stream.sse", "short.sse", "chat.sse", "answer.json")]
-    command = [*pin(1), str(folder / "mock"), str(port), *files, str(pace)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        try:
-            if process.stdout.readline() != b"listening\n":
-                sys.exit("the mock does not listen")
-            yield
-        finally:
-            process.kill()
-
-
-def load(folder: Path, target: Target, body: str, *, connections: int, requests: int, seconds: float) -> Load:
-    """Send so many requests, and wait for the answers at most so long."""
-    numbers = [str(folder / f"{body}.json"), str(connections), str(requests), str(seconds)]
-    command = [*pin(1), str(folder / "load"), str(target.port), *numbers, *target.headers]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 20)
-    if ran.returncode:
-        sys.exit(f"the load on {target.name} failed: {ran.stderr}")
-    return Load(**json.loads(ran.stdout))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

@@ -1,9 +1,8 @@
-"""The requests and answers of the bench as files, the same in every run.
+"""The answers and requests of the bench as files, the same in every run.
 
-`stream.sse` has 300 events (thinking, a signature, text), `short.sse` ten, `chat.sse` as many as the first, in the words of
-Chat Completions; `answer.json` is not streamed. A run of ten zeros is where the mock puts the number of the answer. The
-requests: `json`, `stream`, `short`, `paced`, `translated` and `translated-paced` are one question each; `big` is an agent's
-history of a megabyte.
+Answers: `stream` has 300 events (thinking, a signature, text), `short` ten, `tools` as many in which a tool is called;
+`chat` and `chat-tools` say the same in Chat Completions; `json` is not streamed; `count` is how many tokens there are. A run
+of ten zeros is where the mock puts the number of the answer, and the load that of the request.
 """
 
 from __future__ import annotations
@@ -11,16 +10,18 @@ from __future__ import annotations
 import base64
 import json
 import random
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["EVENTS", "MODEL", "SHORT", "chunks", "said", "write"]
+from cases import Case
+from history import Talk
+
+__all__ = ["EVENTS", "MODEL", "SHORT", "body_of", "chunks", "events", "said", "tool_chunks", "tool_events", "write_answers"]
 
 EVENTS = 300
 SHORT = 10
 MODEL = "claude-opus-5-5"
-CHAT_MODEL = "anthropic/chat"
-"""Names the backend that speaks Chat Completions."""
 STAMP = "0000000000"
 
 _OTHERS = 8  # events of an answer that are no text and no thought
@@ -44,39 +45,71 @@ _WORDS = [
     "therefore",
     "ünï",
 ]
+_SCHEMA = {"type": "object", "properties": {"content": {"type": "string"}}}
+_TOOL = {"name": "Write", "description": "Writes a file.", "input_schema": _SCHEMA}
 
 
-def write(folder: Path, big: bytes) -> None:
-    """All files. `big` is the body of the large request: whoever fills a store for it must know it too."""
+def write_answers(folder: Path) -> dict[str, Path]:
+    """All answers as files, by their names."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "stream.sse").write_text("".join(events(EVENTS)), "utf-8")
-    (folder / "short.sse").write_text("".join(events(SHORT)), "utf-8")
-    (folder / "chat.sse").write_text("".join(chunks(EVENTS)), "utf-8")
-    (folder / "answer.json").write_text(_json(_message([{"type": "text", "text": "hello there"}], "end_turn")), "utf-8")
-    for name in ("json", "stream", "short", "paced", "translated", "translated-paced"):
-        (folder / f"{name}.json").write_text(_json(_question(name, stream=name != "json")), "utf-8")
-    (folder / "big.json").write_bytes(big)
+    streams = {
+        "stream": events(EVENTS),
+        "short": events(SHORT),
+        "tools": tool_events(EVENTS),
+        "chat": chunks(EVENTS),
+        "chat-tools": tool_chunks(EVENTS),
+    }
+    files = {name: _written(folder / f"{name}.sse", "".join(told)) for name, told in streams.items()}
+    answer = _message([{"type": "text", "text": "hello there"}], "end_turn")
+    files["json"] = _written(folder / "json.json", _json(answer))
+    files["count"] = _written(folder / "count.json", _json({"input_tokens": 2095}))
+    return files
+
+
+def body_of(case: Case, model: str, talk: Talk | None = None) -> bytes:
+    """What is sent. `talk` is the history, where the case has one."""
+    if talk is not None:
+        return _history(case, model, talk.body)
+    streamed = {} if case.answer == "json" else {"stream": True}
+    tools = {"tools": [_TOOL]} if "tools" in case.answer else {}
+    question = {"role": "user", "content": _mark(case)}
+    asked = {"model": model, "messages": [question], **tools}
+    return _json(asked if case.counts else {**asked, "max_tokens": 1024, **streamed}).encode()
+
+
+def _history(case: Case, model: str, body: dict[str, Any]) -> bytes:
+    """A history whose first words are new each time, or only its last."""
+    first, *rest = body["messages"][:-1]
+    opening = {**first, "content": [{"type": "text", "text": f"{STAMP if case.fresh else 'One'}: go on."}]}
+    last = {"role": "user", "content": f"{_mark(case)} {STAMP}"}
+    return _json({**body, "model": model, "messages": [opening, *rest, last]}).encode()
+
+
+def _mark(case: Case) -> str:
+    """By which the mock knows what to say, and how fast."""
+    return f"answer:{case.answer} pace:{case.pace}"
 
 
 def events(count: int) -> list[str]:
     """An answer of so many events: half of them thinking, half text."""
     thoughts, texts = said(count)
-    opening = [
-        _event("message_start", message=_message([], None)),
-        _event("content_block_start", index=0, content_block={"type": "thinking", "thinking": "", "signature": ""}),
-    ]
     between = [
         _delta(0, "signature_delta", signature=_SIGNATURE),
         _event("content_block_stop", index=0),
         _event("content_block_start", index=1, content_block={"type": "text", "text": ""}),
     ]
-    ending = [
-        _event("content_block_stop", index=1),
-        _event("message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None}, usage={"output_tokens": 800}),
-        _event("message_stop"),
-    ]
     thinking = [_delta(0, "thinking_delta", thinking=words) for words in thoughts]
-    return [*opening, *thinking, *between, *(_delta(1, "text_delta", text=words) for words in texts), *ending]
+    text = [_delta(1, "text_delta", text=words) for words in texts]
+    start = {"type": "thinking", "thinking": "", "signature": ""}
+    return [*_opening(start), *thinking, *between, *text, *_ending(1, "end_turn")]
+
+
+def tool_events(count: int) -> list[str]:
+    """An answer of so many events that calls a tool."""
+    pieces = _argument(count - _OTHERS + 3)
+    start = {"type": "tool_use", "id": f"toolu_{STAMP}", "name": "Write", "input": {}}
+    calling = [_delta(0, "input_json_delta", partial_json=piece) for piece in pieces]
+    return [*_opening(start), *calling, *_ending(0, "tool_use")]
 
 
 def chunks(count: int) -> list[str]:
@@ -84,24 +117,47 @@ def chunks(count: int) -> list[str]:
     thoughts, texts = said(count - len(_CHAT_OTHERS) + _OTHERS)
     thinking = [_chunk({"content": None, "reasoning_content": words}) for words in thoughts]
     text = [_chunk({"content": words, "reasoning_content": None}) for words in texts]
-    opening, *ending = (_chunk(*each) if each else "data: [DONE]\n\n" for each in _CHAT_OTHERS)
-    return [opening, *thinking, *text, *ending]
+    return _chatted([*thinking, *text], "stop")
+
+
+def tool_chunks(count: int) -> list[str]:
+    """A call in so many events of Chat Completions."""
+    pieces = _argument(count - len(_CHAT_OTHERS) - 1)
+    name = {"index": 0, "id": f"call_{STAMP}", "type": "function", "function": {"name": "Write", "arguments": ""}}
+    more = [{"index": 0, "function": {"arguments": piece}} for piece in pieces]
+    return _chatted([_chunk({"tool_calls": [call]}) for call in (name, *more)], "tool_calls")
 
 
 def said(count: int) -> tuple[list[str], list[str]]:
     """What the deltas of such an answer say: its thinking and its text."""
-    chance = random.Random(7)
-    words = [" ".join(chance.choice(_WORDS) for _ in range(3)) + " " for _ in range(count - _OTHERS)]
+    words = _pieces(count - _OTHERS)
     return words[: len(words) // 2], words[len(words) // 2 :]
 
 
-def _question(words: str, *, stream: bool) -> dict[str, Any]:
-    return {
-        "model": CHAT_MODEL if "translated" in words else MODEL,
-        "max_tokens": 1024,
-        "messages": [{"role": "user", "content": words}],
-        "stream": stream,
-    }
+def _pieces(count: int) -> list[str]:
+    chance = random.Random(7)
+    return [" ".join(chance.choice(_WORDS) for _ in range(3)) + " " for _ in range(count)]
+
+
+def _argument(count: int) -> list[str]:
+    """One argument in so many pieces."""
+    return ['{"content":"', *(_json(words)[1:-1] for words in _pieces(count - 2)), '"}']
+
+
+def _opening(block: dict[str, Any]) -> list[str]:
+    start = _event("message_start", message=_message([], None))
+    return [start, _event("content_block_start", index=0, content_block=block)]
+
+
+def _ending(index: int, reason: str) -> list[str]:
+    stop = {"stop_reason": reason, "stop_sequence": None}
+    told = _event("message_delta", delta=stop, usage={"output_tokens": 800})
+    return [_event("content_block_stop", index=index), told, _event("message_stop")]
+
+
+def _chatted(told: Iterable[str], finish: str) -> list[str]:
+    role, (nothing, _), _ = _CHAT_OTHERS
+    return [_chunk(*role), *told, _chunk(nothing, finish), "data: [DONE]\n\n"]
 
 
 def _message(content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
@@ -132,3 +188,8 @@ def _event(name: str, **fields: Any) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _written(file: Path, text: str) -> Path:
+    file.write_text(text, "utf-8")
+    return file

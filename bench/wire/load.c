@@ -1,8 +1,9 @@
 // A bounded load: so many requests over so many connections, at most so many seconds; prints one JSON line.
 //
-//   load PORT BODY.json CONNECTIONS REQUESTS MOST_SECONDS [HEADER]...
+//   load PORT PATH BODY.json CONNECTIONS REQUESTS MOST_SECONDS FIRST [HEADER]...
 //
-// Always POST /v1/messages to 127.0.0.1, on connections that are kept. Counts events (blank lines), and times each answer to
+// Always POST to 127.0.0.1, on connections that are kept. Each "0000000000" in the body becomes the number of the request,
+// counted from FIRST: who sends the same numbers again goes on with the same conversations. Counts events (blank lines), and times each answer to
 // its first content (the first `content_block_delta`; else the first byte of the body) and to its end.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -20,12 +21,16 @@
 
 #define MOST_REQUESTS 2000000
 #define CONTENT "content_block_delta"
+#define STAMP "0000000000"
+#define STAMP_SIZE (sizeof STAMP - 1)
+#define MOST_STAMPS 8
 
 enum Chunk { SIZE, EXTENSION, DATA, AFTER_DATA, TRAILER };
 
 typedef struct {
   int fd, status, in_body, chunked, closes;
   size_t sent;
+  char *out; // the request with its number
   uint64_t began, content;
   char head[16384];
   int head_size;
@@ -36,7 +41,9 @@ typedef struct {
 
 static int port, poll_fd, asked, begun, done, failed, refused, stop;
 static char *request;
-static size_t request_size;
+static size_t request_size, stamps[MOST_STAMPS];
+static int stamped;
+static uint64_t number;
 static uint32_t *times, *contents;
 static long events, bytes;
 
@@ -67,6 +74,12 @@ static void dial(Exchange *e) {
   watch(e, EPOLL_CTL_ADD, 1);
 }
 
+static void stamp(char *out) {
+  char digits[STAMP_SIZE + 1];
+  snprintf(digits, sizeof digits, "%010llu", (unsigned long long)(number++ % 10000000000ull));
+  for (int i = 0; i < stamped; i++) memcpy(out + stamps[i], digits, STAMP_SIZE);
+}
+
 // 0: nothing is left to ask for.
 static int begin(Exchange *e) {
   if (begun >= asked || stop) {
@@ -76,8 +89,11 @@ static int begin(Exchange *e) {
   }
   begun++;
   int fd = e->fd;
+  char *out = e->out;
   memset(e, 0, sizeof *e);
   e->fd = fd;
+  e->out = out ? out : stamped ? memcpy(malloc(request_size), request, request_size) : request;
+  stamp(e->out);
   e->length = -1;
   e->began = now_us();
   return 1;
@@ -85,7 +101,7 @@ static int begin(Exchange *e) {
 
 static int send_more(Exchange *e) {
   while (e->sent < request_size) {
-    ssize_t wrote = send(e->fd, request + e->sent, request_size - e->sent, MSG_NOSIGNAL);
+    ssize_t wrote = send(e->fd, e->out + e->sent, request_size - e->sent, MSG_NOSIGNAL);
     if (wrote < 0 && (errno == EAGAIN || errno == ENOTCONN)) { watch(e, EPOLL_CTL_MOD, 1); return 0; }
     if (wrote < 0) return -1;
     e->sent += wrote;
@@ -184,19 +200,23 @@ static void receive(Exchange *e) {
 
 // The whole.
 
-static void write_request(const char *path, int count, char **headers) {
+static void write_request(const char *to, const char *path, int count, char **headers) {
   FILE *file = fopen(path, "rb");
   if (!file) { perror(path); exit(1); }
   fseek(file, 0, SEEK_END);
   size_t size = ftell(file);
   rewind(file);
   request = malloc(size + 8192);
-  int at = sprintf(request, "POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1:%d\r\ncontent-type: application/json\r\n"
-                            "anthropic-version: 2023-06-01\r\nuser-agent: load\r\naccept: application/json\r\n", port);
+  int at = sprintf(request, "POST %s HTTP/1.1\r\nhost: 127.0.0.1:%d\r\ncontent-type: application/json\r\n"
+                            "anthropic-version: 2023-06-01\r\nuser-agent: load\r\naccept: application/json\r\n", to, port);
   for (int i = 0; i < count; i++) at += sprintf(request + at, "%s\r\n", headers[i]);
   at += sprintf(request + at, "content-length: %zu\r\n\r\n", size);
   if (fread(request + at, 1, size, file) != size) exit(1);
   request_size = at + size;
+  for (char *found = request + at; stamped < MOST_STAMPS; found += STAMP_SIZE) {
+    if (!(found = memmem(found, request + request_size - found, STAMP, STAMP_SIZE))) break;
+    stamps[stamped++] = found - request;
+  }
 }
 
 static void report(uint64_t start, const Exchange *exchanges, int count) {
@@ -212,17 +232,18 @@ static void report(uint64_t start, const Exchange *exchanges, int count) {
 }
 
 int main(int count, char **given) {
-  if (count < 6) { fprintf(stderr, "usage: load PORT BODY.json CONNECTIONS REQUESTS MOST_SECONDS [HEADER]...\n"); return 2; }
+  if (count < 8) { fprintf(stderr, "usage: load PORT PATH BODY.json CONNECTIONS REQUESTS MOST_SECONDS FIRST [HEADER]...\n"); return 2; }
   signal(SIGPIPE, SIG_IGN);
   port = atoi(given[1]);
-  int connections = atoi(given[3]);
-  asked = atoi(given[4]) < MOST_REQUESTS ? atoi(given[4]) : MOST_REQUESTS;
-  write_request(given[2], count - 6, given + 6);
+  int connections = atoi(given[4]);
+  number = strtoull(given[7], NULL, 10);
+  asked = atoi(given[5]) < MOST_REQUESTS ? atoi(given[5]) : MOST_REQUESTS;
+  write_request(given[2], given[3], count - 8, given + 8);
   times = malloc(sizeof *times * (asked + connections));
   contents = malloc(sizeof *contents * (asked + connections));
   Exchange *exchanges = calloc(connections, sizeof *exchanges);
   poll_fd = epoll_create1(0);
-  uint64_t start = now_us(), end = start + (uint64_t)(atof(given[5]) * 1e6);
+  uint64_t start = now_us(), end = start + (uint64_t)(atof(given[6]) * 1e6);
   for (int i = 0; i < connections; i++) {
     exchanges[i].fd = -1;
     if (begin(&exchanges[i])) dial(&exchanges[i]);

@@ -1,11 +1,13 @@
-// A backend that costs nothing: one epoll loop that answers every POST with the same message.
+// A backend that costs nothing: one epoll loop that answers every POST with the same messages.
 //
-//   mock PORT STREAM.sse SHORT.sse CHAT.sse ANSWER.json PACE_MS
+//   mock PORT NAME=FILE...
 //
-// A body with "stream":true gets the stream, one HTTP chunk an event, or the short one if it holds the word `short`, or the
-// one in Chat Completions if it holds the word `translated`; any other body gets the JSON. One that holds the word `paced`
-// gets everything up to the first piece of content at once, and then one event every PACE_MS; else all comes in one burst. No two answers are the same: each "0000000000" in the files becomes the number of the answer, so that whoever
-// records answers sees ids and signatures as they are in life. It listens on 127.0.0.1 only, and says "listening" when it does.
+// Near the end of its body a request says which answer it wants, and how many milliseconds are to pass between two events:
+// `answer:NAME pace:10`. Without a name it is the first. A file that ends in .json is sent in one piece; any other is a
+// stream, one HTTP chunk an event. With a pace of 0 all comes in one burst, else everything up to the first piece of content
+// comes at once, and then one event at a time. To count tokens is to ask for the answer `count`. No two answers are the same:
+// each "0000000000" in the files becomes the number of the answer, so that whoever records answers sees ids and signatures as
+// they are in life. It listens on 127.0.0.1 only, and says "listening" when it does.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,12 +25,15 @@
 #define MOST_CONNECTIONS 65536
 #define MOST_EVENTS 100000
 #define MOST_STAMPS 512
+#define MOST_ANSWERS 16
+#define MARK_NEAR_END 65536
 #define TICKS (1 << 17)
 #define STAMP "0000000000"
 #define STAMP_SIZE (sizeof STAMP - 1)
 
 // What goes out: the bytes, the ends of its events, and where the number of the answer stands.
 typedef struct {
+  const char *name;
   char *bytes;
   size_t size, *ends, stamps[MOST_STAMPS];
   int events, opening, stamped;
@@ -41,7 +46,7 @@ typedef struct {
   char *in;
   size_t room, filled, sent, until;
   const Answer *answer;
-  int paced;
+  uint64_t pace; // microseconds; 0: all at once
 } Connection;
 
 typedef struct {
@@ -51,11 +56,11 @@ typedef struct {
 } Tick;
 
 static Connection connections[MOST_CONNECTIONS];
-static Tick ticks[TICKS]; // a ring; in order of time, since each tick is due one pace after it is put in
+static Tick ticks[TICKS]; // a ring; in order of time, since there is one pace at a time
 static size_t first_tick, next_tick;
-static Answer stream, brief, chat, json;
-static uint64_t pace_us, answers;
-static int poll_fd;
+static Answer answers[MOST_ANSWERS];
+static uint64_t answered;
+static int poll_fd, answer_count;
 
 static uint64_t now_us(void) {
   struct timespec t;
@@ -88,6 +93,7 @@ static void find_stamps(Answer *answer) {
 
 static int has_content(const char *event, size_t size) {
   const char *word = memmem(event, size, "\"reasoning_content\":\"", 21);
+  if (memmem(event, size, "\"tool_calls\":[", 14)) return 1;
   return memmem(event, size, "_delta", 6) || (word && word[21] != '"');
 }
 
@@ -123,6 +129,15 @@ static void load_json(Answer *answer, const char *path) {
   memcpy(answer->bytes + head, file, size);
   answer->size = head + size;
   find_stamps(answer);
+}
+
+static void load_answer(Answer *answer, char *given) {
+  char *file = strchr(given, '='), *ending = strrchr(given, '.');
+  if (!file) { fprintf(stderr, "mock: NAME=FILE, not %s\n", given); exit(2); }
+  *file = 0;
+  answer->name = given;
+  if (ending && !strcmp(ending, ".json")) load_json(answer, file + 1);
+  else load_stream(answer, file + 1);
 }
 
 // Speaking.
@@ -167,16 +182,24 @@ static void put_tick(int fd, uint64_t due) {
   next_tick = (next_tick + 1) % TICKS;
 }
 
-static int begin(int fd, const char *body, size_t size) {
+static const Answer *named(const char *name, size_t size) {
+  for (int i = 0; i < answer_count; i++)
+    if (strlen(answers[i].name) == size && !memcmp(answers[i].name, name, size)) return &answers[i];
+  fprintf(stderr, "mock: there is no answer %.*s\n", (int)size, name);
+  exit(1);
+}
+
+static int begin(int fd, const char *body, size_t size, int counts) {
   Connection *c = &connections[fd];
-  int streamed = memmem(body, size, "\"stream\":true", 13) || memmem(body, size, "\"stream\": true", 14);
-  c->answer = !streamed ? &json : memmem(body, size, "short", 5) ? &brief : memmem(body, size, "translated", 10) ? &chat : &stream;
-  c->paced = streamed && memmem(body, size, "paced", 5);
-  c->number = ++answers;
+  size_t near = size < MARK_NEAR_END ? size : MARK_NEAR_END;
+  const char *mark = memmem(body + size - near, near, "answer:", 7), *pace = mark ? strstr(mark, "pace:") : NULL;
+  c->answer = counts ? named("count", 5) : mark ? named(mark + 7, strcspn(mark + 7, " \"")) : &answers[0];
+  c->pace = pace && c->answer->events ? strtoul(pace + 5, NULL, 10) * 1000 : 0;
+  c->number = ++answered;
   c->sent = 0;
   c->event = c->answer->opening;
-  c->until = c->paced ? c->answer->ends[c->event - 1] : c->answer->size;
-  if (c->paced) put_tick(fd, now_us() + pace_us);
+  c->until = c->pace ? c->answer->ends[c->event - 1] : c->answer->size;
+  if (c->pace) put_tick(fd, now_us() + c->pace);
   return flush(fd);
 }
 
@@ -191,7 +214,8 @@ static int serve(int fd) {
     size_t head = head_end + 4 - c->in, body = field ? strtoul(field + 17, NULL, 10) : 0;
     *head_end = '\r';
     if (c->filled < head + body) return 0;
-    if (begin(fd, c->in + head, body) < 0) return -1;
+    int counts = memmem(c->in, 128 < head ? 128 : head, "/count_tokens", 13) != NULL;
+    if (begin(fd, c->in + head, body, counts) < 0) return -1;
     c->filled -= head + body;
     memmove(c->in, c->in + head + body, c->filled);
   }
@@ -200,9 +224,9 @@ static int serve(int fd) {
 
 static void tick(Tick due) {
   Connection *c = &connections[due.fd];
-  if (!c->open || c->life != due.life || !c->answer || !c->paced) return;
+  if (!c->open || c->life != due.life || !c->answer || !c->pace) return;
   c->until = c->answer->ends[c->event++];
-  if (c->event < c->answer->events) put_tick(due.fd, due.due + pace_us);
+  if (c->event < c->answer->events) put_tick(due.fd, due.due + c->pace);
   if (flush(due.fd) < 0 || (!c->answer && serve(due.fd) < 0)) hang_up(due.fd);
 }
 
@@ -223,11 +247,12 @@ static void welcome(int listener) {
 static int read_in(int fd) {
   Connection *c = &connections[fd];
   for (;;) {
-    if (c->room - c->filled < 8192) c->in = realloc(c->in, c->room = c->room * 2 < 65536 ? 65536 : c->room * 2);
-    ssize_t got = recv(fd, c->in + c->filled, c->room - c->filled, 0);
+    if (c->room - c->filled < 8193) c->in = realloc(c->in, c->room = c->room * 2 < 65536 ? 65536 : c->room * 2);
+    ssize_t got = recv(fd, c->in + c->filled, c->room - c->filled - 1, 0);
     if (got < 0 && errno == EAGAIN) return 0;
     if (got <= 0) return -1;
     c->filled += got;
+    c->in[c->filled] = 0;
     if (got < 8192) return 0;
   }
 }
@@ -258,13 +283,9 @@ static int until_next_tick(void) {
 }
 
 int main(int count, char **given) {
-  if (count != 7) { fprintf(stderr, "usage: mock PORT STREAM.sse SHORT.sse CHAT.sse ANSWER.json PACE_MS\n"); return 2; }
+  if (count < 3) { fprintf(stderr, "usage: mock PORT NAME=FILE...\n"); return 2; }
   signal(SIGPIPE, SIG_IGN);
-  load_stream(&stream, given[2]);
-  load_stream(&brief, given[3]);
-  load_stream(&chat, given[4]);
-  load_json(&json, given[5]);
-  pace_us = atoi(given[6]) * 1000ull;
+  for (int i = 2; i < count && answer_count < MOST_ANSWERS; i++) load_answer(&answers[answer_count++], given[i]);
   int listener = listen_on(atoi(given[1]));
   poll_fd = epoll_create1(0);
   watch(listener, EPOLL_CTL_ADD, EPOLLIN);

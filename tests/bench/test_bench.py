@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -38,9 +39,11 @@ sys.stdin.readline()
 def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
     """Modules of bench/, which are scripts beside each other and no package."""
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    yield {name: import_module(name) for name in ("traffic", "figures", "machine")}
-    for name in ("traffic", "figures", "machine"):
-        sys.modules.pop(name)
+    before = set(sys.modules)
+    yield {name: import_module(name) for name in ("traffic", "figures", "machine", "cases", "plot", "history")}
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(ROOT / "bench") in str(sys.modules[name].__file__):
+            sys.modules.pop(name)
 
 
 @pytest.mark.parametrize("count", [10, 300])
@@ -93,7 +96,52 @@ def test_without_nginx_there_are_no_ratios(bench: dict[str, ModuleType]) -> None
     figures = bench["figures"]
     case = figures.Row("small JSON", ("25 µs",), "≤ 3×", ratios_of=(25.0,))
 
-    assert "×)" not in figures.markdown(figures.Figures(("clew",), (case,), (), "."))
+    assert "×)" not in figures.markdown(figures.Figures(("clew",), (case,), (), ".", compared=False))
+
+
+def test_a_target_that_has_no_part_in_a_case_has_an_empty_cell(bench: dict[str, ModuleType]) -> None:
+    figures = bench["figures"]
+    case = figures.Row("small JSON", ("10 µs", ""), "", ratios_of=(10.0, None))
+
+    assert "| small JSON | 10 µs (1.00×) |  |  |" in figures.markdown(figures.Figures(("nginx", "peer"), (case,), (), "."))
+
+
+def test_the_plot_has_a_bar_for_each_target_and_its_ratio(bench: dict[str, ModuleType]) -> None:
+    figures = bench["figures"]
+    case = figures.Row("a <stream>", ("10 µs", "25 µs", ""), "", ratios_of=(10.0, 25.0, None))
+    drawn = bench["plot"].drawn(figures.Figures(("nginx", "clew", "peer"), (case,), (), "."))
+
+    texts = [element.text for element in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts == ["nginx", "clew", "peer", "1×", "2×", "a <stream>", "1.0", "2.5"]
+
+
+def test_a_call_is_legal_in_both_dialects_and_says_the_same(bench: dict[str, ModuleType]) -> None:
+    told = "".join(bench["traffic"].tool_events(300)).encode()
+    assembler = Assembler(STRICT)
+    for event in map(decode_event, SseReader().feed(told)):
+        assembler.feed(event)
+    chunks = "".join(bench["traffic"].tool_chunks(300)).encode()
+    stream = ChatStream(Asked("m"))
+
+    [own] = assembler.message()["content"]
+    [translated] = assemble([*stream.feed(chunks), *stream.flush()])["content"]
+    assert (told.count(b"\n\n"), chunks.count(b"\n\n")) == (300, 300)
+    assert own["name"] == translated["name"] == "Write"
+    assert len(own["input"]["content"]) > 2000 < len(translated["input"]["content"])
+
+
+def test_a_history_that_was_never_seen_begins_anew_each_time_and_the_next_turn_does_not(
+    bench: dict[str, ModuleType],
+) -> None:
+    """The load puts a number where ten zeros are: at the beginning nothing before it is known, at the end all is."""
+    talk, stamp = bench["history"].Talk(20_000, foreign_every=0), b"0000000000"
+    cases = {case.key: case for case in bench["cases"].CASES}
+    fresh, known = (bench["traffic"].body_of(cases[key], "m", talk) for key in ("big", "big-known"))
+
+    assert (fresh.count(stamp), known.count(stamp)) == (2, 1)
+    assert fresh.index(stamp) < len(fresh) / 2
+    assert known.index(stamp) > len(known) - 200
+    assert b"answer:stream pace:0" in known[-200:]
 
 
 @pytest.mark.slow
