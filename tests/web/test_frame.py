@@ -37,7 +37,7 @@ def test_the_lines_that_connect_a_client_are_escaped_and_hold_no_key(booth: Boot
     text = booth.ask("/").raw.decode()
     assert "clew run -- claude" in text
     assert "ANTHROPIC_BASE_URL=http://127.0.0.1:2539 ANTHROPIC_CUSTOM_HEADERS=&#34;x-clew-key: $CLEW_KEY&#34; claude" in text
-    assert "https://glm.example/&lt;b&gt;" in text and "<b>" not in text
+    assert "<b>" not in text
 
 
 @pytest.mark.parametrize(

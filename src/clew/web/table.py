@@ -16,9 +16,16 @@ def _page(path: str, endpoint: Endpoint, does: str, takes: str = "") -> Route:
     return Route("GET", path, "read", endpoint, does, takes, tell=problem_page)
 
 
+def _part(path: str, endpoint: Endpoint, does: str, takes: str = "") -> Route:
+    """Of a page, for its script."""
+    return Route("GET", path, "read", endpoint, does, takes)
+
+
 PAGES: Final[tuple[Route, ...]] = (
     Route("GET", "/static/{version}/{name}", "open", static_file, "Styles and scripts, kept by browsers for good."),
-    _page("/", now.page_now, "Now: what is active, and what happens."),
+    _page("/", now.page_now, "Now: what is active, and what happens.", "principal"),
+    _part("/now/top", now.top_now, "A part of Now: the switches, and the backends.", "principal"),
+    _part("/now/rows", now.rows_now, "A part of Now: the last requests.", "principal"),
     _page("/threads", threads.page_threads, "Threads: the conversations, and a search in all of them.", "q, before"),
     _page(
         "/threads/{id}",

@@ -8,6 +8,23 @@ import { switchable } from "./theme.js";
 switchable($("[data-theme-switch]"));
 listen($("[data-keys-help]"));
 
+// Reasons stand beside what they explain, inside the window, above whatever would cut them off. Escape hides them.
+function place(event) {
+  const tip = event.target.closest?.(".tip");
+  const text = tip && $(".tip-text", tip);
+  if (!text || tip.contains(event.relatedTarget)) return;
+  tip.classList.remove("dismissed");
+  const at = tip.getBoundingClientRect();
+  const { width, height } = text.getBoundingClientRect();
+  text.style.left = `${Math.max(8, Math.min(at.left, innerWidth - width - 16))}px`;
+  text.style.top = `${at.bottom + height + 8 > innerHeight && at.top > height + 8 ? at.top - height - 2 : at.bottom + 2}px`;
+}
+document.addEventListener("mouseover", place);
+document.addEventListener("focusin", place);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") for (const tip of $$(".tip:is(:hover, :focus-within)")) tip.classList.add("dismissed");
+});
+
 for (const button of $$("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {

@@ -1,0 +1,97 @@
+"""One exchange as a row of a list: what was asked and what answered, how it went, and what became of its thinking, as chips.
+
+A chip says its reasons to whoever points at it. They are grouped: a history with forty blocks of one maker has one reason
+forty times.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from clew.model.change import Change, What
+from clew.store.values import Exchange, Usage
+
+__all__ = ["Chip", "ExchangeRow", "Mood", "cache_share", "chips_of", "ending_of", "row_of"]
+
+Mood: TypeAlias = Literal["", "good", "warn", "bad"]
+
+_THINKING: Final = frozenset({"thinking", "heal"})
+"""Steps that decide about blocks."""
+_NAMED: Final[tuple[What, ...]] = ("restored", "handed over", "left out", "healed")
+_MOST_REASONS: Final = 8
+
+
+class Chip(Struct, frozen=True):
+    """`kind` is its colour's name."""
+
+    kind: str
+    label: str
+    reasons: tuple[str, ...]
+
+
+class ExchangeRow(Struct, frozen=True):
+    """`key` is another one once the row looks different."""
+
+    key: str
+    exchange: Exchange
+    ending: str
+    mood: Mood
+    seconds: float
+    share: float | None
+    chips: tuple[Chip, ...]
+
+
+def row_of(exchange: Exchange) -> ExchangeRow:
+    ending, mood = ending_of(exchange)
+    return ExchangeRow(
+        key=f"{exchange.id} {exchange.outcome}",
+        exchange=exchange,
+        ending=ending,
+        mood=mood,
+        seconds=max(0.0, exchange.ended - exchange.started),
+        share=cache_share(exchange.usage),
+        chips=tuple(chips_of(exchange)),
+    )
+
+
+def ending_of(exchange: Exchange) -> tuple[str, Mood]:
+    """How it went, in a word or two, and how to feel about it."""
+    match exchange.outcome:
+        case "whole":
+            return exchange.stop_reason or "whole", "warn" if exchange.stop_reason in ("max_tokens", "refusal") else "good"
+        case "open":
+            return "under way", ""
+        case "cut":
+            return "cut off", "warn"
+        case other:
+            return f"{other} ({exchange.status})" if exchange.status else other, "bad"
+
+
+def cache_share(usage: Usage | None) -> float | None:
+    """How much of the prompt came from the cache; None where there was no prompt to speak of."""
+    prompt = usage.input + usage.cache_read + usage.cache_written if usage else 0
+    return usage.cache_read / prompt if usage and prompt else None
+
+
+def chips_of(exchange: Exchange) -> Iterable[Chip]:
+    """What became of the thinking; then whatever else was changed, as one."""
+    if exchange.kept:
+        yield Chip("kept", f"{exchange.kept} kept", ("went on as the client sent them",))
+    about = [change for change in exchange.changes if change.step in _THINKING]
+    for what in _NAMED:
+        if some := [change for change in about if change.what == what]:
+            yield Chip(what.replace(" ", "-"), f"{len(some)} {what}", reasons(some))
+    if others := [change for change in exchange.changes if change.step not in _THINKING or change.what not in _NAMED]:
+        yield Chip("", f"{len(others)} {'edit' if len(others) == 1 else 'edits'}", reasons(others, places=True))
+
+
+def reasons(changes: Iterable[Change], *, places: bool = False) -> tuple[str, ...]:
+    """Each once, with how often. `places`: said with what was done where."""
+    told = Counter(f"{change.what} {change.path}: {change.why}" if places else change.why for change in changes)
+    lines = [f"{why} (× {times})" if times > 1 else why for why, times in told.items()]
+    more = len(lines) - _MOST_REASONS
+    return (*lines[:_MOST_REASONS], f"and {more} more") if more > 0 else tuple(lines)

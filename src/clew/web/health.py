@@ -1,0 +1,108 @@
+"""How each backend is: what its last calls came to, and whether it is left alone for a while.
+
+The calls are those of the last exchanges, failed tries included; so a backend that only ever fails over is seen too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from msgspec import Struct
+
+from clew.admin.desk import Desk
+from clew.engine.redact import Redactor
+from clew.pipeline.attempts import class_of_status
+from clew.store.values import Exchange, Try
+from clew.web.exchange_row import Mood
+
+__all__ = ["Condition", "conditions"]
+
+
+class Condition(Struct, frozen=True, kw_only=True):
+    """Of one backend. `cools`: seconds for which it is left alone; `last_error` also where a request was at fault."""
+
+    name: str
+    mood: Mood
+    says: str
+    cools: float = 0.0
+    calls: int = 0
+    failed: int = 0
+    first_byte: float | None = None
+    last: float | None = None
+    last_error: str = ""
+    last_error_at: float | None = None
+
+
+class _Call(Struct, frozen=True):
+    at: float
+    tried: Try
+
+    @property
+    def failed(self) -> bool:
+        """A request that is refused for its own fault says nothing against the backend."""
+        return class_of_status(self.tried.status) not in (None, "never") if self.tried.status else True
+
+
+def conditions(desk: Desk, exchanges: Sequence[Exchange]) -> tuple[Condition, ...]:
+    """In the order of the settings. `exchanges` are the last ones, newest first."""
+    cooling = _cooling(desk)
+    redact = desk.redactor()
+    return tuple(
+        _condition(name, _calls(name, exchanges), exchanges, cooling.get(name, 0.0), redact)
+        for name in desk.current.snapshot.settings.backends
+    )
+
+
+def _cooling(desk: Desk) -> dict[str, float]:
+    """Seconds that are left, as far as this process knows: workers learn for themselves."""
+    if desk.works is None:
+        return {}
+    parts = desk.works.engine.parts
+    now, found = parts.clock(), dict[str, float]()
+    for (backend, _), until in parts.cool_downs.until.items():
+        if until > now:
+            found[backend] = max(found.get(backend, 0.0), until - now)
+    return found
+
+
+def _calls(name: str, exchanges: Iterable[Exchange]) -> list[_Call]:
+    """Newest first."""
+    return [
+        _Call(exchange.ended, tried)
+        for exchange in exchanges
+        if exchange.outcome != "open"
+        for tried in reversed(exchange.tries)
+        if tried.backend == name
+    ]
+
+
+def _condition(
+    name: str, calls: Sequence[_Call], exchanges: Iterable[Exchange], cools: float, redact: Redactor
+) -> Condition:
+    failures, refused = [call for call in calls if call.failed], [call for call in calls if call.tried.why]
+    mood, says = _mood(calls, cools)
+    times = [each.first_byte for each in exchanges if each.backend == name and each.first_byte is not None]
+    return Condition(
+        name=name,
+        mood=mood,
+        says=says,
+        cools=cools,
+        calls=len(calls),
+        failed=len(failures),
+        first_byte=median(times) if times else None,
+        last=calls[0].at if calls else None,
+        last_error=redact(refused[0].tried.why) if refused else "",
+        last_error_at=refused[0].at if refused else None,
+    )
+
+
+def _mood(calls: Sequence[_Call], cools: float) -> tuple[Mood, str]:
+    if cools > 0:
+        return "warn", f"left alone for {cools:.0f} s"
+    if not calls:
+        return "", "not asked lately"
+    if calls[0].failed:
+        status = calls[0].tried.status
+        return "bad", f"refused ({status})" if status else "did not answer"
+    return "good", "answers"

@@ -1,0 +1,48 @@
+"""How each backend is, by its last calls."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from msgspec import structs
+
+from clew.pipeline.attempts import CoolDowns
+from clew.store.values import Exchange, Try
+from clew.web.health import conditions
+from tests.admin.booth import CANARY, Booth
+from tests.web.test_exchange_row import exchange
+
+
+def tried(*tries: Try, **more: object) -> Exchange:
+    return exchange(tries=tries, backend=tries[-1].backend, **more)
+
+
+def test_a_backend_is_judged_by_its_last_call_and_every_try_counts(booth: Booth) -> None:
+    newest = tried(
+        Try(backend="claude", status=529, why=f"overloaded {CANARY}"), Try(backend="glm", status=200), first_byte=0.5
+    )
+    claude, glm = conditions(booth.admin._desk, [newest, tried(Try(backend="claude", status=200), first_byte=0.1)])
+    assert (claude.mood, claude.says, claude.calls, claude.failed) == ("bad", "refused (529)", 2, 1)
+    assert CANARY not in claude.last_error and claude.last_error.startswith("overloaded")
+    assert (claude.first_byte, glm.first_byte) == (0.1, 0.5)
+    assert (glm.mood, glm.says, glm.calls, glm.failed, glm.last_error) == ("good", "answers", 1, 0, "")
+
+
+def test_a_request_that_was_at_fault_says_nothing_against_the_backend(booth: Booth) -> None:
+    claude, glm = conditions(booth.admin._desk, [tried(Try(backend="claude", status=400, why="refused (400)"))])
+    assert (claude.mood, claude.failed, claude.last_error) == ("good", 0, "refused (400)")
+    assert (glm.mood, glm.says) == ("", "not asked lately")
+
+
+def test_one_that_never_answered_did_not_answer(booth: Booth) -> None:
+    claude, _ = conditions(booth.admin._desk, [tried(Try(backend="claude", why="no route"), outcome="failed", status=502)])
+    assert (claude.mood, claude.says, claude.failed) == ("bad", "did not answer", 1)
+
+
+def test_a_cool_down_is_told_with_what_is_left_of_it(booth: Booth) -> None:
+    """The longest of its keys; one that is over is none."""
+    cooled = CoolDowns({("glm", "a"): 130.0, ("glm", "b"): 112.0, ("claude", "a"): 90.0})
+    works: Any = SimpleNamespace(engine=SimpleNamespace(parts=SimpleNamespace(clock=lambda: 100.0, cool_downs=cooled)))
+    booth.admin._desk.works = works
+    claude, glm = conditions(booth.admin._desk, [structs.replace(tried(Try(backend="glm", status=429)), outcome="refused")])
+    assert (glm.mood, glm.says, glm.cools) == ("warn", "left alone for 30 s", 30.0)
+    assert claude.cools == 0.0

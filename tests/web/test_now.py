@@ -1,0 +1,59 @@
+"""Now: what is active, the switches, what happens."""
+
+import re
+
+from msgspec import structs
+
+from clew.model.change import Change
+from tests.admin.booth import Booth
+from tests.store.turns import recorded, turn
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def text(booth: Booth, path: str = "/") -> str:
+    reply = booth.ask(path)
+    assert reply.status == 200
+    return reply.raw.decode()
+
+
+def test_the_empty_page_teaches_how_to_connect(kept_booth: Booth) -> None:
+    page = text(kept_booth)
+    assert "Nothing yet. Connect a client:" in page and "clew run -- claude" in page
+    assert '<div id="none">' in page
+
+
+def test_the_switches_show_what_was_chosen_and_what_the_config_says(booth: Booth) -> None:
+    for wish in ({"backend": "glm"}, {"backend": "glm", "family": "haiku"}):
+        assert booth.ask("/api/use", method="POST", body=wish).status == 200
+    page = text(booth)
+    assert re.search(r'data-use="glm" [^>]*aria-pressed="true"', page)
+    assert re.search(r'data-use="claude" [^>]*aria-pressed="false"', page)
+    assert "by clew use" in page and "as the settings say" in page
+    haiku = page.partition('data-family="haiku"')[2].partition("</select>")[0]
+    assert '<option value="glm" selected>' in haiku
+
+
+def test_a_request_is_a_row_and_nothing_in_it_is_believed(booth: Booth) -> None:
+    """X9: model ids, agents, reasons, titles."""
+    made = turn(recorded("r"))
+    hostile = structs.replace(
+        made.exchange,
+        asked_model=HOSTILE,
+        model=HOSTILE,
+        agent=f'"{HOSTILE}',
+        changes=(Change("thinking", HOSTILE, "left out", HOSTILE),),
+        stop_reason=HOSTILE,
+    )
+    assert booth.store is not None
+    booth.store.record(structs.replace(made, exchange=hostile, title=HOSTILE)).result()
+    for path in ("/", "/now/rows", "/now/top"):
+        page = text(booth, path)
+        assert "<img src=x" not in page, path
+    assert text(booth, "/now/rows").count("&lt;img src=x onerror=alert(1)&gt;") >= 4
+    assert '<div id="none" hidden>' in text(booth)
+
+
+def test_without_a_store_the_page_says_so(tmp_path) -> None:
+    with Booth(tmp_path / "h", store=False) as booth:
+        assert "Nothing is kept" in text(booth)
