@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from clew.admin import login, thread_files, views
+from clew.admin.chat.table import CHAT
 from clew.admin.conversations.rows import CONVERSATIONS
 from clew.admin.events import events
 from clew.admin.routing import Route
@@ -91,6 +92,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "principal",
     ),
     *CONVERSATIONS,
+    *CHAT,
     Route("GET", "/api/doctor", "read", views.doctor, "The checks of `clew doctor`, with how to mend each.", "online=1"),
     Route("GET", "/api/session", "read", login.session, "How the caller came in, and a browser's CSRF token."),
     Route("DELETE", "/api/session", "admin", login.log_out, "Ends a browser's session."),

@@ -1,0 +1,1 @@
+"""The chat server: conversations over HTTP, for front ends that speak the AI SDK's UI message stream."""

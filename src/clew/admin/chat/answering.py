@@ -1,0 +1,125 @@
+"""Answering: one question asked, and its answer told to a run, part by part, until what became of it is kept.
+
+It is a task of its own, so that it goes on whoever leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from clew.admin.chat.run import Run
+from clew.admin.chat.words import words_of
+from clew.chat.desk import Hearing, Question
+from clew.chat.local import LocalDesk
+from clew.chat.ui.metadata import Account
+from clew.chat.ui.parts import Part, finish_reason
+from clew.chat.ui.step import Step
+from clew.chat.ui.stored import groups_of, parts_told, result_parts
+from clew.model.events import Event
+from clew.model.json import JsonObject
+
+__all__ = ["Answering", "Table"]
+
+_log = logging.getLogger("clew.admin")
+
+STOPPED = "stopped"
+
+
+class Table(Struct, frozen=True, kw_only=True, eq=False):
+    """What an answer needs beside the question: where it is asked, how it is accounted for, and what may not be shown."""
+
+    desk: LocalDesk
+    account: Account
+    hide: Callable[[str], str]
+
+
+class Answering:
+    """`begin` raises what keeps a question from being asked; from then on, everything is told to the run."""
+
+    def __init__(self, run: Run, table: Table, question: Question, message: str, done: Callable[[], None]) -> None:
+        """`message` is the one that the answer goes on with, "" for a new one; `done` is called at the end."""
+        self._run = run
+        self._table = table
+        self._question = question
+        self._message = message
+        self._done = done
+        self._is_stopped = False
+        self._step = Step("")
+
+    async def begin(self) -> Part:
+        """Save, ask, and go on in a task. The part that the stream begins with."""
+        desk = self._table.desk
+        before = await asyncio.to_thread(self._before)
+        hearing = await desk.ask(self._question, lambda turn: None)
+        self._step = Step(hearing.id)
+        desk.overheard = self._overhear
+        self._run.tell({"type": "start-step"})
+        task = asyncio.get_running_loop().create_task(self._tell(hearing), name="clew chat")
+        start = self._start(hearing.id)
+        self._run.begin((start, *before), lambda: self._stop(hearing, task))
+        return start
+
+    def _start(self, turn: str) -> Part:
+        desk, asked = self._table.desk, self._question
+        backend = asked.backend or desk.active
+        metadata: JsonObject = {"thread": desk.thread.id, "turn": turn, "backend": backend, "model": asked.model}
+        return {"type": "start", "messageId": self._message or turn, "messageMetadata": metadata}
+
+    def _before(self) -> Sequence[Part]:
+        """The message that the answer goes on with, for whoever has not seen it: its steps, and what the tools gave."""
+        if not self._message:
+            return ()
+        desk, asked = self._table.desk, self._question
+        group = groups_of(desk.tree.line(asked.follows))[-1]
+        _, *told = parts_told(group, desk.works.current.snapshot.sealer)
+        return (*told, *result_parts(msgspec.json.decode(raw, type=JsonObject) for raw in asked.asked))
+
+    def _overhear(self, event: Event) -> None:
+        for part in self._step.feed(event):
+            self._run.tell(part)
+
+    async def _stop(self, hearing: Hearing, task: asyncio.Task[None]) -> None:
+        self._is_stopped = True
+        hearing.leave()
+        await asyncio.wait((task,))
+
+    async def _tell(self, hearing: Hearing) -> None:
+        try:
+            while await hearing.heard():
+                pass
+            await hearing.kept()
+            await self._finish(hearing)
+        except Exception as error:
+            _log.exception("an answer could not be told")
+            self._run.tell({"type": "error", "errorText": words_of(error)})
+        finally:
+            self._run.end()
+            self._done()
+
+    async def _finish(self, hearing: Hearing) -> None:
+        """What became of it, last of all: by now it is kept."""
+        spot = self._table.desk.tree[hearing.id]
+        metadata = await asyncio.to_thread(self._metadata, hearing.id)
+        if spot.outcome == "whole":
+            self._run.tell({"type": "finish-step"})
+            self._run.tell(_finished(finish_reason(self._step.stop_reason), metadata))
+        elif self._is_stopped:
+            self._run.tell({"type": "abort", "reason": STOPPED})
+            self._run.tell(_finished("interrupted", metadata))
+        else:
+            self._run.tell({"type": "message-metadata", "messageMetadata": metadata})
+            said = words_of(hearing.failure) if hearing.failure else "The answer broke off. What came of it is kept."
+            self._run.tell({"type": "error", "errorText": self._table.hide(said)})
+
+    def _metadata(self, turn: str) -> JsonObject:
+        group = groups_of(self._table.desk.tree.line(turn))[-1]
+        return self._table.account(group.spots)
+
+
+def _finished(reason: str, metadata: JsonObject) -> Part:
+    return {"type": "finish", "finishReason": reason, "messageMetadata": metadata}

@@ -1,0 +1,99 @@
+"""A stream's parts folded into the message that they tell, as the AI SDK's client holds it.
+
+What is read from the store goes through the same parts as what is streamed, so a page that is loaded anew shows what it
+showed while the answer came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clew.chat.ui.parts import Part
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = ["Fold", "folded"]
+
+
+class Fold:
+    """`feed` it parts; `message` is the UI message so far."""
+
+    def __init__(self) -> None:
+        self._id: JsonValue = ""
+        self._metadata: JsonObject = {}
+        self._parts: list[JsonObject] = []
+        self._growing: dict[str, JsonObject] = {}
+        self._calls: dict[str, JsonObject] = {}
+
+    @property
+    def message(self) -> JsonObject:
+        parts: list[JsonValue] = [*self._parts]
+        return {"id": self._id, "role": "assistant", "metadata": self._metadata, "parts": parts}
+
+    def feed(self, part: Part) -> None:
+        kind = str(part["type"])
+        if kind in ("start", "finish", "message-metadata"):
+            self._tell(part)
+        elif kind == "start-step":
+            self._parts.append({"type": "step-start"})
+        elif kind.startswith(("text-", "reasoning-")):
+            self._grow(kind, part)
+        elif kind.startswith("tool-"):
+            self._call(kind, part)
+        elif kind.startswith(("data-", "source-")):
+            self._parts.append(part)
+
+    def _tell(self, part: Part) -> None:
+        self._id = part.get("messageId") or self._id
+        more = part.get("messageMetadata")
+        self._metadata = {**self._metadata, **more} if isinstance(more, dict) else self._metadata
+
+    def _grow(self, kind: str, part: Part) -> None:
+        shown, _, what = kind.partition("-")
+        id = str(part["id"])
+        if what == "start":
+            self._growing[id] = {"type": shown, "text": "", "state": "streaming"}
+            self._parts.append(self._growing[id])
+        grown = self._growing[id]
+        grown["text"] = f"{grown['text']}{part.get('delta', '')}"
+        if "providerMetadata" in part:
+            grown["providerMetadata"] = part["providerMetadata"]
+        if what == "end":
+            grown["state"] = "done"
+
+    def _call(self, kind: str, part: Part) -> None:
+        call = self._called(part)
+        call |= {name: part[name] for name in ("input", "output", "errorText", "providerExecuted") if name in part}
+        if state := _STATES.get(kind):
+            call["state"] = state
+        if kind == "tool-approval-request":
+            call["approval"] = {"id": part["approvalId"]}
+
+    def _called(self, part: Part) -> JsonObject:
+        id = str(part["toolCallId"])
+        if id not in self._calls:
+            self._calls[id] = {"type": f"tool-{part.get('toolName', '')}", "toolCallId": id}
+            self._parts.append(self._calls[id])
+        return self._calls[id]
+
+
+_STATES = {
+    "tool-input-start": "input-streaming",
+    "tool-input-available": "input-available",
+    "tool-input-error": "output-error",
+    "tool-approval-request": "approval-requested",
+    "tool-output-available": "output-available",
+    "tool-output-error": "output-error",
+    "tool-output-denied": "output-denied",
+}
+
+
+def folded(parts: Iterable[Part]) -> JsonObject:
+    """The UI message that these parts tell.
+
+    >>> folded([{"type": "start", "messageId": "m"}, {"type": "text-start", "id": "t"}])["parts"]
+    [{'type': 'text', 'text': '', 'state': 'streaming'}]
+    """
+    fold = Fold()
+    for part in parts:
+        fold.feed(part)
+    return fold.message

@@ -1,0 +1,148 @@
+"""Turns of a thread as UI messages: what was asked and what was answered, in the order in which it was said.
+
+A turn that brings nothing but results of tools goes on with the answer before it: to a person the whole loop is one message.
+That message has the id of its first turn, the user's the id of the turn and a number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from clew.chat.lines import held
+from clew.chat.turns import Spot
+from clew.chat.ui.fold import folded
+from clew.chat.ui.metadata import Account, began
+from clew.chat.ui.parts import Part
+from clew.chat.ui.step import Step
+from clew.model.json import JsonObject, JsonValue
+from clew.model.unfold import events_of
+from clew.thinking.seal import Sealer
+
+__all__ = ["Group", "brings_results", "groups_of", "parts_told", "result_parts", "ui_messages"]
+
+_WHOLE_TEXT = 1 << 30
+
+
+class Group(Struct, frozen=True):
+    """The turns that are one message of the assistant, and what the user said before them."""
+
+    asked: tuple[JsonObject, ...]
+    spots: tuple[Spot, ...]
+
+    @property
+    def id(self) -> str:
+        return self.spots[0].id
+
+
+def groups_of(line: Iterable[Spot]) -> list[Group]:
+    """The turns of a line, by the messages that they are."""
+    groups: list[Group] = []
+    for spot in line:
+        asked = _asked(spot)
+        if groups and brings_results(spot):
+            groups[-1] = Group(groups[-1].asked, (*groups[-1].spots, spot))
+        else:
+            groups.append(Group(asked, (spot,)))
+    return groups
+
+
+def brings_results(spot: Spot) -> bool:
+    """Whether nobody says anything in it, and tools alone do."""
+    asked = _asked(spot)
+    return bool(asked) and not any(map(_says, asked))
+
+
+def _asked(spot: Spot) -> tuple[JsonObject, ...]:
+    return tuple(msgspec.json.decode(raw, type=JsonObject) for raw in spot.passage.asked)
+
+
+def ui_messages(line: Sequence[Spot], sealer: Sealer, account: Account) -> list[JsonObject]:
+    """The line as a chat front end holds it."""
+    groups = groups_of(line)
+    following = [*groups[1:], None]
+    return [
+        message for group, after in zip(groups, following, strict=True) for message in _both(group, after, sealer, account)
+    ]
+
+
+def _both(group: Group, after: Group | None, sealer: Sealer, account: Account) -> Iterator[JsonObject]:
+    spot = group.spots[0]
+    for number, asked in enumerate(message for message in group.asked if _says(message)):
+        metadata: JsonObject = {"turn": spot.id, "at": began(spot), "outcome": spot.outcome}
+        parts: list[JsonValue] = [*map(_ui_part, _said(asked))]
+        yield {"id": f"{spot.id}.{number}", "role": asked.get("role"), "metadata": metadata, "parts": parts}
+    if any(each.answer for each in group.spots):
+        late = result_parts(after.asked) if after else iter(())
+        yield folded([*parts_told(group, sealer), *late, {"type": "finish", "messageMetadata": account(group.spots)}])
+
+
+def parts_told(group: Group, sealer: Sealer) -> Iterator[Part]:
+    """The parts of an answer that is kept, up to where it could go on."""
+    yield {"type": "start", "messageId": group.id}
+    for number, spot in enumerate(group.spots):
+        if number:
+            yield from result_parts(_asked(spot))
+        if spot.answer is not None:
+            yield {"type": "start-step"}
+            step = Step(spot.id)
+            message: JsonObject = {"type": "message", "content": [*held(spot.answer, sealer)]}
+            for event in events_of(message, chunk=_WHOLE_TEXT):
+                yield from step.feed(event)
+            yield {"type": "finish-step"}
+
+
+def result_parts(asked: Iterable[JsonObject]) -> Iterator[Part]:
+    """What the tools gave, as it was said."""
+    for block in (block for message in asked for block in _blocks(message) if block.get("type") == "tool_result"):
+        call = block.get("tool_use_id")
+        if block.get("is_error"):
+            yield {"type": "tool-output-error", "toolCallId": call, "errorText": _words(block.get("content"))}
+        else:
+            yield {"type": "tool-output-available", "toolCallId": call, "output": _output(block.get("content"))}
+
+
+def _output(content: JsonValue) -> JsonValue:
+    """Values were written down as JSON, words as they are."""
+    if not isinstance(content, str) or not content.startswith(("{", "[")):
+        return content
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+
+
+def _words(content: JsonValue) -> str:
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+
+def _says(message: JsonObject) -> bool:
+    """Whether somebody says something here, beside what tools gave."""
+    return message.get("role") != "system" and bool(_said(message))
+
+
+def _said(message: JsonObject) -> list[JsonObject]:
+    return [block for block in _blocks(message) if block.get("type") != "tool_result"]
+
+
+def _blocks(message: JsonObject) -> list[JsonObject]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _ui_part(block: JsonObject) -> JsonObject:
+    """What a user said. A picture or a document is shown from where it is."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return {"type": "text", "text": text}
+        case {"type": "image" | "document", "source": {"type": "base64", "media_type": str(kind), "data": str(data)}}:
+            return {"type": "file", "mediaType": kind, "url": f"data:{kind};base64,{data}"}
+        case {"type": "image" | "document", "source": {"type": "url", "url": str(url)}}:
+            return {"type": "file", "mediaType": "image/*" if block["type"] == "image" else "application/pdf", "url": url}
+        case _:
+            return {"type": "data-block", "data": block}
