@@ -22,6 +22,8 @@ class _Row(NamedTuple):
 COMMANDS: Final[Mapping[str, _Row]] = {
     "serve": _Row("clew.cli.serve:serve", "Run the gateway; this is what `clew` alone does."),
     "use": _Row("clew.cli.use:use", "Switch the backend, for all or for one thread or gateway; or list them."),
+    "ask": _Row("clew.cli.ask:ask", "Ask one question, in a pipe or on a terminal."),
+    "chat": _Row("clew.cli.chat:chat", "Hold a conversation in the terminal."),
     "status": _Row("clew.cli.status:status", "Say what is active, what runs, and how it goes."),
     "log": _Row("clew.cli.log:log", "Say what befell each request, and why."),
     "show": _Row("clew.cli.show:show_thread", "Show a conversation as it was said, or as a backend would get it."),

@@ -20,7 +20,7 @@ from clew.cli.show import projected_for
 from clew.store import SqliteStore
 from clew.store.values import Thread
 
-__all__ = ["export", "losses_help"]
+__all__ = ["export", "exported", "losses_help"]
 
 NOTHING = "No conversation was recorded yet: there is nothing to export."
 
@@ -77,7 +77,7 @@ def export(
                 raise Failed(NOTHING)
             threads = every_thread(store, principal) if all_ else iter([thread_named(store, principal, thread or "")])
             if as_ is None:
-                notes = _export(store, threads, FORMATS[name], output)
+                notes = exported(store, threads, FORMATS[name], output)
             else:
                 notes = _export_as(at, store, next(threads), as_, output)
     if not quiet:
@@ -93,7 +93,7 @@ def _export_as(at: Place, store: SqliteStore, thread: Thread, backend: str, outp
     return [f"{each.path} {each.what}: {each.why}" for each in projected.changes]
 
 
-def _export(store: SqliteStore, threads: Iterator[Thread], format: Format, output: str | None) -> list[str]:
+def exported(store: SqliteStore, threads: Iterator[Thread], format: Format, output: str | None) -> list[str]:
     """What the format loses, as notes."""
     if output is not None and (output.endswith(os.sep) or Path(output).is_dir()):
         _make(Path(output))

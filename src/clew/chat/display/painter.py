@@ -7,6 +7,7 @@ what comes after the last one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ __all__ = ["Painter"]
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 _TO_LINE_END, _TO_SCREEN_END = "\x1b[K", "\x1b[J"
 _NARROWEST: Final = 20
+_STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Painter:
@@ -60,9 +62,16 @@ class Painter:
         width = max(self._console.width - 1, _NARROWEST)
         with self._console.capture() as captured:
             self._console.print(each, width=width)
-        return [line.rstrip(" ") for line in captured.get().removesuffix("\n").split("\n")]
+        lines = [line.rstrip(" ") for line in captured.get().removesuffix("\n").split("\n")]
+        return lines[:1] if len(lines) == 1 else _between_blanks(lines)
 
     def _write(self, text: str) -> None:
         if text:
             self._out.write(text)
             self._out.flush()
+
+
+def _between_blanks(lines: list[str]) -> list[str]:
+    """Without the blank lines at both ends, which some things have around them and others do not."""
+    filled = [index for index, line in enumerate(lines) if _STYLE.sub("", line).strip()]
+    return lines[filled[0] : filled[-1] + 1] if filled else lines[:1]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, structs
 
 from clew.backends.row import Backend
 from clew.chat.counts import Estimate, cache_efficiency, thinking_tokens
 from clew.chat.messages import Message
-from clew.chat.prices import Cost, cost_of
+from clew.chat.prices import Cost, cost_of, total_cost
 from clew.chat.terminal import harmless
 from clew.chat.turns import Turn
 from clew.model.json import JsonObject
 from clew.store.values import Usage
 
-__all__ = ["Summary", "anthropic_usage", "cost_of_turn", "summary_of", "thought_tokens"]
+__all__ = ["Summary", "anthropic_usage", "cost_of_turn", "summary_of", "thought_tokens", "total_of"]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -105,3 +105,25 @@ def _percent(share: float) -> str:
     if 0 < share < 1:
         return "<1 %"
     return ">99 %" if 99 < share < 100 else f"{share:.0f} %"
+
+
+def total_of(summaries: Sequence[Summary]) -> Summary:
+    """All of them together."""
+    usages = [each.usage for each in summaries if each.usage is not None]
+    thought = [each.thinking for each in summaries if each.thinking is not None]
+    return Summary(
+        usage=Usage(
+            input=sum(each.input for each in usages),
+            output=sum(each.output for each in usages),
+            cache_read=sum(each.cache_read for each in usages),
+            cache_written=sum(each.cache_written for each in usages),
+            estimated=any(each.estimated for each in usages),
+        ),
+        thinking=_sum(thought) if thought else None,
+        cost=total_cost(each.cost for each in summaries),
+    )
+
+
+def _sum(thought: Sequence[int | Estimate]) -> int | Estimate:
+    tokens = sum(each.tokens if isinstance(each, Estimate) else each for each in thought)
+    return Estimate(tokens) if any(isinstance(each, Estimate) for each in thought) else tokens

@@ -1,0 +1,86 @@
+"""One answer on the screen: shown while it comes, and told at the end what it took.
+
+What it says goes to standard output, all else to standard error. Whatever ends it, an answer is never left under way: what
+was finished of it is kept.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.cli.talk import Talk
+from clew.model.change import tally
+
+if TYPE_CHECKING:
+    from clew.chat.blocking import Answer
+    from clew.chat.display import ToolState, View
+    from clew.chat.events import Said
+    from clew.chat.messages import ToolCall
+    from clew.chat.turns import Turn
+
+__all__ = ["NoView", "aside", "say_summary", "shown", "what_is_kept"]
+
+
+class NoView:
+    """For whoever wants to hear only the end."""
+
+    def heard(self, event: Said) -> None: ...
+
+    def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None: ...
+
+    def close(self) -> None: ...
+
+
+def shown(talk: Talk, answer: Answer, given: View | None = None) -> float:
+    """Shows it as it comes; the seconds that it took. Raises what iterating an answer raises, and KeyboardInterrupt."""
+    began = time.monotonic()
+    view = given or _view(talk)
+    try:
+        _hear(answer, view)
+    finally:
+        with suppress(BrokenPipeError):  # told where it was written to
+            view.close()
+    return time.monotonic() - began
+
+
+def _view(talk: Talk) -> View:
+    from clew.chat.display import view_for
+
+    wanted, name = talk.wanted, talk.conversation.backend
+    return view_for(sys.stdout, sys.stderr, show_thinking=wanted.show_thinking, name=name)
+
+
+def _hear(answer: Answer, view: View) -> None:
+    try:
+        for event in answer:
+            view.heard(event)
+    except BaseException:
+        answer.stop()
+        raise
+
+
+def say_summary(talk: Talk, turn: Turn | None, seconds: float | None) -> None:
+    """What it took, and what was changed on the way."""
+    if turn is None or talk.wanted.quiet:
+        return
+    aside(talk.summary(turn, seconds).line)
+    if counts := tally(turn.changes):
+        what = ", ".join(f"{count} {what}" for what, count in counts.items())
+        aside(f"changed on the way to {turn.backend}: {what} (`clew log` says why)")
+
+
+def aside(text: str) -> None:
+    """A line that is no part of the answer."""
+    click.secho(text, dim=True, err=True)
+
+
+def what_is_kept(turn: Turn | None) -> str:
+    """Of an answer that did not come to its end."""
+    if turn is None:
+        return "nothing is kept"
+    return "what was finished is kept" if turn.answer else "the question is kept"

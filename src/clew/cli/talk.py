@@ -1,0 +1,121 @@
+"""Talk: the conversation behind `clew ask` and `clew chat`, and what a person wishes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import click
+from msgspec import Struct
+
+from clew.cli.kept import Place, opened, place, thread_named
+from clew.errors import SettingsInvalid
+from clew.model.json import JsonObject
+
+if TYPE_CHECKING:
+    from clew.backends.row import Backend
+    from clew.chat.blocking import Conversation
+    from clew.chat.display import Summary
+    from clew.chat.turns import Turn
+
+__all__ = ["EFFORTS", "PRINCIPAL", "Talk", "Wanted", "talk"]
+
+EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
+PRINCIPAL: Final = "local"
+
+Thinking: TypeAlias = Literal["", "on", "off"]
+"""As the model does by itself; asked for; switched off."""
+
+_READABLE: Final[JsonObject] = {"type": "adaptive", "display": "summarized"}
+_OFF: Final[JsonObject] = {"type": "disabled"}
+
+
+class Wanted(Struct, kw_only=True):
+    """What was said on the command line, and since."""
+
+    thread: str = ""
+    backend: str = ""
+    model: str = ""
+    system: str = ""
+    effort: str = ""
+    thinking: Thinking = ""
+    show_thinking: bool = False
+    quiet: bool = False
+
+
+class Talk:
+    """One conversation, and what is wished of it."""
+
+    def __init__(self, at: Place, conversation: Conversation, wanted: Wanted) -> None:
+        self.at = at
+        self.conversation = conversation
+        self.wanted = wanted
+
+    def wish(self) -> None:
+        """Before each answer, since the active backend may be another by then. Raises SettingsInvalid where nobody can tell
+        which model is meant. A model that thinks anyway is asked for words to read: somebody looks on."""
+        wanted, conversation, model = self.wanted, self.conversation, self.wanted.model
+        conversation.wish(model=model)
+        try:
+            asked = conversation.model
+        except SettingsInvalid:
+            asked = model = _usual_model(conversation.backend, self.row(conversation.backend))
+        conversation.wish(model=model, thinking=self._thinking(asked), effort=wanted.effort)
+
+    def row(self, backend: str) -> Backend | None:
+        return self.at.usable.settings.backends.get(backend)
+
+    def summary(self, turn: Turn, seconds: float | None = None) -> Summary:
+        from clew.chat.display import summary_of
+
+        return summary_of(turn, self.row(turn.backend), seconds)
+
+    def _thinking(self, model: str) -> JsonObject | None:
+        from clew.thinking.profiles import profile_for
+
+        if self.wanted.thinking == "off":
+            return _OFF
+        facts = profile_for(model, self.at.usable.settings.models)
+        asked = self.wanted.thinking == "on" or self.wanted.show_thinking
+        return _READABLE if asked or (facts.thinking_default != "off" and facts.line) else None
+
+
+@contextmanager
+def talk(wanted: Wanted) -> Generator[Talk]:
+    """Opens it: with the gateway of this home, if one runs, else in this process; the threads are the same. Ends the command
+    for a thread or a backend that there is not."""
+    from clew.chat.blocking import Conversation
+
+    at = place()
+    with Conversation.open(_thread(at, wanted.thread), url="auto", system=wanted.system) as conversation:
+        if wanted.backend:
+            _use(conversation, wanted.backend)
+        yield Talk(at, conversation, wanted)
+
+
+def _use(conversation: Conversation, backend: str) -> None:
+    try:
+        conversation.use(backend)
+    except SettingsInvalid as error:
+        raise click.UsageError(f"{str(error).capitalize()}.") from error
+
+
+def _thread(at: Place, given: str) -> str:
+    if not given:
+        return ""
+    with opened(at) as store:
+        return thread_named(store, PRINCIPAL, given).id
+
+
+def _usual_model(name: str, backend: Backend | None) -> str:
+    """Anthropic's newest Sonnet, where that can be meant."""
+    from clew.model.facts import models
+    from clew.model.origin import ANTHROPIC
+
+    if backend is None or backend.realm != ANTHROPIC:
+        said = f"which model? Nobody named one for {name!r}: say --model NAME, or set `model` for it in the config"
+        raise SettingsInvalid(f"{said}. `clew models` lists what there is.", key=f"backends.{name}.model")
+    return max(
+        (row for row in models().values() if row.line == "sonnet" and not row.retired), key=lambda row: row.released
+    ).id
