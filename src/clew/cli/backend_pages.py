@@ -6,18 +6,15 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from msgspec import structs
-
-from clew.backends.manner import Wire
-from clew.backends.presets import Preset, preset_of_host, presets
-from clew.backends.row import Auth, Backend, Quirks
+from clew.backends.about import deviations_of, hidden_of, models_of
+from clew.backends.presets import Preset
+from clew.backends.row import Auth, Backend
 from clew.cli.pages import Line, Page, Table, printable
 from clew.settings.load import Loaded
 
 if TYPE_CHECKING:
-    from clew.cli.lessons import Learned
+    from clew.admin.trial import Learned, Trial
     from clew.cli.nearby import Server
-    from clew.cli.trial import Trial
 
 __all__ = ["backends_page", "hidden_of", "nearby_page", "presets_page", "trials_page"]
 
@@ -29,20 +26,12 @@ _AUTHS: Final[dict[Auth, str]] = {
     "none": "none",
 }
 _MOST_MODELS: Final = 3
-_WIRE: Final = ("reasoning", "knob")
-
-
-def hidden_of(row: Backend) -> str:
-    """What of a backend's reasoning cannot be had, and why; "" if nothing is known to be hidden."""
-    vendor = presets().get(row.preset) or preset_of_host(row.url)
-    known = vendor.speaking(row.dialect) if vendor else None
-    return known.hidden if known else ""
 
 
 def backends_page(loaded: Loaded) -> Page:
     backends = loaded.settings.backends.values()
     rows = [
-        (row.name, row.dialect, row.realm, row.url, _AUTHS[row.auth], _models(row), _deviations(row)) for row in backends
+        (row.name, row.dialect, row.realm, row.url, _AUTHS[row.auth], models_of(row), _deviations(row)) for row in backends
     ]
     columns = ("backend", "dialect", "realm", "url", "auth", "models", "deviates")
     where = f"from {loaded.file}" if loaded.file else "found without a config; `clew config init` writes one"
@@ -59,21 +48,8 @@ def _notes(row: Backend) -> Iterator[str]:
         yield "clients ask for Claude's names, which it does not know: set `model`, or `models`"
 
 
-def _models(row: Backend) -> str:
-    named = [f"{asked}={own}" for asked, own in row.models.items()]
-    return ", ".join([*named, *([f"else {row.model}"] if row.model else [])]) or "as asked"
-
-
 def _deviations(row: Backend) -> str:
-    """The quirks that are not as with a backend that nobody knows; of its wire, what is about reasoning."""
-    usual = structs.asdict(Quirks())
-    found = {name: value for name, value in structs.asdict(row.quirks).items() if value != usual[name]}
-    found |= {name: getattr(row.wire, name) for name in _WIRE if getattr(row.wire, name) != getattr(Wire(), name)}
-    return ", ".join(f"{name}={_word(value)}" for name, value in found.items())
-
-
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value) or "none"
+    return ", ".join(f"{name}={value}" for name, value in deviations_of(row).items())
 
 
 def nearby_page(servers: Sequence[Server]) -> Page:

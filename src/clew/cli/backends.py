@@ -83,7 +83,7 @@ def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: b
     Exit status: 0 all that were asked answer, 2 an unknown name, 3 one does not, 4 keys are refused and nothing else is
     wrong, 5 the config cannot be used.
     """
-    from clew.cli.trial import trials
+    from clew.admin.trial import trials
     from clew.http.loops import run
 
     loaded = _loaded(file or outer, keys=True)

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from clew.admin.trial.beside import listed_models, models_heard
 from clew.backends.presets import Preset, presets
 from clew.backends.row import Backend
-from clew.cli.beside import listed_models, models_heard
 from clew.errors import BackendError
 from clew.http.client_message import Timeouts
 from clew.upstream.pool import Pool, PoolSettings

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from clew.cli.lessons import Learned, Spent, learned, model_in, reasoning_in, reasoning_sent
-from clew.cli.rehearsal import Heard
+from clew.admin.trial.lessons import Learned, Spent, learned, model_in, reasoning_in, reasoning_sent
+from clew.admin.trial.rehearsal import Heard
 from clew.pipeline.stream.answer import Answer
 
 

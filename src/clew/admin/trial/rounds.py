@@ -13,10 +13,10 @@ from typing import Final
 
 from msgspec import Struct, structs
 
+from clew.admin.trial.beside import counts_tokens, credential_in, listed_models
+from clew.admin.trial.lessons import Learned, learned, model_in
+from clew.admin.trial.rehearsal import Heard, Rehearsal, rehearsal
 from clew.backends.row import Backend, Credential
-from clew.cli.beside import counts_tokens, credential_in, listed_models
-from clew.cli.lessons import Learned, learned, model_in
-from clew.cli.rehearsal import Heard, Rehearsal, rehearsal
 from clew.errors import ClewError
 from clew.http.client_message import Timeouts
 from clew.model.json import JsonObject, JsonValue

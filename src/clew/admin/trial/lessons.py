@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from clew.cli.rehearsal import Heard
+from clew.admin.trial.rehearsal import Heard
 from clew.dialects.openai_chat.tags import PAIRS
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.stream.answer import Answer

@@ -1,0 +1,40 @@
+"""What there is to say about a backend for people: what it hides, what it deviates in, what its models are called. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import structs
+
+from clew.backends.manner import Wire
+from clew.backends.presets import preset_of_host, presets
+from clew.backends.row import Backend, Quirks
+
+__all__ = ["deviations_of", "hidden_of", "models_of"]
+
+_WIRE: Final = ("reasoning", "knob")
+
+
+def hidden_of(row: Backend) -> str:
+    """What of a backend's reasoning cannot be had, and why; "" if nothing is known to be hidden."""
+    vendor = presets().get(row.preset) or preset_of_host(row.url)
+    known = vendor.speaking(row.dialect) if vendor else None
+    return known.hidden if known else ""
+
+
+def models_of(row: Backend) -> str:
+    """Which of its models answers for which name."""
+    named = [f"{asked}={own}" for asked, own in row.models.items()]
+    return ", ".join([*named, *([f"else {row.model}"] if row.model else [])]) or "as asked"
+
+
+def deviations_of(row: Backend) -> dict[str, str]:
+    """The quirks that are not as with a backend that nobody knows; of its wire, what is about reasoning."""
+    usual = structs.asdict(Quirks())
+    found = {name: value for name, value in structs.asdict(row.quirks).items() if value != usual[name]}
+    found |= {name: getattr(row.wire, name) for name in _WIRE if getattr(row.wire, name) != getattr(Wire(), name)}
+    return {name: _word(value) for name, value in found.items()}
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value) or "none"
