@@ -72,9 +72,14 @@ class Admin:
         """For `Authorization: Bearer`; valid as long as this admin runs."""
         return self._desk.access.token
 
+    async def drain(self, seconds: float) -> None:
+        """Take no new questions in the chat, let its answers go on for so long, then stop them."""
+        await self._desk.runs.drain(seconds)
+
     async def close(self) -> None:
-        """End streams, then listeners. The socket's file goes with it."""
+        """End answers and streams, then listeners. The socket's file goes with it."""
         serving, following = self._tasks
+        await self._desk.runs.close()
         self._desk.closing.set()
         self._server.should_exit = True
         following.cancel()

@@ -201,13 +201,30 @@ async def _beside(
         click.echo(as_json(gateway))
     elif admin:
         click.echo(admin_line(admin.login_url, str(admin.socket)))
+    draining = asyncio.ensure_future(_drained(admin, works, ending))
     try:
         yield
     finally:
         unregister(stage.home, gateway)
+        if not ending.asked.is_set():
+            draining.cancel()
+        with suppress(asyncio.CancelledError):
+            await draining
         if admin:
             with suppress(TimeoutError):
                 await asyncio.wait_for(admin.close(), _HASTE_SECONDS if ending.insisted.is_set() else _CLOSE_SECONDS)
+
+
+async def _drained(admin: Admin | None, works: Works, ending: Ending) -> None:
+    """The chat ends as the data plane does: what comes may come to its end, for as long as the settings say."""
+    await ending.asked.wait()
+    if admin is None:
+        return
+    draining = asyncio.ensure_future(admin.drain(works.current.settings.gateway.drain_seconds))
+    insisting = asyncio.ensure_future(ending.insisted.wait())
+    await asyncio.wait({draining, insisting}, return_when=asyncio.FIRST_COMPLETED)
+    for task in (draining, insisting):
+        task.cancel()
 
 
 async def _admin(stage: _Stage, works: Works, key: str, running: Callable[[], int]) -> Admin:
