@@ -101,7 +101,6 @@ def router(folder: Path, backend: Backend) -> Target:
         headers=("x-api-key: bench",),
         models={"": f"native,{MODEL}", "chat": "chat,mock"},
         patience=60.0,
-        skips=frozenset({"json"}),  # it asks for a stream and answers in one piece, which is other work
     )
 
 

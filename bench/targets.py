@@ -26,6 +26,7 @@ __all__ = ["KEY", "Target", "clew", "plain_proxy", "running"]
 
 HERE = Path(__file__).parent / "wire"
 KEY = "bench-0123456789abcdef"
+_OF_TLS = ("proxy_ssl", "terminator")
 _CLEW = "from clew.cli import main; main()"
 
 
@@ -79,7 +80,7 @@ def plain_proxy(executable: Path, folder: Path, backend: Backend) -> Target:
 
 
 def _without_tls(text: str) -> str:
-    return "".join(line for line in text.splitlines(keepends=True) if "tls" not in line and "terminator" not in line)
+    return "".join(line for line in text.splitlines(keepends=True) if not any(word in line for word in _OF_TLS))
 
 
 def clew(name: str, folder: Path, backend: Backend, *, store: str, source: Path | None = None, workers: int = 1) -> Target:
