@@ -49,9 +49,9 @@ class Cost(Struct, frozen=True):
         return Cost(self.usd + other.usd, self.estimated or other.estimated)
 
     def __str__(self) -> str:
-        about = "≈" if self.estimated else ""
         if 0 < self.usd < _SMALLEST:
-            return f"{about}<${_SMALLEST}"
+            return f"<${_SMALLEST}"
+        about = "≈" if self.estimated else ""
         return f"{about}${self.usd:.2f}" if self.usd >= 1 or not self.usd else f"{about}${self.usd:.4f}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from clew.chat.turns import Turn
 
 __all__ = ["NoView", "aside", "say_summary", "shown", "what_is_kept"]
+
+_STOPS: Final = {
+    "max_tokens": "the answer ends here because it reached its limit of tokens",
+    "model_context_window_exceeded": "the answer ends here because the model's context is full",
+    "refusal": "the model refused to go on",
+    "pause_turn": "the model paused: ask it to go on",
+}
 
 
 class NoView:
@@ -68,10 +75,30 @@ def say_summary(talk: Talk, turn: Turn | None, seconds: float | None) -> None:
     """What it took, and what was changed on the way."""
     if turn is None or talk.wanted.quiet:
         return
+    for note in filter(None, (_hidden(turn) if talk.wanted.show_thinking else "", _unusual(turn))):
+        aside(note)
     aside(talk.summary(turn, seconds).line)
     if counts := tally(turn.changes):
         what = ", ".join(f"{count} {what}" for what, count in counts.items())
         aside(f"changed on the way to {turn.backend}: {what} (`clew log` says why)")
+
+
+def _hidden(turn: Turn) -> str:
+    from clew.chat.thoughts import extract_thinking_blocks
+
+    thoughts = extract_thinking_blocks(turn.answer.raw_content) if turn.answer else []
+    count = sum(not thought.get("content", "").strip() for thought in thoughts)
+    return f"🔒 {count} of {len(thoughts)} thoughts cannot be read: the provider hides them" if count else ""
+
+
+def _unusual(turn: Turn) -> str:
+    """What the text alone does not tell."""
+    answer = turn.answer
+    if answer is None or turn.outcome != "whole":
+        return ""
+    if note := _STOPS.get(answer.stop_reason or ""):
+        return note
+    return "" if answer.content or answer.tool_calls else "the model said nothing"
 
 
 def aside(text: str) -> None:

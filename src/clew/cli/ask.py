@@ -11,7 +11,7 @@ import click
 
 from clew.cli.answer_json import answer_json
 from clew.cli.answering import NoView, aside, say_summary, shown, what_is_kept
-from clew.cli.endings import told
+from clew.cli.endings import ending, told
 from clew.cli.talk import Talk, Wanted, talk
 from clew.cli.wanting import wanting
 from clew.errors import ClewError
@@ -77,24 +77,29 @@ def _ask(open_talk: Talk, content: Content, *, json_: bool) -> int:
         seconds = shown(open_talk, answer, NoView() if json_ else None)
     except KeyboardInterrupt:
         _tell(open_talk, answer, None, json_=json_, trouble="stopped by Ctrl-C")
+        aside(f"stopped; {_next(open_talk, answer)}")
         return INTERRUPTED
     except ClewError as error:
         _tell(open_talk, answer, None, json_=json_, trouble=str(error))
-        raise
+        raise ending(error, _next(open_talk, answer)) from error
     _tell(open_talk, answer, seconds, json_=json_)
     return 0
 
 
 def _tell(open_talk: Talk, answer: Answer, seconds: float | None, *, json_: bool, trouble: str = "") -> None:
-    """What came of it; and where to find it, if it did not come to its end."""
+    """What came of it."""
     turn = answer.turn
     if json_:
         click.echo(answer_json(open_talk, turn, trouble))
-        return
-    if turn is not None and (turn.answer is not None or not trouble):
+    elif turn is not None and (turn.answer is not None or not trouble):
         say_summary(open_talk, turn, seconds)
-    if trouble and turn is not None:
-        aside(f"{what_is_kept(turn)}: `clew chat --thread {open_talk.conversation.thread}` goes on, /retry there asks again")
+
+
+def _next(open_talk: Talk, answer: Answer) -> str:
+    kept = what_is_kept(answer.turn)
+    if answer.turn is None:
+        return kept
+    return f"{kept}: `clew chat --thread {open_talk.conversation.thread}` goes on with it, and /retry there asks again"
 
 
 # The question

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import click
 
-from clew.errors import BackendError, ClewError, SettingsInvalid
+from clew.errors import BackendError, ClewError, CredentialsExhausted, SettingsInvalid
 
-__all__ = ["BadConfig", "Failed", "NotAllowed", "UpstreamFailed", "told"]
+__all__ = ["BadConfig", "Failed", "NotAllowed", "UpstreamFailed", "ending", "told"]
 
 
 class Failed(click.ClickException):
@@ -42,14 +42,20 @@ def told() -> Generator[None]:
     try:
         yield
     except ClewError as error:
-        from clew.chat.terminal import harmless  # late: most commands end well
-
-        raise _ending(error)(harmless(str(error))) from error  # a backend's own words may be in it
+        raise ending(error) from error
 
 
-def _ending(error: ClewError) -> type[Failed]:
+def ending(error: ClewError, next_: str = "") -> Failed:
+    """How the command ends for this error; `next_` is what its user can do now. A backend's own words may be in it."""
+    from clew.chat.terminal import harmless  # late: most commands end well
+
+    return _kind(error)("\n".join(filter(None, (harmless(str(error)), next_))))
+
+
+def _kind(error: ClewError) -> type[Failed]:
     if isinstance(error, SettingsInvalid):
         return BadConfig
     if isinstance(error, BackendError):
-        return NotAllowed if error.status in {401, 403} else UpstreamFailed
+        refused = isinstance(error, CredentialsExhausted) or error.status in {401, 403}
+        return NotAllowed if refused else UpstreamFailed
     return Failed

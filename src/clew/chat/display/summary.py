@@ -93,7 +93,8 @@ def _tokens(usage: Usage, efficiency: float | None, thinking: int | Estimate | N
     whole = usage.input + usage.cache_read + usage.cache_written
     cache = f" ({_percent(efficiency)} from the cache)" if efficiency else ""
     thought = f" ({_count(thinking)} of them thought)" if thinking is not None else ""
-    return f"{whole:,} tokens in{cache}, {about}{usage.output:,} out{thought}"
+    tokens = "token" if whole == 1 else "tokens"
+    return f"{whole:,} {tokens} in{cache}, {about}{usage.output:,} out{thought}"
 
 
 def _count(tokens: int | Estimate) -> str:
