@@ -35,12 +35,13 @@ if TYPE_CHECKING:
     from clew.chat.blocking import Conversation
     from clew.chat.contents import document, image
     from clew.chat.conversation import AsyncConversation
-    from clew.chat.events import Ended, TextDelta, ThinkingDelta
+    from clew.chat.events import Compacted, Ended, TextDelta, ThinkingDelta
     from clew.chat.messages import Message, ToolCall
     from clew.chat.report import log_thinking_metrics, thinking_report
     from clew.chat.responses import format_response
     from clew.chat.sending import format_messages
     from clew.chat.thoughts import extract_thinking_blocks
+    from clew.chat.turns import Turn
     from clew.errors import ClewError
     from clew.model.assemble import Assembler
     from clew.model.change import Change
@@ -67,6 +68,7 @@ __all__ = [
     "CallSuspended",
     "Change",
     "ClewError",
+    "Compacted",
     "Conversation",
     "Denied",
     "Ended",
@@ -99,6 +101,7 @@ __all__ = [
     "ToolFinished",
     "ToolStarted",
     "Translator",
+    "Turn",
     "Violation",
     "check",
     "document",
@@ -125,6 +128,7 @@ _HOMES = {
     "CallSuspended": "clew.chat.agent.events",
     "Change": "clew.model.change",
     "ClewError": "clew.errors",
+    "Compacted": "clew.chat.events",
     "Conversation": "clew.chat.blocking",
     "Denied": "clew.chat.agent.approval",
     "Ended": "clew.chat.events",
@@ -157,6 +161,7 @@ _HOMES = {
     "ToolFinished": "clew.chat.agent.events",
     "ToolStarted": "clew.chat.agent.events",
     "Translator": "clew.backends.translator",
+    "Turn": "clew.chat.turns",
     "Violation": "clew.thinking.compliance",
     "check": "clew.thinking.compliance",
     "document": "clew.chat.contents",

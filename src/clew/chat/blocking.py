@@ -9,7 +9,7 @@ from typing import Self, TypedDict, Unpack
 
 from clew.chat.answer import AsyncAnswer
 from clew.chat.contents import Content, Output
-from clew.chat.conversation import AsyncConversation
+from clew.chat.conversation import AsyncConversation, OnOverflow
 from clew.chat.events import Said
 from clew.chat.loop import Loop
 from clew.chat.messages import Message, ToolCall
@@ -76,6 +76,7 @@ class Opening(TypedDict, total=False):
     max_tokens: int
     thinking: JsonObject | None
     effort: str
+    on_overflow: OnOverflow
 
 
 class Conversation:
@@ -144,6 +145,10 @@ class Conversation:
     def rename(self, title: str) -> None:
         """Give it another title."""
         self._loop.call(self._own.rename(title))
+
+    def refresh(self) -> None:
+        """See what others did with this thread meanwhile, and go on to the newest turn that follows from here."""
+        self._loop.call(self._own.refresh())
 
     def as_sent(self, backend: str = "", *, model: str = "") -> Projected:
         """This line as a backend would get it, in its own dialect, with every Change. Nothing is sent."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self, TypeAlias
 
 import msgspec
 from msgspec import structs
 
 from clew.chat.answer import AsyncAnswer
+from clew.chat.compacting import Compacting
 from clew.chat.contents import Content, Output, result_block, user_message
 from clew.chat.desk import Desk, Hearing, Question
 from clew.chat.messages import ToolCall
@@ -26,7 +27,10 @@ from clew.chat.turns import Spot, Turn, message_of, turn_of
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 
-__all__ = ["AsyncConversation"]
+__all__ = ["AsyncConversation", "OnOverflow"]
+
+OnOverflow: TypeAlias = Literal["error", "compact"]
+"""What to do when a conversation does not fit the model's window any more."""
 
 
 class AsyncConversation:
@@ -46,8 +50,9 @@ class AsyncConversation:
     ('assistant', 'whole')
     """
 
-    def __init__(self, desk: Desk, wishes: Wishes) -> None:
+    def __init__(self, desk: Desk, wishes: Wishes, *, on_overflow: OnOverflow = "error") -> None:
         """From its parts; `open` is the way for everybody else."""
+        self._on_overflow = on_overflow
         self._desk = desk
         self._wishes = wishes
         self._tip = desk.tree.newest
@@ -73,18 +78,21 @@ class AsyncConversation:
         max_tokens: int = 16_000,
         thinking: JsonObject | None = None,
         effort: str = "",
+        on_overflow: OnOverflow = "error",
     ) -> AsyncGenerator[Self]:
         """A new conversation, or the one with this thread's id (or how it begins), at its newest turn.
 
         `home`, `config` and `environ` are looked up as the command line does. With `url` the conversation is held over a
         gateway that runs there (its admin's address), with one of its keys; `url="auto"` is the one of this home, if one
-        runs. Without `backend` the active one answers; without `model` the one that answered last. Raises SettingsInvalid,
-        StoreError, RequestInvalid if there is no such thread, and BackendUnreachable if there is no such gateway.
+        runs. Without `backend` the active one answers; without `model` the one that answered last. A question that does
+        not fit the model's window any more is refused; with `on_overflow="compact"` the model is asked for a summary, and
+        the conversation goes on from that, on a line of its own. Raises SettingsInvalid, StoreError, RequestInvalid if
+        there is no such thread, and BackendUnreachable if there is no such gateway.
         """
         wishes = Wishes(model=model, system=system, tools=tools, max_tokens=max_tokens, thinking=thinking, effort=effort)
         where = Where(home=home, config=config, environ=environ, url=url, key=key)
         async with opened(thread, where) as desk:
-            conversation = cls(desk, wishes)
+            conversation = cls(desk, wishes, on_overflow=on_overflow)
             if backend:
                 conversation.use(backend)
             yield conversation
@@ -138,6 +146,11 @@ class AsyncConversation:
         """Give it another title. Raises RequestInvalid before anything was said."""
         if not await self._desk.rename(title):
             raise RequestInvalid("nothing was said yet, so there is nothing to name")
+
+    async def refresh(self) -> None:
+        """See what others did with this thread meanwhile, and go on to the newest turn that follows from here."""
+        await self._desk.refresh()
+        self._tip = self._desk.tree.onward(self._tip) if self._tip else self._desk.tree.newest
 
     # What it stands on, for those who go on with it in their own way: an agent.
 
@@ -236,7 +249,9 @@ class AsyncConversation:
         """What others said meanwhile is seen first; whoever asks goes on from where they are, so theirs is a branch."""
         await self._desk.refresh()
         question = Question(asked=asked, follows=follows, model=self.model, backend=self._backend, wishes=self._wishes)
-        return await self._desk.ask(question, self._go_to)
+        hearing = await self._desk.ask(question, self._go_to)
+        compacts = self._on_overflow == "compact"
+        return Compacting(self._desk, question, hearing, self._go_to) if compacts else hearing
 
     def _go_to(self, turn: str) -> None:
         self._tip = turn

@@ -12,7 +12,7 @@ from msgspec import Struct
 from clew.chat.messages import Message, ToolCall
 from clew.chat.turns import Turn
 
-__all__ = ["Ended", "Said", "TextDelta", "ThinkingDelta"]
+__all__ = ["Compacted", "Ended", "Said", "TextDelta", "ThinkingDelta"]
 
 
 class TextDelta(Struct, frozen=True):
@@ -47,5 +47,21 @@ class Ended(Struct, frozen=True):
     turn: Turn | None
 
 
-Said: TypeAlias = TextDelta | ThinkingDelta | ToolCall | Ended
+class Compacted(Struct, frozen=True):
+    """The conversation had become too long, and goes on from a summary: what follows is told of a new line.
+
+    `before` is the question that did not fit, `summary` the turn in which the model wrote it.
+
+    >>> from clew import Turn
+    >>> refused = Turn(id="1a", at=0.0, asked=(), answer=None, outcome="refused")
+    >>> written = Turn(id="1b", at=1.0, asked=(), answer=None, outcome="whole", is_summary=True)
+    >>> Compacted(refused, written).summary.is_summary
+    True
+    """
+
+    before: Turn
+    summary: Turn
+
+
+Said: TypeAlias = TextDelta | ThinkingDelta | ToolCall | Compacted | Ended
 """Everything that an answer tells."""

@@ -35,12 +35,15 @@ class Wishes(Struct, frozen=True, kw_only=True):
     effort: str = ""
     schema: JsonObject | None = None
     """The JSON Schema that the text of an answer must fit."""
+    tool_choice: JsonObject | None = None
+    """Which tools may be called, where there are any."""
 
     def fields(self) -> dict[str, object]:
         """Those of the body that were wished for."""
         given: dict[str, object] = {
             "system": self.system,
             "tools": self.tools,
+            "tool_choice": self.tool_choice if self.tools else None,
             "thinking": self.thinking,
             "output_config": self._output(),
         }

@@ -62,6 +62,14 @@ class Tree:
             tip = line[-1].follows
         return line[::-1]
 
+    def onward(self, tip: str) -> str:
+        """The newest turn that goes on from this one; itself, if none does."""
+        reached = {tip}
+        for spot in self._spots.values():  # none is older than the one that it follows
+            if spot.follows in reached:
+                reached.add(spot.id)
+        return next((id for id in reversed(self._spots) if id in reached), tip)
+
     def tips(self) -> list[str]:
         """The last turn of each line, oldest first."""
         followed = {spot.follows for spot in self._spots.values()}

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
+from clew.chat.marks import asks_for_summary, summarised
 from clew.chat.messages import Message
 from clew.chat.responses import format_response
 from clew.model.change import Change
@@ -51,6 +52,10 @@ class Turn(Struct, frozen=True, kw_only=True):
 
     `outcome` is `whole`; `cut` (broken off, with the blocks that were finished); `refused` or `failed` (there is no answer,
     and `retry` asks again); or `open` (under way, or its process died).
+
+    >>> asked = {"role": "user", "content": "Hello!"}
+    >>> Turn(id="1a", at=0.0, asked=(asked,), answer=None, outcome="refused").attempts
+    1
     """
 
     id: str
@@ -66,6 +71,12 @@ class Turn(Struct, frozen=True, kw_only=True):
     """What was altered on the way to the backend, and why."""
     attempts: int = 1
     """How many times it was asked, this one included."""
+    follows: str = ""
+    """The turn that it goes on from; "" for a beginning."""
+    is_summary: bool = False
+    """A summary that the conversation asked for by itself, because it had become too long."""
+    stands_for: str = ""
+    """Of a line that begins with a summary: the turn up to which that stands for what was said. `branch` goes back there."""
 
 
 _Blocks: TypeAlias = Sequence[JsonObject]
@@ -73,10 +84,11 @@ _Blocks: TypeAlias = Sequence[JsonObject]
 
 def turn_of(spot: Spot, attempts: int = 1) -> Turn:
     exchange = spot.exchange
+    asked = tuple(msgspec.json.decode(raw, type=JsonObject) for raw in spot.passage.asked)
     return Turn(
         id=spot.id,
         at=exchange.started if exchange else spot.passage.at,
-        asked=tuple(msgspec.json.decode(raw, type=JsonObject) for raw in spot.passage.asked),
+        asked=asked,
         answer=message_of(spot),
         outcome=spot.outcome,
         backend=exchange.backend if exchange else spot.answer.origin.backend if spot.answer else "",
@@ -84,6 +96,9 @@ def turn_of(spot: Spot, attempts: int = 1) -> Turn:
         usage=exchange.usage if exchange else None,
         changes=exchange.changes if exchange else (),
         attempts=attempts,
+        follows=spot.follows,
+        is_summary=asks_for_summary(asked),
+        stands_for=summarised(asked),
     )
 
 
