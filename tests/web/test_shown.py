@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.web.shown import ago, brief, count, duration, percent, stamp, usd
+from clew.web.shown import ago, brief, count, duration, percent, stamp, ticked, usd
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,8 @@ from clew.web.shown import ago, brief, count, duration, percent, stamp, usd
         (ago(100, now=99), "0 s ago"),
         (ago(0, now=7300), "2 h ago"),
         (ago(0, now=200_000), "2 d ago"),
+        (ticked("run `clew <x>` & look"), "run <code>clew &lt;x&gt;</code> &amp; look"),
+        (ticked("a lone ` <b>"), "a lone ` &lt;b&gt;"),
         (stamp(0), "1970-01-01T00:00:00.000Z"),
     ],
 )

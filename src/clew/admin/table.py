@@ -9,6 +9,7 @@ from clew.admin.chat.table import CHAT
 from clew.admin.conversations.rows import CONVERSATIONS
 from clew.admin.events import events
 from clew.admin.routing import Route
+from clew.admin.trying import try_backend
 
 __all__ = ["ROUTES"]
 
@@ -93,6 +94,14 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     *CONVERSATIONS,
     *CHAT,
+    Route(
+        "POST",
+        "/api/trials",
+        "admin",
+        try_backend,
+        "Goes one round with a backend, as `clew backends test` does: thinking, a tool, its result. It costs some tokens.",
+        "body: backend",
+    ),
     Route("GET", "/api/doctor", "read", views.doctor, "The checks of `clew doctor`, with how to mend each.", "online=1"),
     Route("GET", "/api/session", "read", login.session, "How the caller came in, and a browser's CSRF token."),
     Route("DELETE", "/api/session", "admin", login.log_out, "Ends a browser's session."),

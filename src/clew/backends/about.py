@@ -25,7 +25,8 @@ def hidden_of(row: Backend) -> str:
 def models_of(row: Backend) -> str:
     """Which of its models answers for which name."""
     named = [f"{asked}={own}" for asked, own in row.models.items()]
-    return ", ".join([*named, *([f"else {row.model}"] if row.model else [])]) or "as asked"
+    others = f"else {row.model}" if named else row.model
+    return ", ".join([*named, *([others] if row.model else [])]) or "as asked"
 
 
 def deviations_of(row: Backend) -> dict[str, str]:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
-__all__ = ["FILTERS", "ago", "brief", "clock", "count", "duration", "percent", "stamp", "usd"]
+from markupsafe import Markup, escape
+
+__all__ = ["FILTERS", "ago", "brief", "clock", "count", "duration", "percent", "stamp", "ticked", "usd"]
 
 _STEPS: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _AGES: Final = ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"))
@@ -37,6 +39,16 @@ def duration(seconds: float | None) -> str:
 
 def percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
+
+
+def ticked(text: str) -> Markup:
+    """What stands in backticks as code; all of it escaped."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(parts)
+    )
 
 
 def usd(amount: float | None, estimated: bool = False) -> str:
@@ -74,5 +86,6 @@ FILTERS: Final[dict[str, Callable[..., str]]] = {
     "duration": duration,
     "percent": percent,
     "stamp": stamp,
+    "ticked": ticked,
     "usd": usd,
 }

@@ -1,0 +1,89 @@
+"""Backends: each with what it supports and how it is, a button that tries it, and its last errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from clew.admin.desk import Desk
+from clew.admin.parameters import principal
+from clew.backends.about import deviations_of, hidden_of, models_of
+from clew.backends.row import Auth, Backend
+from clew.store.values import Exchange
+from clew.web.frame import page
+from clew.web.health import Condition, conditions
+
+__all__ = ["page_backends"]
+
+_LOOKED_AT: Final = 300
+_ERRORS: Final = 5
+_AUTHS: Final[dict[Auth, str]] = {
+    "passthrough": "the client's own credential",
+    "key": "x-api-key",
+    "bearer": "Bearer",
+    "api-key": "api-key",
+    "none": "none",
+}
+
+
+class Mishap(Struct, frozen=True):
+    """A call that failed."""
+
+    exchange: str
+    at: float
+    status: int
+    why: str
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """A backend for people. No key is part of it."""
+
+    row: Backend
+    url: str
+    auth: str
+    models: str
+    hidden: str
+    deviations: Mapping[str, str]
+    unmapped: bool
+    condition: Condition
+    mishaps: tuple[Mishap, ...]
+
+
+async def page_backends(desk: Desk, request: Request) -> Response:
+    owner = principal(request)
+    shown = await desk.read(lambda: _shown(desk, owner))
+    snapshot = desk.current.snapshot
+    return page(
+        desk, request, "backends.html", {"shown": shown, "now": snapshot.active, "failover": snapshot.settings.failover}
+    )
+
+
+def _shown(desk: Desk, owner: str) -> list[Shown]:
+    lately = desk.store.exchanges(owner, limit=_LOOKED_AT) if desk.store else []
+    rows = desk.current.snapshot.settings.backends.values()
+    return [_one(desk, row, each, lately) for row, each in zip(rows, conditions(desk, lately), strict=True)]
+
+
+def _one(desk: Desk, row: Backend, condition: Condition, lately: list[Exchange]) -> Shown:
+    redact = desk.redactor()
+    mishaps = [
+        Mishap(exchange.id, exchange.ended, tried.status, redact(tried.why))
+        for exchange in lately
+        for tried in exchange.tries
+        if tried.backend == row.name and tried.why
+    ]
+    return Shown(
+        row=row,
+        url=redact(row.url),
+        auth=_AUTHS[row.auth],
+        models=models_of(row),
+        hidden=hidden_of(row),
+        deviations=deviations_of(row),
+        unmapped=row.dialect != "anthropic" and not (row.model or row.models),
+        condition=condition,
+        mishaps=tuple(mishaps[:_ERRORS]),
+    )
