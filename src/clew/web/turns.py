@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +12,7 @@ from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
 from clew.store.values import Exchange, Passage
+from clew.web.exchange_row import Chip, chips_of
 from clew.web.pieces import Piece, Results, blocks_in, pieces_of, results_in
 
 __all__ = ["Said", "Shown", "Way", "shown_turns"]
@@ -48,8 +48,12 @@ class Shown(Struct, frozen=True, kw_only=True):
     held_back: bool = False
     """Its thinking never reached the client: the settings hide other makers'."""
     happened: Exchange | None = None
-    changes: Sequence[tuple[str, int]] = ()
-    """How many of each kind."""
+    chips: Sequence[Chip] = ()
+    """What was altered on the way, and why."""
+    after: str = ""
+    """The turn that it followed."""
+    words: str = ""
+    """The question as the parts of a chat's message, in JSON; "" if it holds more than words."""
     ways: Sequence[Way] = ()
 
 
@@ -93,7 +97,9 @@ def _shown(
         whole=recording.whole if recording else True,
         held_back=recording is not None and _is_held_back(recording),
         happened=exchange,
-        changes=_tally(exchange),
+        chips=tuple(chips_of(exchange)) if exchange else (),
+        after=(passage.recording.followed or "") if passage.recording else "",
+        words=_in_words(asked),
         ways=ways.get(passage.exchange, ()),
     )
 
@@ -114,8 +120,9 @@ def _is_held_back(recording: Recording) -> bool:
     return thought and not recording.keys and recording.origin.realm != ANTHROPIC
 
 
-def _tally(exchange: Exchange | None) -> list[tuple[str, int]]:
-    if exchange is None:
-        return []
-    kept: Iterable[tuple[str, int]] = [("kept", exchange.kept)] if exchange.kept else []
-    return [*kept, *Counter(change.what for change in exchange.changes).items()]
+def _in_words(asked: Sequence[JsonObject]) -> str:
+    """What a chat needs to ask it again."""
+    blocks = [block for message in asked for block in blocks_in(message.get("content"))]
+    if len(asked) != 1 or not blocks or any(block.get("type") != "text" for block in blocks):
+        return ""
+    return msgspec.json.encode([{"type": "text", "text": block.get("text")} for block in blocks]).decode()

@@ -1,0 +1,158 @@
+// An answer while it comes: each part of the stream becomes what the templates would have made of it.
+
+import { $, el } from "./dom.js";
+import { Growing } from "./growing.js";
+
+const WORDS = { kept: "went on as they were" };
+
+export class Answer {
+  /** `section` is the place of the answer in its turn; whatever was in it goes. */
+  constructor(section) {
+    this.section = section;
+    this.open = new Map(); // what still grows, by its id
+    this.calls = new Map();
+    this.ends = [];
+    this.metadata = {};
+    this.failed = false;
+    this.who = el("p", { class: "who" }, el("strong", {}, "…"));
+    section.replaceChildren(this.who);
+  }
+
+  feed(part) {
+    const [kind] = part.type.split(/-(?=start$|delta$|end$)/);
+    if (kind === "reasoning") return this.reasoning(part);
+    if (kind === "text") return this.text(part);
+    if (part.type.startsWith("tool-")) return this.tool(part);
+    if (part.messageMetadata) this.told(part.messageMetadata);
+    if (part.type === "error") this.fail(part.errorText);
+    if (part.type === "abort") this.note("stopped", "warn");
+    if (part.type === "data-block") this.section.append(el("p", { class: "fold closed muted" }, `(${part.data?.type ?? "block"})`));
+  }
+
+  /** Everything is there: wait until the last of it is set. */
+  async end() {
+    for (const growing of this.open.values()) this.ends.push(growing.end());
+    this.open.clear();
+    this.fold();
+    await Promise.all(this.ends);
+  }
+
+  // Thinking: open while it comes, folded when the answer begins; whoever unfolds it by hand keeps it so.
+
+  reasoning(part) {
+    if (part.type === "reasoning-start") {
+      const count = el("span", { class: "muted" });
+      const badge = el("span", { class: "chip accent origin" }, this.origin);
+      const prose = el("div", { class: "prose" });
+      const fold = el("details", { class: "fold thought", open: true }, el("summary", {}, "Thinking ", count, " ", badge), prose);
+      fold.addEventListener("click", () => (fold.dataset.touched = "1"));
+      this.section.append(fold);
+      const growing = new Growing(prose);
+      Object.assign(growing, { fold, count, redacted: Boolean(part.providerMetadata?.anthropic?.redactedData) });
+      this.open.set(part.id, growing);
+    } else if (part.type === "reasoning-delta") {
+      this.open.get(part.id)?.add(part.delta);
+    } else {
+      this.thought(part.id);
+    }
+  }
+
+  thought(id) {
+    const growing = this.open.get(id);
+    if (!growing) return;
+    this.open.delete(id);
+    growing.count.textContent = `${growing.length.toLocaleString("en")} characters`;
+    this.ends.push(growing.end());
+    if (growing.length && !growing.redacted) return;
+    const [said, chip] = growing.redacted ? ["encrypted by its maker", "redacted"] : ["its maker does not show the text", "hidden"];
+    growing.fold.replaceWith(el("p", { class: "fold thought closed" }, "Thinking ", el("span", { class: "muted" }, said), " ",
+      el("span", { class: growing.redacted ? "chip warn" : "chip" }, chip), " ", el("span", { class: "chip accent origin" }, this.origin)));
+  }
+
+  fold() {
+    for (const fold of this.section.querySelectorAll("details.thought[open]:not([data-touched])")) fold.open = false;
+  }
+
+  // Words and calls
+
+  text(part) {
+    if (part.type === "text-start") {
+      this.fold();
+      const prose = el("div", { class: "prose" });
+      this.section.append(prose);
+      this.open.set(part.id, new Growing(prose));
+    } else if (part.type === "text-delta") {
+      this.open.get(part.id)?.add(part.delta);
+    } else {
+      const growing = this.open.get(part.id);
+      this.open.delete(part.id);
+      if (growing) this.ends.push(growing.end());
+    }
+  }
+
+  tool(part) {
+    if (part.type === "tool-input-start") {
+      this.fold();
+      const call = { input: el("pre", { tabindex: 0 }), state: el("span", { class: "chip" }, "called"), brief: el("span", { class: "muted brief" }) };
+      call.fold = el("details", { class: "fold tool" },
+        el("summary", {}, el("span", { class: "mono" }, part.toolName), " ", call.state, " ", call.brief), el("h3", {}, "Input"), call.input);
+      this.calls.set(part.toolCallId, call);
+      this.section.append(call.fold);
+      return;
+    }
+    const call = this.calls.get(part.toolCallId);
+    if (!call) return;
+    if (part.type === "tool-input-delta") call.input.append(part.inputTextDelta);
+    if (part.type === "tool-input-available") {
+      call.input.textContent = JSON.stringify(part.input, null, 2);
+      call.brief.textContent = JSON.stringify(part.input).slice(0, 120);
+    }
+    if (part.type === "tool-input-error") this.came(call, "Error", part.errorText, "failed", "bad");
+    if (part.type === "tool-output-error") this.came(call, "Error", part.errorText, "failed", "bad");
+    if (part.type === "tool-output-available") this.came(call, "Result", written(part.output), "done", "good");
+  }
+
+  came(call, head, text, word, mood) {
+    call.state.textContent = word;
+    call.state.className = `chip ${mood}`;
+    call.fold.append(el("h3", {}, head), el("pre", { tabindex: 0 }, text));
+  }
+
+  // Who it was, and what became of the thinking before
+
+  get origin() {
+    const { backend = "", model = "" } = this.metadata;
+    return [backend, model].filter(Boolean).join(", ");
+  }
+
+  told(metadata) {
+    Object.assign(this.metadata, metadata);
+    const { backend, model, usage, cost, thinking } = this.metadata;
+    this.who.replaceChildren(el("strong", {}, backend || "…"), " ", el("span", { class: "muted mono" }, model ?? ""), " ",
+      el("span", { class: "chips" }, thinking ? chips(thinking) : []), " ",
+      el("span", { class: "muted small" }, usage ? `${usage.output.toLocaleString("en")} tokens${price(cost)}` : ""));
+    for (const badge of this.section.querySelectorAll(".origin")) badge.textContent = this.origin;
+  }
+
+  note(text, mood) {
+    $(".chips", this.who)?.append(el("span", { class: `chip ${mood}` }, text));
+  }
+
+  fail(text) {
+    this.failed = true;
+    this.section.append(el("p", { class: "bad", role: "alert" }, text));
+  }
+}
+
+const written = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+const price = (cost) => (cost ? `, ${cost.estimated ? "≈ " : ""}$${cost.usd < 1 ? cost.usd.toFixed(4) : cost.usd.toFixed(2)}` : "");
+
+/** As on the other pages: one for each kind, with the reasons for whoever points at it. */
+function chips({ kept, changes }) {
+  const kinds = new Map(kept ? [["kept", [`${kept} ${WORDS.kept}`]]] : []);
+  for (const { what, why, path } of changes) kinds.set(what, [...(kinds.get(what) ?? []), `${why} (${path})`]);
+  return [...kinds].map(([what, reasons]) =>
+    el("span", { class: "tip" },
+      el("span", { class: `chip ${what.replaceAll(" ", "-")}`, tabindex: 0 }, `${what === "kept" ? kept : reasons.length} ${what}`),
+      el("span", { class: "tip-text", role: "tooltip" }, reasons.slice(0, 8).map((reason) => el("span", {}, reason)))));
+}

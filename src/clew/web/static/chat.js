@@ -1,0 +1,219 @@
+// A chat: ask, follow the answer, stop it, come back to it; ask again or in other words, which makes a branch.
+
+import { Answer } from "./answer.js";
+import { Problem, call, changing } from "./api.js";
+import { $, $$, el, path } from "./dom.js";
+import { fragment } from "./fragment.js";
+import "./links.js";
+import { notice, trying } from "./notices.js";
+import { Broken, parts } from "./stream.js";
+
+const chat = $("[data-chat]");
+const turns = $("[data-turns]");
+const form = $("[data-composer]");
+const words = form.elements.words;
+const send = $("[data-send]");
+const stop = $("[data-stop]");
+const state = $("[data-state]");
+const newest = $("[data-newest]");
+
+const TRIES = 5;
+let busy = false;
+
+const address = (...more) => path("api", "chat", chat.dataset.chat, ...more);
+const last = () => $$("[data-turn]", turns).filter((turn) => turn.dataset.turn && !turn.dataset.vain).at(-1)?.dataset.turn ?? "";
+
+// Asking
+
+function wishes() {
+  const { backend, model, effort, thinking } = form.elements;
+  return { backend: backend.value, model: model.value, effort: effort.value, thinking: thinking.checked };
+}
+
+/** `after` is the turn that it follows; `again` says that it was asked before, there. */
+async function ask(said, after, again = "") {
+  chat.dataset.chat ||= crypto.randomUUID();
+  $("[data-empty]")?.remove();
+  const turn = begun(said, after);
+  const before = after ? [{ id: after, role: "assistant", metadata: { turn: after }, parts: [] }] : [];
+  const body = {
+    id: chat.dataset.chat,
+    messages: [...before, { id: crypto.randomUUID(), role: "user", parts: said }],
+    trigger: again === "retry" ? "regenerate-message" : "submit-message",
+    ...(again ? { messageId: after || "first" } : {}),
+    ...wishes(),
+  };
+  await answered(turn, () => fetch("/api/chat", { method: "POST", headers: changing(), body: JSON.stringify(body) }));
+  if (again && turn.dataset.turn) await branches(turn.dataset.turn);
+}
+
+/** The turn on the page, before anything came. */
+function begun(said, after) {
+  const text = said.map((part) => part.text).join("\n\n");
+  const number = Number(turns.dataset.first) + $$("[data-turn]", turns).length + 1;
+  const turn = el("article", { class: "turn", "data-turn": "", "data-after": after, "data-words": JSON.stringify(said), "data-row": true },
+    el("h2", { class: "turn-head" }, el("span", { class: "muted" }, `Turn ${number}`), el("span", { class: "muted" }, new Date().toLocaleTimeString())),
+    el("section", { class: "said user" }, el("p", { class: "who" }, "user"), el("p", { class: "plain" }, text)),
+    el("section", { class: "said assistant" }));
+  turns.append(turn);
+  if (turns.childElementCount === 1 && !$("[data-thread-link]").href) $("[data-title]").textContent = text.slice(0, 80);
+  end();
+  return turn;
+}
+
+/** Follow the answer to its end. A connection that breaks is made again: the answer itself went on. */
+async function answered(turn, asking) {
+  working(true);
+  let answer = new Answer($(".assistant", turn));
+  for (let tries = 0; ; tries++) {
+    try {
+      const response = await asking().catch(() => { throw new Broken("no connection"); });
+      if (response.status === 204) { await kept(turn); break; }
+      if (!response.ok) throw new Problem(response.status, (await response.json().catch(() => ({}))).error ?? {});
+      if (tries) answer = new Answer($(".assistant", turn));
+      await followed(turn, answer, response);
+      break;
+    } catch (error) {
+      if (!(error instanceof Broken) || tries === TRIES) { failed(turn, answer, error); break; }
+      say("The connection broke. Trying again …");
+      await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** tries));
+      asking = () => fetch(address("stream"));
+    }
+  }
+  working(false);
+}
+
+async function followed(turn, answer, response) {
+  say("Answering …");
+  for await (const part of parts(response)) {
+    answer.feed(part);
+    if (part.type === "start") named(turn, part.messageMetadata);
+  }
+  await answer.end();
+  if (answer.metadata.turn) named(turn, answer.metadata);
+  if (answer.failed) turn.dataset.vain = "1";
+  buttons(turn);
+  say(answer.failed ? "The answer failed." : "");
+}
+
+function named(turn, { thread, turn: id }) {
+  turn.dataset.turn = id;
+  chat.dataset.chat = thread;
+  const label = $(".turn-head > :first-child", turn);
+  label.replaceWith(el("a", { href: path("exchanges", id), title: "What befell this request" }, label.textContent));
+  history.replaceState(null, "", path("chat", thread));
+  const link = $("[data-thread-link]");
+  link.href = path("threads", thread);
+  link.hidden = false;
+}
+
+function failed(turn, answer, error) {
+  answer.fail(error.text ?? "The gateway does not answer. What you said may be kept: load the page again.");
+  turn.dataset.vain = "1";
+  buttons(turn);
+  say("The answer failed.");
+}
+
+/** The answer ended while nobody listened: it is read from the store. */
+async function kept(turn) {
+  const id = turn.dataset.turn;
+  const fresh = await fragment(`${path("chat", chat.dataset.chat)}?at=${encodeURIComponent(id)}&part=1`);
+  const found = $(`[data-turn="${CSS.escape(id)}"]`, fresh);
+  if (found) turn.replaceWith(found), buttons(found);
+  say("");
+}
+
+// Other words, or once more
+
+function buttons(turn) {
+  $(".turn-buttons", turn)?.remove();
+  if (!turn.dataset.words || !turn.dataset.after && $$("[data-turn]", turns)[0] !== turn) return;
+  turn.append(el("p", { class: "turn-buttons" },
+    el("button", { type: "button", class: "quiet", on: { click: () => edit(turn) } }, "Edit"),
+    el("button", { type: "button", class: "quiet", on: { click: () => again(turn, JSON.parse(turn.dataset.words), "retry") } }, "Retry")));
+}
+
+/** From this turn on, the conversation goes another way; the old one stays in the thread. */
+async function again(turn, said, how) {
+  if (busy) return notice("An answer is under way: stop it first.", "bad");
+  const after = turn.dataset.after;
+  const following = $$("[data-turn]", turns);
+  for (const each of following.slice(following.indexOf(turn))) each.remove();
+  await trying(() => ask(said, after, how));
+}
+
+function edit(turn) {
+  const section = $(".user", turn);
+  const old = [...section.childNodes];
+  const text = JSON.parse(turn.dataset.words).map((part) => part.text).join("\n\n");
+  const field = el("textarea", { "aria-label": "Ask in other words", rows: 3 });
+  field.value = text;
+  const done = (event) => { event.preventDefault(); again(turn, [{ type: "text", text: field.value }], "edit"); };
+  section.replaceChildren(el("form", { class: "edit", on: { submit: done } }, field,
+    el("p", { class: "field" }, el("button", { class: "primary" }, "Ask this instead"),
+      el("button", { type: "button", on: { click: () => section.replaceChildren(...old) } }, "Cancel"))));
+  field.focus();
+}
+
+/** The server knows which branches there are now. */
+async function branches(id) {
+  const fresh = await fragment(`${path("chat", chat.dataset.chat)}?at=${encodeURIComponent(id)}&part=1`).catch(() => null);
+  if (!fresh) return;
+  for (const ways of $$("[data-turn] > .ways", fresh)) {
+    const turn = $(`[data-turn="${CSS.escape(ways.closest("[data-turn]").dataset.turn)}"]`, turns);
+    $(".ways", turn ?? ways)?.remove();
+    turn?.append(ways);
+  }
+  const beginnings = $("[data-beginnings]", fresh);
+  $("[data-beginnings]", turns)?.remove();
+  if (beginnings) turns.prepend(beginnings);
+}
+
+// The page
+
+function working(now) {
+  busy = now;
+  stop.disabled = !now;
+  send.disabled = now;
+}
+
+const say = (text) => (state.textContent = text);
+const atEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+const end = () => scrollTo({ top: document.documentElement.scrollHeight });
+let following = true;
+
+addEventListener("scroll", () => { following = atEnd(); newest.hidden = following; }, { passive: true });
+addEventListener("grown", () => following && busy && end());
+newest.addEventListener("click", end);
+
+stop.addEventListener("click", () => trying(() => call("DELETE", address("stream"))));
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = words.value.trim();
+  if (!text || busy) return;
+  words.value = "";
+  following = true;
+  trying(() => ask([{ type: "text", text }], last()));
+});
+
+words.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  form.requestSubmit();
+});
+
+/** An answer that was under way when the page was loaded goes on. */
+async function resume() {
+  const turn = $$("[data-turn]", turns).at(-1);
+  const response = await fetch(address("stream")).catch(() => null);
+  if (response?.status === 200 && turn) await answered(turn, async () => response);
+}
+
+$$("[data-turn]", turns).forEach(buttons);
+words.disabled = send.disabled = false;
+words.focus();
+if (chat.dataset.chat) {
+  end();
+  trying(resume);
+}
