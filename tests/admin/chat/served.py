@@ -79,6 +79,11 @@ class ChatServer(Booth):
         with self.opened(f"/api/chat/{chat}/stream", headers={"x-api-key": key}, port=True) as reply:
             yield reply
 
+    def listeners(self, chat: str) -> int:
+        """How many hear the answer that comes now."""
+        run = self.admin._desk.runs.find(("local", chat))
+        return run.listeners if run else 0
+
     def messages(self, chat: str = "one", key: str = KEY) -> list[Any]:
         """The chat as it is read."""
         return self.call_api(f"/api/chat/{chat}", key=key).json["messages"]

@@ -19,7 +19,8 @@ from clew.pipeline.ui import for_api
 __all__ = ["api_messages", "outputs_of", "parts_in", "system_of", "user_content"]
 
 _DENIED: Final = "The user did not allow this call."
-_PASSED_OVER: Final = ("step-start", "source-url", "source-document")
+_STEP: Final = "step-start"
+_PASSED_OVER: Final = (_STEP, "source-url", "source-document")
 
 
 def api_messages(messages: Sequence[JsonObject]) -> list[JsonObject]:
@@ -58,13 +59,16 @@ def parts_in(message: JsonObject) -> list[JsonObject]:
 
 
 def _apart(message: JsonObject) -> JsonObject:
-    """Calls and their results as parts of their own: within a step all calls come first, since they were made at once."""
+    """Calls and their results as parts of their own. Calls of a step were made at once, so their results come after it;
+    where nobody marked the steps, after the calls that stand together."""
+    given = parts_in(message)
+    marked = any(part.get("type") == _STEP for part in given)
     parts: list[JsonValue] = []
     results: list[JsonValue] = []
-    for part in parts_in(message):
-        if part.get("type") == "step-start":
+    for part in given:
+        if part.get("type") == _STEP or (not marked and not _is_tool(part)):
             parts, results = [*parts, *results], []
-        elif _is_tool(part):
+        if _is_tool(part):
             parts.append(_call(part))
             results += _results(part)
         elif not _is_passed_over(part):
