@@ -56,7 +56,7 @@ def schema_of(kind: Any, name: str) -> JsonObject:
     """The JSON Schema of a type, itself at the top. Raises SettingsInvalid."""
     try:
         (top,), parts = msgspec.json.schema_components((kind,), schema_hook=_schema_hook, ref_template=_REF)
-    except TypeError as error:
+    except (NameError, TypeError) as error:
         raise SettingsInvalid(f"{name}: JSON has no form for this: {error}", key=name) from None
     return _at_the_top(cast(JsonObject, top), cast(dict[str, JsonValue], parts))
 
