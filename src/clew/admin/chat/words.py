@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.errors import BackendError, BackendOverloaded, BackendRejected, BackendTimedOut, BackendUnreachable, ClewError
+from clew.errors import (
+    BackendError,
+    BackendOverloaded,
+    BackendRejected,
+    BackendTimedOut,
+    BackendUnreachable,
+    ClewError,
+    CredentialsExhausted,
+)
 
 __all__ = ["words_of"]
 
@@ -21,7 +29,7 @@ def words_of(error: BaseException) -> str:
 
 
 def _next(error: ClewError) -> str:
-    if isinstance(error, BackendRejected) and error.status in _AUTH:
+    if isinstance(error, CredentialsExhausted) or (isinstance(error, BackendRejected) and error.status in _AUTH):
         return "The backend does not take the key that it was shown: see `clew doctor`."
     if isinstance(error, BackendRejected):
         return "Asking again in the same way will not help: choose another model or backend."

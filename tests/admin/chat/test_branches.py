@@ -1,0 +1,144 @@
+"""Asked again, asked otherwise, failed: nothing that was said is lost, and nothing is there twice."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from clew.chat.ui.fold import folded
+from clew.testing import Simulator
+from tests.admin.booth import Booth
+from tests.admin.chat.served import MODEL, ChatServer, kinds, parts_of, user
+from tests.manifest import proves
+
+pytestmark = pytest.mark.slow
+
+
+def texts(messages: list[Any]) -> list[str]:
+    """What each message says, of an answer only that it is one."""
+    return [each["parts"][0]["text"] if each["role"] == "user" else "…" for each in messages]
+
+
+def test_regenerating_makes_a_branch_and_keeps_the_answer_that_was_there(chat: ChatServer) -> None:
+    first = folded(chat.post("One. [[scenario:text]]", chat="again"))
+    second = folded(chat.post("One. [[scenario:text]]", chat="again", trigger="regenerate-message", messageId=first["id"]))
+    assert first["id"] != second["id"]
+    read = chat.call_api("/api/chat/again").json
+    assert texts(read["messages"]) == ["One. [[scenario:text]]", "…"]
+    assert [line["turn"] for line in read["lines"]] == [first["id"], second["id"]]
+    old = chat.call_api(f"/api/chat/again?turn={first['id']}").json["messages"]
+    assert old[-1]["id"] == first["id"]
+
+
+def test_an_edited_message_is_a_branch_at_its_place(chat: ChatServer) -> None:
+    one = user("One. [[scenario:text]]", "u1")
+    first = folded(chat.post([one], chat="edited"))
+    two = folded(chat.post([one, first, user("Two. [[scenario:text]]", "u2")], chat="edited"))
+    other = folded(chat.post([one, first, user("Other. [[scenario:text]]", "u2")], chat="edited", messageId="u2"))
+    root = folded(chat.post([user("Zero. [[scenario:text]]", "u1")], chat="edited", messageId="u1"))
+    read = chat.call_api("/api/chat/edited").json
+    assert texts(read["messages"]) == ["Zero. [[scenario:text]]", "…"]
+    assert [line["turn"] for line in read["lines"]] == [two["id"], other["id"], root["id"]]
+    line = chat.call_api(f"/api/chat/edited?turn={other['id']}").json["messages"]
+    assert texts(line) == ["One. [[scenario:text]]", "…", "Other. [[scenario:text]]", "…"]
+
+
+def test_whoever_knows_only_the_id_goes_on_where_the_message_ended(chat: ChatServer) -> None:
+    """A front end may keep ids and parts alone."""
+    one = user("One. [[scenario:text]]")
+    first = folded(chat.post([one], chat="bare"))
+    chat.post([one, {**first, "metadata": None}, user("Two. [[scenario:text]]")], chat="bare")
+    assert texts(chat.messages("bare")) == ["One. [[scenario:text]]", "…", "Two. [[scenario:text]]", "…"]
+
+
+def test_the_last_message_alone_follows_the_newest_answer(chat: ChatServer) -> None:
+    chat.post("One. [[scenario:text]]", chat="alone")
+    body = {"id": "alone", "message": user("Two. [[scenario:text]]")}
+    reply = chat.call_api("/api/chat", method="POST", body=body)
+    assert parts_of(reply.raw)[-1]["type"] == "finish"
+    assert texts(chat.messages("alone")) == ["One. [[scenario:text]]", "…", "Two. [[scenario:text]]", "…"]
+
+
+def test_an_answer_of_another_chat_has_no_place_in_this_one(chat: ChatServer) -> None:
+    stranger = {"id": "nobody", "role": "assistant", "parts": [{"type": "text", "text": "I was never said."}]}
+    chat.post("One. [[scenario:text]]", chat="strange")
+    with chat.posted([user("One."), stranger, user("Two.")], chat="strange") as reply:
+        assert (reply.status, json.loads(reply.read())["error"]["why"]) == (
+            400,
+            "the last answer in `messages` is none of this thread's: read the thread again",
+        )
+
+
+FAULTS = {
+    "status 529 retry-after=1": ("Overloaded", "Try again in a moment, or choose another backend."),
+    "status 401": ("claude refused every key", "The backend does not take the key that it was shown: see `clew doctor`."),
+    "status 500": ("Internal server error", "Try again."),
+    "cut at=900": ("", "Try again."),
+}
+
+
+@proves("req:S4-8")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_failure_is_told_in_words_that_help_and_the_question_can_be_asked_again(
+    fault: str, chat: ChatServer, claude: Simulator
+) -> None:
+    """S4-8: the user's message is there once, marked, and asked again without a second one."""
+    id = f"failed-{list(FAULTS).index(fault)}"
+    claude.fault(fault)
+    said = "One. [[scenario:text]]"
+    parts = chat.post(said, chat=id)
+    assert kinds(parts)[-2:] == ["message-metadata", "error"]
+    words, next = FAULTS[fault]
+    assert words in parts[-1]["errorText"] and parts[-1]["errorText"].endswith(next)
+    assert claude.key not in json.dumps(parts)
+    assert chat.messages(id)[0]["metadata"]["outcome"] in ("failed", "refused", "cut")
+    again = chat.post(said, chat=id, trigger="regenerate-message")
+    assert again[-1]["type"] == "finish"
+    assert texts(chat.messages(id)) == [said, "…"]
+
+
+BAD: dict[str, tuple[Any, int, str]] = {
+    "nothing": ({"id": "bad"}, 400, "there is no message to answer"),
+    "an answer last": ({"messages": [{"id": "a", "role": "assistant", "parts": []}]}, 400, "nothing to answer yet"),
+    "an empty message": ({"messages": [user("")]}, 400, "says nothing"),
+    "no model": ({"messages": [user("Hello.")]}, 400, "which model?"),
+    "an unknown backend": ({"messages": [user("Hello.")], "backend": "gemini"}, 400, "there is no backend 'gemini'"),
+    "an unknown trigger": ({"messages": [user("Hello.")], "trigger": "resume"}, 400, "trigger"),
+    "a file of no use": (
+        {"messages": [{"id": "u", "role": "user", "parts": [{"type": "file", "mediaType": "audio/wav", "url": "data:,"}]}]},
+        400,
+        "cannot be sent",
+    ),
+    "an address of this machine": (
+        {
+            "messages": [
+                {"id": "u", "role": "user", "parts": [{"type": "file", "mediaType": "image/png", "url": "file:///etc"}]}
+            ]
+        },
+        400,
+        "a data URL, or an address",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_cannot_be_asked_is_refused_with_a_reason_and_nothing_is_kept(what: str, chat: ChatServer) -> None:
+    body, status, why = BAD[what]
+    reply = chat.call_api("/api/chat", method="POST", body={"id": f"bad-{list(BAD).index(what)}", **body})
+    assert reply.status == status
+    assert why in reply.why
+    assert chat.call_api(f"/api/chat/bad-{list(BAD).index(what)}").status == 404
+
+
+def test_a_body_has_bounds_and_a_content_type(own_chat: ChatServer) -> None:
+    """reliability 4.1."""
+    assert own_chat.call_api("/api/chat", method="POST", body={}, **{"content-type": "text/plain"}).status == 415
+    large = {"messages": [user("x" * (33 * 1024 * 1024))], "model": MODEL}
+    assert own_chat.call_api("/api/chat", method="POST", body=large).status == 413
+
+
+def test_an_admin_without_an_engine_says_so(kept_booth: Booth) -> None:
+    reply = kept_booth.ask("/api/chat", method="POST", body={"messages": [user("Hello.")], "model": MODEL})
+    assert (reply.status, reply.json["error"]["what"]) == (409, "there is nobody to ask")
