@@ -15,6 +15,7 @@ from clew.model.recording import Recordings, Shelf
 from clew.store.values import (
     Bodies,
     Branch,
+    Days,
     Exchange,
     Fault,
     Health,
@@ -143,6 +144,10 @@ class Store(Protocol):
 
     def spent(self, principal: str, *, since: float = 0.0) -> list[Spent]:
         """Usage by backend and model."""
+        ...
+
+    def days(self, principal: str, *, since: float) -> Days:
+        """Usage, times and thinking by local day, backend and model. May take a second where there is much."""
         ...
 
     def statistics(self, principal: str, *, backend: str, now: float, idle: float = IDLE) -> Statistics:

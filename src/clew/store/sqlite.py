@@ -17,6 +17,7 @@ from clew.model.recording import Recording, Recordings, Shelf
 from clew.store import bodies, commands, find, forget, look, words
 from clew.store.bites import in_bites
 from clew.store.connection import BUSY, connect, locked, prepare_file
+from clew.store.days import days
 from clew.store.decoded import Decoded
 from clew.store.foreign import mapped
 from clew.store.interface import IDLE
@@ -29,6 +30,7 @@ from clew.store.tree import tree
 from clew.store.values import (
     Bodies,
     Branch,
+    Days,
     Exchange,
     Fault,
     Health,
@@ -203,6 +205,10 @@ class SqliteStore:
     def spent(self, principal: str, *, since: float = 0.0) -> list[Spent]:
         with self._readers.use() as connection:
             return look.spent(connection, principal, since)
+
+    def days(self, principal: str, *, since: float) -> Days:
+        with self._readers.use() as connection:
+            return days(connection, principal, since)
 
     def statistics(self, principal: str, *, backend: str, now: float, idle: float = IDLE) -> Statistics:
         with self._readers.use() as connection:

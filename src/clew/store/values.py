@@ -16,6 +16,9 @@ from clew.model.recording import Recording
 __all__ = [
     "Bodies",
     "Branch",
+    "DayAnswers",
+    "DaySpent",
+    "Days",
     "Exchange",
     "Fault",
     "Health",
@@ -173,6 +176,39 @@ class Spent(Struct, frozen=True, kw_only=True):
     model: str
     calls: int
     usage: Usage
+
+
+class DaySpent(Struct, frozen=True, kw_only=True):
+    """Usage of one local day (`2026-11-16`), backend and model. Calls of very different prompts are apart, for the price."""
+
+    day: str
+    backend: str
+    model: str
+    calls: int
+    usage: Usage
+
+
+class DayAnswers(Struct, frozen=True, kw_only=True):
+    """How a day's requests to one backend and model went: how many, how many to their end, how many with thinking.
+
+    `first_byte` and `seconds` are how long each took to the first content, and to its end; sorted.
+    """
+
+    day: str
+    backend: str
+    model: str
+    asked: int
+    whole: int
+    thought: int
+    first_byte: tuple[float, ...]
+    seconds: tuple[float, ...]
+
+
+class Days(Struct, frozen=True, kw_only=True):
+    """What was used, and how it went. Usage is kept for longer than the rest."""
+
+    spent: tuple[DaySpent, ...] = ()
+    answers: tuple[DayAnswers, ...] = ()
 
 
 class Statistics(Struct, frozen=True, kw_only=True):
