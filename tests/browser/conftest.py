@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.chromium import chromium, environment
 from tests.browser.demo import Demo
-from tests.browser.visit import Visit
+from tests.browser.visit import WAIT_MS, Visit
 
 ARGUMENTS = (
     "--no-sandbox",  # tests run as root, too
@@ -21,6 +21,8 @@ ARGUMENTS = (
     "--host-resolver-rules=MAP evil.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 """Whatever a page would call outside cannot be found; evil.test is this machine under a name that is not its own."""
+
+expect.set_options(timeout=WAIT_MS)
 
 
 @pytest.fixture(scope="package")

@@ -3,8 +3,6 @@
 import { $, el } from "./dom.js";
 import { Growing } from "./growing.js";
 
-const WORDS = { kept: "went on as they were" };
-
 export class Answer {
   /** `section` is the place of the answer in its turn; whatever was in it goes. */
   constructor(section) {
@@ -147,12 +145,26 @@ export class Answer {
 const written = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 const price = (cost) => (cost ? `, ${cost.estimated ? "≈ " : ""}$${cost.usd < 1 ? cost.usd.toFixed(4) : cost.usd.toFixed(2)}` : "");
 
-/** As on the other pages: one for each kind, with the reasons for whoever points at it. */
+const THINKING = ["thinking", "heal"]; // steps that decide about blocks
+const NAMED = ["restored", "handed over", "left out", "healed"];
+const MOST_REASONS = 8;
+
+/** As the server makes them (`exchange_row`): what became of the thinking; then whatever else was changed, as one. */
 function chips({ kept, changes }) {
-  const kinds = new Map(kept ? [["kept", [`${kept} ${WORDS.kept}`]]] : []);
-  for (const { what, why, path } of changes) kinds.set(what, [...(kinds.get(what) ?? []), `${why} (${path})`]);
-  return [...kinds].map(([what, reasons]) =>
-    el("span", { class: "tip" },
-      el("span", { class: `chip ${what.replaceAll(" ", "-")}`, tabindex: 0 }, `${what === "kept" ? kept : reasons.length} ${what}`),
-      el("span", { class: "tip-text", role: "tooltip" }, reasons.slice(0, 8).map((reason) => el("span", {}, reason)))));
+  const about = ({ step, what }) => THINKING.includes(step) && NAMED.includes(what);
+  const made = kept ? [chip("kept", `${kept} kept`, ["went on as the client sent them"])] : [];
+  for (const what of NAMED) {
+    const some = changes.filter((change) => about(change) && change.what === what);
+    if (some.length) made.push(chip(what.replaceAll(" ", "-"), `${some.length} ${what}`, some.map(({ why }) => why)));
+  }
+  const others = changes.filter((change) => !about(change));
+  const edits = others.map(({ what, path, why }) => `${what} ${path}: ${why}`);
+  return others.length ? [...made, chip("", `${others.length} ${others.length === 1 ? "edit" : "edits"}`, edits)] : made;
+}
+
+/** Whoever points at it is told the reasons, each once. */
+function chip(kind, label, reasons) {
+  const each = [...new Set(reasons)].slice(0, MOST_REASONS);
+  return el("span", { class: "tip" }, el("span", { class: `chip ${kind}`, tabindex: 0 }, label),
+    el("span", { class: "tip-text", role: "tooltip" }, each.map((reason) => el("span", {}, reason))));
 }
