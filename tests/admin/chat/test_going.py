@@ -19,13 +19,13 @@ pytestmark = pytest.mark.slow
 THINKING = "Look. [[scenario:interleaved]]"
 
 PLACES = {
-    "before the backend answers": ("slow-start 0.3", "start-step"),
-    "while it thinks": ("stall 0.3 content=2", "reasoning-delta"),
-    "between its blocks": ("stall 0.3 content=4", "reasoning-end"),
-    "while it speaks": ("stall 0.3 content=6", "text-delta"),
-    "while it calls": ("stall 0.3 content=14", "tool-input-start"),
+    "before the backend answers": ("slow-start {}", "start-step"),
+    "while it thinks": ("stall {} content=2", "reasoning-delta"),
+    "between its blocks": ("stall {} content=4", "reasoning-end"),
+    "while it speaks": ("stall {} content=6", "text-delta"),
+    "while it calls": ("stall {} content=14", "tool-input-start"),
 }
-"""Where a fault holds the answer for a moment, and what a client has heard by then."""
+"""Where a fault holds the answer for so many seconds, and what a client has heard by then."""
 
 
 def whole(chat: ChatServer, id: str) -> bool:
@@ -38,7 +38,7 @@ def whole(chat: ChatServer, id: str) -> bool:
 def test_an_answer_comes_to_its_end_though_its_client_is_gone(place: str, chat: ChatServer, claude: Simulator) -> None:
     """Document 004, a lost client at every step: what was said and what is answered are kept, in full."""
     fault, heard = PLACES[place]
-    claude.fault(fault)
+    claude.fault(fault.format(0.1))
     id = f"gone-{list(PLACES).index(place)}"
     with chat.posted(THINKING, chat=id, tools=TOOLS) as reply:
         read_until(reply, heard)
@@ -52,7 +52,7 @@ def test_an_answer_comes_to_its_end_though_its_client_is_gone(place: str, chat: 
 @pytest.mark.parametrize("place", PLACES)
 def test_whoever_comes_back_hears_it_from_the_beginning(place: str, chat: ChatServer, claude: Simulator) -> None:
     fault, heard = PLACES[place]
-    claude.fault(fault)
+    claude.fault(fault.format(0.7))
     id = f"back-{list(PLACES).index(place)}"
     with chat.posted(THINKING, chat=id, tools=TOOLS) as reply:
         before = read_until(reply, heard)
@@ -67,7 +67,7 @@ def test_whoever_comes_back_hears_it_from_the_beginning(place: str, chat: ChatSe
 
 def test_an_end_that_nobody_heard_can_still_be_heard(chat: ChatServer, claude: Simulator) -> None:
     """A connection that breaks just before the end: what is missing is there a moment later."""
-    claude.fault("stall 0.3 content=4")
+    claude.fault("stall {} content=4")
     with chat.posted(THINKING, chat="unheard", tools=TOOLS) as reply:
         read_until(reply, "reasoning-end")
     until(lambda: whole(chat, "unheard"))
@@ -103,7 +103,7 @@ def test_whoever_comes_back_in_a_tool_loop_gets_the_whole_message(chat: ChatServ
         {**part, "state": "output-available", "output": "3"} if part["type"] == "tool-Read" else part
         for part in message["parts"]
     ]
-    claude.fault("stall 0.3 content=1")
+    claude.fault("stall {} content=1")
     with chat.posted([*said, {**message, "parts": parts}], chat="mid-loop", tools=TOOLS) as reply:
         read_until(reply, "start-step")
     with chat.resumed("mid-loop") as reply:
