@@ -67,7 +67,7 @@ def test_whoever_comes_back_hears_it_from_the_beginning(place: str, chat: ChatSe
 
 def test_an_end_that_nobody_heard_can_still_be_heard(chat: ChatServer, claude: Simulator) -> None:
     """A connection that breaks just before the end: what is missing is there a moment later."""
-    claude.fault("stall {} content=4")
+    claude.fault("stall 0.7 content=4")
     with chat.posted(THINKING, chat="unheard", tools=TOOLS) as reply:
         read_until(reply, "reasoning-end")
     until(lambda: whole(chat, "unheard"))
@@ -103,7 +103,7 @@ def test_whoever_comes_back_in_a_tool_loop_gets_the_whole_message(chat: ChatServ
         {**part, "state": "output-available", "output": "3"} if part["type"] == "tool-Read" else part
         for part in message["parts"]
     ]
-    claude.fault("stall {} content=1")
+    claude.fault("stall 0.7 content=1")
     with chat.posted([*said, {**message, "parts": parts}], chat="mid-loop", tools=TOOLS) as reply:
         read_until(reply, "start-step")
     with chat.resumed("mid-loop") as reply:
