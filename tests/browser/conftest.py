@@ -6,6 +6,7 @@ tests of other packages could not run theirs.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import pytest
@@ -42,19 +43,25 @@ def demo() -> Iterator[Demo]:
 
 
 @pytest.fixture
-def visits(browser: Browser, demo: Demo) -> Iterator[Callable[..., Visit]]:
+def visits(browser_at: Callable[..., Visit], demo: Demo) -> Callable[..., Visit]:
     """`visits(color_scheme="dark")` is a browser that is logged in, with a context of its own."""
-    with ExitStack() as stack:
-
-        def begin(**context: Any) -> Visit:
-            visit = stack.enter_context(Visit(browser, demo.admin, **context))
-            visit.open(demo.login_url())
-            return visit
-
-        yield begin
+    return partial(browser_at, demo)
 
 
 @pytest.fixture
 def visit(visits: Callable[..., Visit]) -> Visit:
     """A browser that is logged in."""
     return visits()
+
+
+@pytest.fixture
+def browser_at(browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """A browser that is logged in at another gateway than the module's."""
+    with ExitStack() as stack:
+
+        def begin(demo: Demo, **context: Any) -> Visit:
+            visit = stack.enter_context(Visit(browser, demo.admin, **context))
+            visit.open(demo.login_url())
+            return visit
+
+        yield begin
