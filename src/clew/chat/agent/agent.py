@@ -21,7 +21,7 @@ from clew.chat.agent.subagents import agent_tool
 from clew.chat.agent.tools import Tool, tool_of
 from clew.chat.agent.working import Tell, Working
 from clew.chat.contents import Content
-from clew.chat.conversation import AsyncConversation
+from clew.chat.conversation import AsyncConversation, OnOverflow
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 
@@ -57,6 +57,7 @@ class Ways(TypedDict, total=False):
     max_tokens: int
     thinking: JsonObject | None
     effort: str
+    on_overflow: OnOverflow
     limits: Limits
     approve: Approval | None
     retries: int
@@ -68,6 +69,8 @@ class Place(TypedDict, total=False):
     home: str | Path | None
     config: str | Path | None
     environ: Mapping[str, str] | None
+    url: str
+    key: str
 
 
 class AsyncAgent(Generic[T]):
@@ -118,7 +121,7 @@ class AsyncAgent(Generic[T]):
     @asynccontextmanager
     async def open(self, thread: str = "", **place: Unpack[Place]) -> AsyncGenerator[Self]:
         """The same agent on a conversation, for several runs: a new one, or the one with this thread's id."""
-        async with AsyncConversation.open(thread, **place) as conversation:
+        async with AsyncConversation.open(thread, on_overflow=self._plan.on_overflow, **place) as conversation:
             yield self.on(conversation)
 
     def on(self, conversation: AsyncConversation) -> Self:

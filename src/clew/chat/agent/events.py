@@ -2,6 +2,7 @@
 
     StepStarted
       ThinkingDelta, TextDelta …, CallProposed …         as the answer comes
+      Compacted                                           where it had become too long, and goes on from a summary
       StepRetried, and the same once more                 where it failed and is tried again
     StepFinished                                          the answer is kept, with what it took
       CallApproved, CallDenied, CallSuspended …           where somebody was asked
@@ -21,7 +22,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from msgspec import Struct
 
 from clew.chat.agent.limits import Reached
-from clew.chat.events import TextDelta, ThinkingDelta
+from clew.chat.events import Compacted, TextDelta, ThinkingDelta
 from clew.chat.messages import Message, ToolCall
 from clew.chat.prices import Cost
 from clew.chat.turns import Turn
@@ -231,6 +232,7 @@ AgentEvent: TypeAlias = (
     | StepFinished
     | ThinkingDelta
     | TextDelta
+    | Compacted
     | CallProposed
     | CallApproved
     | CallDenied

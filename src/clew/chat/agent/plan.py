@@ -10,7 +10,7 @@ from clew.chat.agent.approval import Approval
 from clew.chat.agent.limits import Limits
 from clew.chat.agent.structured import Form
 from clew.chat.agent.tools import Tool
-from clew.chat.conversation import AsyncConversation
+from clew.chat.conversation import AsyncConversation, OnOverflow
 from clew.chat.request import Wishes
 from clew.model.json import JsonObject
 
@@ -29,6 +29,7 @@ class Plan(Struct, frozen=True, kw_only=True, eq=False):
     max_tokens: int = 16_000
     thinking: JsonObject | None = None
     effort: str = ""
+    on_overflow: OnOverflow = "error"
     limits: Limits = Limits()
     approve: Approval | None = None
     retries: int = 2

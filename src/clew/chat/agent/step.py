@@ -13,7 +13,7 @@ from clew.chat.agent.structured import takes_schema
 from clew.chat.agent.working import Working
 from clew.chat.answer import AsyncAnswer
 from clew.chat.conversation import AsyncConversation
-from clew.chat.events import Ended
+from clew.chat.events import Compacted, Ended
 from clew.chat.messages import ToolCall
 from clew.chat.prices import Cost, cost_of
 from clew.chat.turns import Turn
@@ -52,6 +52,8 @@ async def _heard(working: Working, step: int, answer: AsyncAnswer) -> Ended:
                 cost = _spent(working, said.turn)
                 await working.tell(StepFinished(step, said.message, said.turn, cost))
                 return said
+            if isinstance(said, Compacted):
+                _spent(working, said.summary)
             await working.tell(CallProposed(step, said) if isinstance(said, ToolCall) else said)
     raise BackendBroken("the answer was stopped")
 

@@ -59,7 +59,8 @@ async def _sent(plan: Plan, at: AtWork, prompt: str) -> Result[object]:
 def _beside(sender: AsyncConversation, plan: Plan, call: ToolCall) -> AsyncConversation:
     """A new thread, asked as the sender is where the plan says nothing else."""
     wishes = Wishes(thinking=sender.wishes.thinking, effort=sender.wishes.effort)
-    conversation = AsyncConversation(sender.desk.beside(f"{plan.name}-{call.id}"), wishes)
+    desk = sender.desk.beside(f"{plan.name}-{call.id}")
+    conversation = AsyncConversation(desk, wishes, on_overflow=plan.on_overflow)
     prepare(plan, conversation)
     conversation.use(plan.backend or sender.backend, model=plan.model or ("" if plan.backend else sender.model))
     return conversation
