@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from clew.admin.routing import Endpoint, Route
-from clew.web import chat_page, now, setting, thread_page, threads
+from clew.web import backends, chat_page, doctor, now, setting, thread_page, threads, usage
 from clew.web.frame import problem_page
 from clew.web.static_files import static_file
 
@@ -26,6 +26,13 @@ PAGES: Final[tuple[Route, ...]] = (
     _page("/", now.page_now, "Now: what is active, and what happens.", "principal"),
     _part("/now/top", now.top_now, "A part of Now: the switches, and the backends.", "principal"),
     _part("/now/rows", now.rows_now, "A part of Now: the last requests.", "principal"),
+    _page(
+        "/usage", usage.page_usage, "Usage: tokens, cost, cache, times and thinking by backend and day.", "days, principal"
+    ),
+    _part("/usage.csv", usage.usage_csv, "The same as CSV.", "days, principal"),
+    _page("/backends", backends.page_backends, "Backends: what each supports, how it is, and a button that tries it."),
+    _page("/doctor", doctor.page_doctor, "Doctor: the checks of `clew doctor`."),
+    _part("/doctor/checks", doctor.checks_made, "A part of Doctor: what was found, and how to mend it.", "online=1"),
     _page("/threads", threads.page_threads, "Threads: the conversations, and a search in all of them.", "q, before"),
     _page(
         "/threads/{id}",

@@ -1,0 +1,186 @@
+"""Plots as plain geometry: bars that stand on each other, and lines; one value for each series and day. Templates draw SVG.
+
+Colours are classes, so that both themes have their own. Every mark has its words, and whoever cannot see the plot has the
+table below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from math import floor, log10
+from typing import Final
+
+from msgspec import Struct
+
+__all__ = ["Plot", "Series", "bars", "lines"]
+
+WIDTH: Final = 520.0
+HEIGHT: Final = 190.0
+LEFT, RIGHT, TOP, BOTTOM = 46.0, 6.0, 8.0, 22.0
+_COLOURS: Final = 8
+_LABELS: Final = 6
+_TICKS: Final = 4
+_NOTHING: Final = 1e-9
+
+Shown = Callable[[float], str]
+
+
+class Series(Struct, frozen=True, kw_only=True):
+    """One value for each day; None where there is none. `colour` counts from 0."""
+
+    name: str
+    colour: int
+    values: tuple[float | None, ...]
+    dashed: bool = False
+
+
+class Rect(Struct, frozen=True):
+    x: float
+    y: float
+    width: float
+    height: float
+    colour: str
+    says: str
+
+
+class Line(Struct, frozen=True):
+    d: str
+    colour: str
+    dashed: bool
+
+
+class Dot(Struct, frozen=True):
+    x: float
+    y: float
+    colour: str
+    says: str
+
+
+class Label(Struct, frozen=True):
+    at: float
+    text: str
+
+
+class Plot(Struct, frozen=True, kw_only=True):
+    """Ready to be drawn in a box of `width` by `height`."""
+
+    title: str
+    days: tuple[Label, ...]
+    ticks: tuple[Label, ...]
+    legend: tuple[tuple[str, str, bool], ...]
+    rects: tuple[Rect, ...] = ()
+    lines: tuple[Line, ...] = ()
+    dots: tuple[Dot, ...] = ()
+    width: float = WIDTH
+    height: float = HEIGHT
+    left: float = LEFT
+    right: float = WIDTH - RIGHT
+    floor: float = HEIGHT - BOTTOM
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.rects or self.dots)
+
+
+def bars(title: str, days: Sequence[str], series: Sequence[Series], shown: Shown) -> Plot:
+    """Each day's values on top of each other."""
+    totals = [sum(value or 0.0 for value in of_day) for of_day in zip(*(each.values for each in series), strict=True)]
+    top = _top(totals)
+    slot = (WIDTH - LEFT - RIGHT) / max(1, len(days))
+    rects: list[Rect] = []
+    for place, day in enumerate(days):
+        base = 0.0
+        for each in series:
+            if value := each.values[place]:
+                upper = _y(base + value, top)
+                bar = (round(LEFT + place * slot + slot * 0.12, 2), upper, round(slot * 0.76, 2))
+                rects.append(Rect(*bar, round(_y(base, top) - upper, 2), _colour(each), _says(each, day, value, shown)))
+                base += value
+    return _plot(title, days, series, top, shown, rects=tuple(rects))
+
+
+def lines(title: str, days: Sequence[str], series: Sequence[Series], shown: Shown, *, top: float | None = None) -> Plot:
+    """A line for each series, broken where a day has no value."""
+    top = top or _top(value for each in series for value in each.values if value is not None)
+    slot = (WIDTH - LEFT - RIGHT) / max(1, len(days))
+    paths: list[Line] = []
+    dots: list[Dot] = []
+    for each in series:
+        points = [_point(place, value, slot, top) for place, value in enumerate(each.values)]
+        paths.append(Line(_path(points), _colour(each), each.dashed))
+        dots += [
+            Dot(*point, _colour(each), _says(each, day, value, shown))
+            for point, day, value in zip(points, days, each.values, strict=True)
+            if point is not None and value is not None
+        ]
+    return _plot(title, days, series, top, shown, lines=tuple(path for path in paths if path.d), dots=tuple(dots))
+
+
+def _plot(
+    title: str,
+    days: Sequence[str],
+    series: Sequence[Series],
+    top: float,
+    shown: Shown,
+    *,
+    rects: tuple[Rect, ...] = (),
+    lines: tuple[Line, ...] = (),
+    dots: tuple[Dot, ...] = (),
+) -> Plot:
+    return Plot(
+        title=title,
+        days=_day_labels(days),
+        ticks=tuple(Label(_y(value, top), shown(value)) for value in _tick_values(top)),
+        legend=tuple((_colour(each), each.name, each.dashed) for each in series if any(each.values)),
+        rects=rects,
+        lines=lines,
+        dots=dots,
+    )
+
+
+def _point(place: int, value: float | None, slot: float, top: float) -> tuple[float, float] | None:
+    return None if value is None else (round(LEFT + (place + 0.5) * slot, 2), _y(value, top))
+
+
+def _path(points: Sequence[tuple[float, float] | None]) -> str:
+    """Straight from day to day; a gap stays one."""
+    steps = [f"M{a[0]} {a[1]}L{b[0]} {b[1]}" for a, b in pairwise(points) if a is not None and b is not None]
+    return "".join(steps)
+
+
+def _day_labels(days: Sequence[str]) -> tuple[Label, ...]:
+    """A few of them, without the year."""
+    slot = (WIDTH - LEFT - RIGHT) / max(1, len(days))
+    step = max(1, -(-len(days) // _LABELS))
+    return tuple(Label(round(LEFT + (place + 0.5) * slot, 2), days[place][5:]) for place in range(0, len(days), step))
+
+
+def _y(value: float, top: float) -> float:
+    return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * min(value, top) / top, 2)
+
+
+def _top(values: Iterable[float]) -> float:
+    """The end of the axis: the first round number that holds them all."""
+    most = max(values, default=0.0)
+    most = most if most > _NOTHING else 1.0
+    step = _step(most)
+    return step * -(-most // step)
+
+
+def _step(most: float) -> float:
+    size = 10.0 ** floor(log10(most / _TICKS))
+    return next(factor * size for factor in (1, 2, 5, 10) if factor * size * _TICKS >= most)
+
+
+def _tick_values(top: float) -> list[float]:
+    step = _step(top)
+    return [step * number for number in range(round(top / step) + 1)]
+
+
+def _colour(series: Series) -> str:
+    return f"s{series.colour % _COLOURS + 1}"
+
+
+def _says(series: Series, day: str, value: float, shown: Shown) -> str:
+    return f"{day} {series.name}: {shown(value)}"
