@@ -34,7 +34,7 @@ from clew.store import Store, outcome
 from clew.store.values import Exchange, Passage, Thread, Turn
 from clew.thinking.recognise import Context
 
-__all__ = ["COMMIT_SECONDS", "LocalDesk"]
+__all__ = ["COMMIT_SECONDS", "LocalDesk", "keeping"]
 
 COMMIT_SECONDS = 10.0
 """How long the store may take: an app would rather wait than say that nothing was kept."""
@@ -54,7 +54,7 @@ class LocalDesk(Floor):
     def __init__(self, works: Works, thread: Thread, *, credential: Credential = ()) -> None:
         """Raises SettingsInvalid where nothing, or not what was said, is kept."""
         self.works = works
-        self.store = _keeping(works)
+        self.store = keeping(works)
         self.thread = thread
         self.tree = Tree()
         self._unplaced = 0
@@ -205,7 +205,8 @@ class LocalDesk(Floor):
         self.tree.put(Spot(passage, exchange))
 
 
-def _keeping(works: Works) -> Store:
+def keeping(works: Works) -> Store:
+    """The store. Raises SettingsInvalid where nothing, or not what was said, is kept."""
     kept = works.current.settings.store
     if works.store is None or not kept.content:
         off = 'url = "off"' if works.store is None else "content = false"

@@ -6,9 +6,9 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,6 +16,7 @@ from clew import Conversation, Ended, TextDelta, image
 from clew.chat.blocking import Answer
 from clew.errors import BackendOverloaded, RequestInvalid, SettingsInvalid
 from clew.testing import Simulator
+from tests.chat.conversation.gateway import Gateway
 from tests.engine.talk import MODEL, SHOWN, TOOLS, refusals
 
 pytestmark = pytest.mark.slow
@@ -26,14 +27,21 @@ PNG = bytes.fromhex(
 )
 
 
-def opened(home: Path, thread: str = "", **wishes: Any) -> Any:
-    usual = {"model": MODEL, "tools": TOOLS, "thinking": SHOWN, "max_tokens": 4000}
-    return Conversation.open(thread, home=home, environ={}, **{**usual, **wishes})
+Opened = Callable[..., AbstractContextManager[Conversation]]
 
 
-def test_a_conversation_without_an_event_loop(home: Path, a: Simulator) -> None:
+@pytest.fixture(params=["here", "gateway"])
+def opened(request: pytest.FixtureRequest, home: Path) -> Iterator[Opened]:
+    """Opens conversations in this process, and over a gateway."""
+    usual = {"model": MODEL, "tools": TOOLS, "thinking": SHOWN, "max_tokens": 4000, "home": home, "environ": {}}
+    with Gateway(home) if request.param == "gateway" else nullcontext() as gateway:
+        there = {"url": gateway.url, "key": gateway.token} if gateway else {}
+        yield lambda thread="", **wishes: Conversation.open(thread, **{**usual, **there, **wishes})
+
+
+def test_a_conversation_without_an_event_loop(opened: Opened, a: Simulator) -> None:
     """Every verb once: ask, results, edit, branch, retry, rename, use, as_sent; and open it again."""
-    with opened(home) as conversation:
+    with opened() as conversation:
         events = list(conversation.ask("Look. [[scenario:interleaved]]"))
         assert isinstance(events[-1], Ended)
         assert conversation.messages[-1]["content"] == events[-1].message.raw_content
@@ -52,14 +60,14 @@ def test_a_conversation_without_an_event_loop(home: Path, a: Simulator) -> None:
         assert (conversation.title, conversation.backend, conversation.model) == ("Hosts", "deepseek", "deepseek-chat")
         assert conversation.as_sent().backend == "deepseek"
         thread, messages = conversation.thread, conversation.messages
-    with opened(home, thread) as again:
+    with opened(thread) as again:
         assert (again.title, again.messages) == ("Hosts", messages)
     assert refusals(a) == []
 
 
-def test_wishes_can_change_between_two_answers(home: Path, a: Simulator) -> None:
+def test_wishes_can_change_between_two_answers(opened: Opened, a: Simulator) -> None:
     """All three are as if the conversation had been opened so."""
-    with opened(home, thinking=None, effort="low") as conversation:
+    with opened(thinking=None, effort="low") as conversation:
         conversation.ask("Hello.").message()
         conversation.wish(model="claude-sonnet-5", thinking=SHOWN, effort="high")
         conversation.ask("And?").message()
@@ -68,8 +76,8 @@ def test_wishes_can_change_between_two_answers(home: Path, a: Simulator) -> None
     assert (second["model"], second["thinking"], second["output_config"]) == ("claude-sonnet-5", SHOWN, {"effort": "high"})
 
 
-def test_a_failure_is_raised_and_tried_again(home: Path, a: Simulator) -> None:
-    with opened(home) as conversation:
+def test_a_failure_is_raised_and_tried_again(opened: Opened, a: Simulator) -> None:
+    with opened() as conversation:
         a.fault("status 529")
         with pytest.raises(BackendOverloaded):
             conversation.ask("Hello.").message()
@@ -86,9 +94,9 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_stops_the_answer_and_keeps_it(home: Path, a: Simulator) -> None:
+def test_ctrl_c_stops_the_answer_and_keeps_it(opened: Opened, a: Simulator) -> None:
     """What was finished is there, marked as cut, and the conversation goes on: the model is told that it was cut short."""
-    with opened(home) as conversation:
+    with opened() as conversation:
         a.fault("stall 30 content=7")
         answer = conversation.ask("Look. [[scenario:interleaved]]")
         with pytest.raises(KeyboardInterrupt):
@@ -112,18 +120,18 @@ def listen_until_interrupted(answer: Answer) -> None:
         pass
 
 
-def test_a_picture_is_said_and_kept(home: Path, a: Simulator, tmp_path: Path) -> None:
+def test_a_picture_is_said_and_kept(opened: Opened, a: Simulator, tmp_path: Path) -> None:
     picture = tmp_path / "dot.png"
     picture.write_bytes(PNG)
-    with opened(home) as conversation:
+    with opened() as conversation:
         conversation.ask(["What is this?", image(picture)]).message()
         assert conversation.messages[0]["content"] == [{"type": "text", "text": "What is this?"}, image(picture)]
         assert conversation.title == "What is this?"
     assert refusals(a) == []
 
 
-def test_results_are_wanted_for_each_call_and_for_no_other(home: Path) -> None:
-    with opened(home) as conversation:
+def test_results_are_wanted_for_each_call_and_for_no_other(opened: Opened) -> None:
+    with opened() as conversation:
         with pytest.raises(RequestInvalid, match="results are wanted for"):
             conversation.results({"toolu_1": "?"})
         with pytest.raises(RequestInvalid, match="nothing was said yet"):
@@ -134,14 +142,18 @@ def test_results_are_wanted_for_each_call_and_for_no_other(home: Path) -> None:
             conversation.rename("Nothing")
 
 
-def test_a_model_must_be_named_by_somebody(home: Path) -> None:
-    with opened(home, model="") as conversation, pytest.raises(SettingsInvalid, match="which model"):
+def test_a_model_must_be_named_by_somebody(opened: Opened) -> None:
+    with opened(model="") as conversation, pytest.raises(SettingsInvalid, match="which model"):
         conversation.ask("Hello.").message()
 
 
 @pytest.mark.parametrize("store", ['url = "off"', "content = false"])
 def test_a_conversation_needs_a_store_that_keeps_what_is_said(home: Path, store: str) -> None:
+    """Here, and on a gateway."""
     with (home / "clew.toml").open("a") as settings:
         settings.write(f"\n[store]\n{store}\n")
-    with pytest.raises(SettingsInvalid, match="a conversation is kept in the store"), opened(home):
+    kept = "a conversation is kept in the store"
+    with pytest.raises(SettingsInvalid, match=kept), Conversation.open(home=home, environ={}):
         pass
+    with Gateway(home) as gateway, pytest.raises(SettingsInvalid, match=kept):
+        Conversation.open(url=gateway.url, key=gateway.token, environ={}).__enter__()

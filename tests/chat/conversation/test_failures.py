@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clew import AsyncConversation, ClewError, TextDelta, ThinkingDelta, ToolCall
-from clew.errors import BackendBroken, BackendError, BackendOverloaded, BackendRejected, RequestInvalid, StoreError
+from clew.errors import (
+    BackendBroken,
+    BackendError,
+    BackendOverloaded,
+    BackendRejected,
+    BackendTimedOut,
+    RequestInvalid,
+    StoreError,
+    Unrepresentable,
+)
 from clew.testing import Simulator
 from tests.chat.conversation.conftest import Opening
 from tests.manifest import proves
@@ -200,6 +210,46 @@ def refuse(*given: Any, **more: Any) -> Any:
     failed: Future[bool] = Future()
     failed.set_exception(StoreError("no room"))
     return failed
+
+
+def test_a_backend_that_is_busy_says_for_how_long(opening: Opening, a: Simulator) -> None:
+    async def talk() -> None:
+        async with opening() as conversation:
+            a.fault("status 429 retry-after=7 message='Slow down.'")
+            with pytest.raises(BackendOverloaded, match=r"Slow down\.") as raised:
+                await conversation.ask("Hello.")
+            assert (raised.value.status, raised.value.retry_after) == (429, 7.0)
+
+    asyncio.run(talk())
+
+
+def test_what_a_backend_has_no_words_for_is_told_as_that(opening: Opening, b: Simulator) -> None:
+    """Not as a refusal of the backend's: nobody asked it."""
+    upload = {"type": "container_upload", "file_id": "file_1"}
+
+    async def talk() -> None:
+        async with opening() as conversation:
+            conversation.use("deepseek", model="deepseek-chat")
+            with pytest.raises(Unrepresentable):
+                await conversation.ask(["Read this.", upload])
+            assert [turn.outcome for turn in conversation.turns] == ["failed"]
+
+    asyncio.run(talk())
+    assert b.journal() == []
+
+
+def test_a_backend_that_is_silent_says_in_which_phase(here: Opening, home: Path, a: Simulator) -> None:
+    with (home / "clew.toml").open("a") as settings:
+        settings.write("\n[timeouts]\nfirst_byte = 0.2\n")
+
+    async def talk() -> None:
+        async with here() as conversation:
+            a.fault("slow-start 30")
+            with pytest.raises(BackendTimedOut) as raised:
+                await conversation.ask("Hello.")
+            assert raised.value.phase == "first byte"
+
+    asyncio.run(talk())
 
 
 def test_one_answer_at_a_time(opening: Opening) -> None:

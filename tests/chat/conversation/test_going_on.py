@@ -276,6 +276,44 @@ def test_two_conversations_at_once_do_not_mix(opening: Opening, a: Simulator) ->
     assert refusals(a) == []
 
 
+def test_what_others_say_in_a_thread_meanwhile_is_seen_and_two_answers_to_one_are_branches(opening: Opening) -> None:
+    """Two that hold the same conversation: whoever is behind goes on from where they are, and nothing is refused or lost."""
+
+    async def talk() -> None:
+        async with opening() as one:
+            await one.ask("One.")
+            async with opening(one.thread) as two:
+                await two.ask("Two, said elsewhere.")
+                assert len(one.turns) == 1
+                await one.ask("Two, said here.")
+                assert [turn.asked[0]["content"] for turn in one.turns] == ["One.", "Two, said here."]
+                said = ["Two, said elsewhere.", "Two, said here."]
+                assert [turn.asked[0]["content"] for turn in one.branches] == said
+                await two.refresh()
+                assert [turn.asked[0]["content"] for turn in two.turns] == ["One.", "Two, said elsewhere."]
+                assert [turn.asked[0]["content"] for turn in two.branches] == said
+
+    asyncio.run(talk())
+
+
+def test_whoever_looks_again_goes_on_to_the_newest_turn_from_there(opening: Opening, a: Simulator) -> None:
+    async def talk() -> None:
+        async with opening() as one:
+            await one.ask("One.")
+            async with opening(one.thread) as two:
+                await two.ask("Two.")
+                await two.ask("Three.")
+                await one.refresh()
+                assert one.messages == two.messages
+                await one.ask("Four.")
+                await two.rename("All of it")
+                await one.refresh()
+                assert (one.title, len(one.branches)) == ("All of it", 1)
+
+    asyncio.run(talk())
+    assert refusals(a) == []
+
+
 KILLED = """
 import asyncio, sys
 from clew import AsyncConversation

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from clew.admin.access import Caller
 from clew.admin.conversations.telling import Telling
@@ -21,7 +22,7 @@ from clew.admin.problem import Problem
 from clew.admin.routing import as_json
 from clew.backends.row import Credential
 from clew.chat.desk import Question
-from clew.chat.local import LocalDesk
+from clew.chat.local import LocalDesk, keeping
 from clew.chat.opening import desk_on
 from clew.chat.remote.told import Asked, Opened, Place, told_of
 from clew.chat.remote.troubles import Trouble, trouble_of
@@ -60,6 +61,8 @@ def troubled(endpoint: Endpoint) -> Endpoint:
 
 @troubled
 async def place(desk: Desk, request: Request) -> Response:
+    """Who could answer; if nothing is kept here, nobody."""
+    keeping(desk.working)
     return as_json(_place(desk))
 
 
@@ -78,9 +81,24 @@ async def ask(desk: Desk, request: Request) -> Response:
     body = await read_body(request, Asked, desk.working.current.settings.gateway.max_body_megabytes * _MEGABYTE)
     own = await desk.read(lambda: _desk_for(desk, request, body))
     telling = Telling(own, _question(body, own))
-    await telling.begun()
-    events = desk.tellings.events(_caller(request).principal, telling, desk.closing)
-    return StreamingResponse(events, media_type="text/event-stream")
+    try:
+        await telling.begun()
+    except BaseException:
+        telling.leave()
+        raise
+    return _Answer(desk, telling, _caller(request).principal)
+
+
+class _Answer(StreamingResponse):
+    """Whoever asked may be gone before the first event is told: then the answer is stopped all the same."""
+
+    def __init__(self, desk: Desk, telling: Telling, principal: str) -> None:
+        super().__init__(telling.events(desk.closing), media_type="text/event-stream")
+        self._listening = desk.tellings.listening(principal, telling)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._listening:
+            await super().__call__(scope, receive, send)
 
 
 @troubled

@@ -8,7 +8,8 @@ does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
 from typing import Final
 
 import msgspec
@@ -22,6 +23,8 @@ from clew.chat.messages import ToolCall
 from clew.chat.remote import told
 from clew.chat.remote.told import ToldTurn, told_of
 from clew.chat.remote.troubles import trouble_of
+from clew.engine.failures import DRAINING
+from clew.errors import BackendOverloaded
 
 __all__ = ["Telling", "Tellings"]
 
@@ -48,7 +51,7 @@ class Telling:
         self._failure: Exception | None = None
         self._answer = AsyncAnswer(desk, self._begin)
         self._task = asyncio.create_task(self._run(), name="clew conversation")
-        self._stopping: asyncio.Task[None] | None = None
+        self._leaving: asyncio.Task[None] | None = None
 
     async def begun(self) -> str:
         """The turn's id, once what was said is kept, or could not be. Raises what prevented that there is a turn at all."""
@@ -63,20 +66,23 @@ class Telling:
         return told_of(self._desk.tree[self.id])
 
     async def events(self, closing: asyncio.Event) -> AsyncGenerator[bytes]:
-        """What is told, to the end. An admin that closes stops the answer, and so does a listener that leaves."""
-        ends = asyncio.ensure_future(closing.wait())
-        ends.add_done_callback(lambda done: None if done.cancelled() else self.leave())
+        """What is told, to the end. An admin that closes stops the answer."""
+        ending = asyncio.create_task(self._end_with(closing))
         try:
             while (data := await self._next()) is not None:
                 yield data
         finally:
-            ends.cancel()
-            self.leave()
+            ending.cancel()
 
     def leave(self) -> None:
-        """Nobody listens any more."""
-        if not self._task.done() and self._stopping is None:
-            self._stopping = asyncio.create_task(self._abandon())
+        """Nobody listens any more: the answer is stopped."""
+        if not self._task.done() and self._leaving is None:
+            self._leaving = asyncio.create_task(self._abandon())
+
+    async def _end_with(self, closing: asyncio.Event) -> None:
+        await closing.wait()
+        self._failure = self._failure or BackendOverloaded(DRAINING)
+        await self.stop()
 
     async def _abandon(self) -> None:
         """What waits to be told may not hold up the end."""
@@ -142,11 +148,12 @@ class Tellings:
     def get(self, principal: str, id: str) -> Telling | None:
         return self._running.get((principal, id))
 
-    async def events(self, principal: str, telling: Telling, closing: asyncio.Event) -> AsyncGenerator[bytes]:
-        """What is told, while it can be stopped."""
+    @contextmanager
+    def listening(self, principal: str, telling: Telling) -> Generator[None]:
+        """While somebody does, it can be stopped; then it is."""
         self._running[principal, telling.id] = telling
         try:
-            async for data in telling.events(closing):
-                yield data
+            yield
         finally:
             self._running.pop((principal, telling.id), None)
+            telling.leave()

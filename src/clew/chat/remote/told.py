@@ -105,7 +105,7 @@ def told_of(spot: Spot) -> ToldTurn:
     passage, recording = spot.passage, spot.passage.recording
     return ToldTurn(
         id=spot.id,
-        at=passage.at,
+        at=spot.exchange.started if spot.exchange else passage.at,
         follows=spot.follows,
         asked=tuple(map(Raw, passage.asked)),
         answer=tuple(map(Raw, recording.blocks)) if recording else (),

@@ -1,0 +1,216 @@
+"""What is particular to conversations over a gateway: who may, how they find it, and what happens when one side is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew import AsyncConversation, TextDelta
+from clew.chat.local import LocalDesk
+from clew.chat.remote.desk import RemoteDesk
+from clew.errors import BackendOverloaded, BackendUnreachable, RequestInvalid, SettingsInvalid
+from clew.settings.gateway_key import add_key
+from clew.settings.home import Home
+from clew.settings.running import Running, register, unregister
+from clew.store import SqliteStore
+from clew.testing import Simulator
+from clew.wire.sse import SseReader
+from tests.chat.conversation.gateway import Gateway
+from tests.engine.talk import MODEL, SHOWN, TOOLS
+from tests.gateway.served import until
+from tests.manifest import proves
+
+pytestmark = pytest.mark.slow
+
+SAID = {"role": "user", "content": "Look. [[scenario:interleaved]]"}
+BODY = {"asked": [SAID], "model": MODEL, "wishes": {"thinking": SHOWN, "tools": TOOLS, "max_tokens": 4000}}
+
+
+@pytest.fixture
+def gateway(home: Path) -> Iterator[Gateway]:
+    with Gateway(home, key="the-gateways-own") as gateway:
+        yield gateway
+
+
+def at(gateway: Gateway, key: str, thread: str = "") -> AbstractAsyncContextManager[AsyncConversation]:
+    return AsyncConversation.open(thread, url=gateway.url, key=key, environ={}, model=MODEL)
+
+
+@contextmanager
+def asked(gateway: Gateway, method: str, path: str, body: Any = None) -> Iterator[http.client.HTTPResponse]:
+    """A request by hand; what comes back is the test's to read."""
+    connection = http.client.HTTPConnection(gateway.url.removeprefix("http://"), timeout=20)
+    try:
+        headers = {"authorization": f"Bearer {gateway.token}", "content-type": "application/json"}
+        connection.request(method, f"/api/conversations{path}", None if body is None else json.dumps(body), headers)
+        yield connection.getresponse()
+    finally:
+        connection.close()
+
+
+def outcomes(gateway: Gateway, thread: str) -> list[tuple[str, int]]:
+    """How each turn ended, and how many blocks came of it."""
+    store = gateway.works.store
+    assert store is not None
+    found = {each.id: each.outcome for each in store.exchanges("local", thread=thread)}
+    passages = store.passages("local", thread)
+    return [(found[each.exchange], len(each.recording.blocks) if each.recording else 0) for each in passages]
+
+
+@proves("req:S4-5", "req:S4-6", "req:S4-7")
+def test_a_turn_is_told_when_it_is_kept_and_again_when_it_is_over(gateway: Gateway) -> None:
+    """The wire itself: `turn`, pieces in the order of their making, `end`."""
+    with asked(gateway, "POST", "/t1/turns", BODY) as response:
+        assert (response.status, response.getheader("content-type")) == (200, "text/event-stream; charset=utf-8")
+        events = [(event.name.decode(), json.loads(event.data)) for event in SseReader().feed(response.read())]
+    names = [name for name, _ in events]
+    assert [name for n, name in enumerate(names) if name != names[n - 1]] == [
+        *("turn", "thinking", "text", "thinking", "call", "end"),
+    ]
+    first, last = events[0][1], events[-1][1]
+    assert (first["thread"]["id"], first["turn"]["exchange"]["outcome"]) == ("t1", "open")
+    assert (last["turn"]["exchange"]["outcome"], last["turn"]["whole"]) == ("whole", True)
+    assert [block["type"] for block in last["turn"]["answer"]] == ["thinking", "text", "thinking", "tool_use"]
+    with asked(gateway, "GET", "/t1") as response:
+        opened = json.loads(response.read())
+    assert opened["turns"] == [last["turn"]]
+    assert opened["place"] == {"backends": {"claude": "", "deepseek": "deepseek-flash"}, "active": "claude"}
+    with asked(gateway, "GET", "/t1?known=1") as response:
+        assert json.loads(response.read())["turns"] is None
+
+
+@proves("req:S4-9")
+def test_a_client_that_is_gone_leaves_what_was_finished(gateway: Gateway, a: Simulator) -> None:
+    """S4-9: the backend is let go, and the turn is marked as cut, with its whole blocks."""
+    a.fault("stall 30 content=7")
+    with asked(gateway, "POST", "/t2/turns", BODY) as response:
+        while b"event: text" not in response.readline():
+            pass
+    until(lambda: outcomes(gateway, "t2") == [("cut", 1)], 10)
+    until(lambda: a.journal()[-1]["ended"] != "whole", 10)
+    until(lambda: not len(gateway.admin._desk.tellings), 10)
+
+
+def test_an_answer_that_comes_can_be_stopped_by_whoever_knows_its_turn(gateway: Gateway, a: Simulator) -> None:
+    a.fault("stall 30 content=7")
+    with asked(gateway, "POST", "/t3/turns", BODY) as response:
+        reader, events = SseReader(), list[Any]()
+        while not any(event.name == b"text" for event in events):
+            events += reader.feed(response.read1(65536))
+        turn = json.loads(events[0].data)["turn"]["id"]
+        with asked(gateway, "DELETE", f"/t3/turns/{turn}") as stopped:
+            assert json.loads(stopped.read())["exchange"]["outcome"] == "cut"
+        events += reader.feed(response.read())
+    assert (events[-1].name, json.loads(events[-1].data)["trouble"]) == (b"end", None)
+    with asked(gateway, "DELETE", f"/t3/turns/{turn}") as again:
+        assert (again.status, json.loads(again.read())["exchange"]["outcome"]) == (200, "cut")
+
+
+def test_a_gateway_that_ends_keeps_what_was_finished_and_says_so(home: Path, a: Simulator) -> None:
+    async def talk(gateway: Gateway) -> str:
+        async with at(gateway, gateway.token) as conversation:
+            a.fault("stall 30 content=7")
+            answer = conversation.ask(SAID["content"])
+            while not isinstance(await anext(answer), TextDelta):
+                pass
+            ending = asyncio.create_task(asyncio.to_thread(gateway.__exit__))
+            with pytest.raises(BackendOverloaded):
+                await answer.message()
+            await ending
+            assert [turn.outcome for turn in conversation.turns] == ["cut"]
+            return conversation.thread
+
+    thread = asyncio.run(talk(Gateway(home).__enter__()))
+    with SqliteStore(home / "clew.db") as store:
+        assert [each.outcome for each in store.exchanges("local", thread=thread)] == ["cut"]
+
+
+def test_a_gateway_that_is_not_there_is_said_to_be_so(home: Path) -> None:
+    async def talk() -> None:
+        async with AsyncConversation.open(url="http://127.0.0.1:9", environ={}, model=MODEL):
+            pass
+
+    with pytest.raises(BackendUnreachable, match=r"127\.0\.0\.1:9"):
+        asyncio.run(talk())
+
+
+def test_a_key_opens_what_is_its_principals_own_and_nothing_else(home: Path, gateway: Gateway) -> None:
+    """The gateway's own key is the owner's; a named one has threads of its own; a wrong one has none."""
+    _, key = add_key(Home(home), "app", principal="ann")
+
+    async def talk() -> None:
+        async with at(gateway, "the-gateways-own") as conversation:
+            await conversation.ask("Hello.")
+            thread = conversation.thread
+        with pytest.raises(RequestInvalid, match="there is no thread"):
+            async with at(gateway, key, thread):
+                pass
+        async with at(gateway, key) as own:
+            await own.ask("Hello.")
+            store = gateway.works.store
+            assert store is not None
+            assert [each.id for each in store.threads("ann")] == [own.thread]
+        async with at(gateway, gateway.token, thread) as again:
+            assert len(again.turns) == 1
+        with pytest.raises(SettingsInvalid, match="no valid key"):
+            async with at(gateway, "wrong"):
+                pass
+
+    asyncio.run(talk())
+
+
+def test_the_gateway_of_a_home_is_found_while_it_runs(home: Path, gateway: Gateway) -> None:
+    """By its socket, without a key; otherwise the conversation is held in this process."""
+
+    async def found(**more: Any) -> type:
+        async with AsyncConversation.open(home=home, environ={}, url="auto", model=MODEL, **more) as conversation:
+            await conversation.ask("Hello.")
+            return type(conversation.desk)
+
+    place = {"admin_url": gateway.url, "socket": str(gateway.admin.socket)}
+    entry = register(Home(home), Running(pid=os.getpid(), url="http://127.0.0.1:1", started=1.0, **place))
+    assert asyncio.run(found()) is RemoteDesk
+    assert asyncio.run(found(config=home / "clew.toml")) is LocalDesk
+    unregister(Home(home), entry)
+    assert asyncio.run(found()) is LocalDesk
+    entry = register(Home(home), Running(pid=os.getpid(), url="http://127.0.0.1:1", socket=str(home / "run" / "gone.sock")))
+    assert asyncio.run(found()) is LocalDesk
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"asked": [{"role": "assistant", "content": "I"}]}, "no message of a user"),
+        ({"asked": [{"role": "user", "content": ""}]}, "nothing to say"),
+        ({"asked": ["Hello"]}, "no message of a user"),
+        ({"follows": "nowhere"}, "there is no turn 'nowhere'"),
+        ({"backend": "nobody"}, "there is no backend 'nobody'"),
+        ({"unknown": 1}, "unknown"),
+        ({"wishes": {"max_tokens": "many"}}, "max_tokens"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_and_leaves_nothing(gateway: Gateway, change: Any, why: str) -> None:
+    with asked(gateway, "POST", "/t4/turns", {**BODY, **change}) as response:
+        told = json.loads(response.read())["error"]
+    assert (response.status, why in told["why"]) == (400, True)
+    assert outcomes(gateway, "t4") == []
+
+
+def test_a_conversation_that_is_not_there_cannot_be_read(gateway: Gateway) -> None:
+    paths = [("GET", "/nowhere"), ("GET", "/nowhere/sent"), ("DELETE", "/nowhere/turns/1")]
+    for method, path in paths:
+        with asked(gateway, method, path) as response:
+            told = json.loads(response.read())["error"]
+        assert (response.status, told["kind"], told["message"]) == (
+            *(400, "RequestInvalid", "there is no thread that begins with 'nowhere'"),
+        )
+    with asked(gateway, "POST", f"/{'x' * 65}/turns", BODY) as response:
+        assert response.status == 400

@@ -1,0 +1,65 @@
+"""Exceptions over a wire."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from clew import errors
+from clew.chat.remote.troubles import Trouble, raised, refused, trouble_of
+from clew.errors import BackendBroken, ClewError, SettingsInvalid
+
+GIVEN: dict[str, Any] = {
+    "path": "messages.3.content.0",
+    "line": 3,
+    "column": None,
+    "state": "open",
+    "event": "ping",
+    "name": "a name",
+    "expected": "text",
+    "actual": "thinking",
+    "phase": "gap",
+    "status": 429,
+    "retry_after": 2.5,
+    "body": b'{"error": "\xff"}',
+    "file": "clew.db",
+    "key": "store",
+}
+"""What exceptions are made with."""
+
+KINDS = [getattr(errors, name) for name in errors.__all__]
+
+
+def made(kind: type[ClewError]) -> ClewError:
+    """One that holds all that it can."""
+    takes: dict[str, object] = getattr(kind.__init__, "__annotations__", {})
+    return kind("why", **{name: value for name, value in GIVEN.items() if name in takes})
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_each_exception_arrives_as_what_it_was(kind: type[ClewError]) -> None:
+    """Class, words, and all that it holds, over JSON."""
+    error = made(kind)
+    told = msgspec.json.decode(msgspec.json.encode(trouble_of(error)), type=Trouble)
+    again = raised(told)
+    assert (type(again), again.args, vars(again)) == (kind, ("why",), vars(error))
+    assert (again.status, again.error_type) == (error.status, error.error_type)
+
+
+def test_what_is_not_clews_own_is_not_told_in_detail() -> None:
+    again = raised(trouble_of(ValueError("a secret")))
+    assert (type(again), str(again)) == (ClewError, "the gateway failed: ValueError")
+
+
+def test_a_class_of_a_newer_gateway_is_the_base_of_all() -> None:
+    assert type(raised(Trouble(kind="OfTomorrow", message="why"))) is ClewError
+
+
+def test_a_refusal_that_is_no_exception_is_told_as_what_it_says() -> None:
+    problem = {"error": {"what": "no valid key", "why": "this needs one", "next": ""}}
+    told = refused(401, json.dumps(problem).encode())
+    assert (type(told), str(told)) == (SettingsInvalid, "the gateway says 401: no valid key: this needs one")
+    assert type(refused(502, b"<html>")) is BackendBroken
