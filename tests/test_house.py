@@ -65,6 +65,7 @@ PUBLIC = [
     "ToolStarted",
     "Translator",
     "Turn",
+    "UiAsked",
     "Violation",
     "check",
     "document",
@@ -77,6 +78,10 @@ PUBLIC = [
     "project",
     "thinking_report",
     "tool",
+    "ui_asked",
+    "ui_frames",
+    "ui_headers",
+    "ui_stream",
 ]
 """What `from clew import …` offers. A change here is a change of the product's surface."""
 

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from clew.chat.sending import format_messages
     from clew.chat.thoughts import extract_thinking_blocks
     from clew.chat.turns import Turn
+    from clew.chat.ui.parts import ui_headers
+    from clew.chat.ui.served import UiAsked, ui_asked
+    from clew.chat.ui.telling import ui_frames, ui_stream
     from clew.errors import ClewError
     from clew.model.assemble import Assembler
     from clew.model.change import Change
@@ -102,6 +105,7 @@ __all__ = [
     "ToolStarted",
     "Translator",
     "Turn",
+    "UiAsked",
     "Violation",
     "check",
     "document",
@@ -114,6 +118,10 @@ __all__ = [
     "project",
     "thinking_report",
     "tool",
+    "ui_asked",
+    "ui_frames",
+    "ui_headers",
+    "ui_stream",
 ]
 
 _HOMES = {
@@ -162,6 +170,7 @@ _HOMES = {
     "ToolStarted": "clew.chat.agent.events",
     "Translator": "clew.backends.translator",
     "Turn": "clew.chat.turns",
+    "UiAsked": "clew.chat.ui.served",
     "Violation": "clew.thinking.compliance",
     "check": "clew.thinking.compliance",
     "document": "clew.chat.contents",
@@ -174,6 +183,10 @@ _HOMES = {
     "project": "clew.pipeline.project",
     "thinking_report": "clew.chat.report",
     "tool": "clew.chat.agent.tools",
+    "ui_asked": "clew.chat.ui.served",
+    "ui_frames": "clew.chat.ui.telling",
+    "ui_headers": "clew.chat.ui.parts",
+    "ui_stream": "clew.chat.ui.telling",
 }
 
 

@@ -13,13 +13,13 @@ import msgspec
 from msgspec import Struct
 
 from clew.admin.chat.run import Run
-from clew.admin.chat.words import words_of
 from clew.chat.desk import Hearing, Question
 from clew.chat.local import LocalDesk
 from clew.chat.ui.metadata import Account
 from clew.chat.ui.parts import Part, finish_reason
 from clew.chat.ui.step import Step
 from clew.chat.ui.stored import groups_of, parts_told, result_parts
+from clew.chat.ui.words import words_of
 from clew.model.events import Event
 from clew.model.json import JsonObject
 

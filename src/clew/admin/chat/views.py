@@ -26,7 +26,7 @@ from clew.chat.conversation import AsyncConversation
 from clew.chat.desk import Question
 from clew.chat.local import LocalDesk
 from clew.chat.ui.metadata import metadata_of
-from clew.chat.ui.parts import HEADERS, MEDIA_TYPE, Part
+from clew.chat.ui.parts import MEDIA_TYPE, Part, ui_headers
 from clew.chat.ui.placing import Place, place_of
 from clew.errors import SettingsInvalid
 from clew.store.values import Thread
@@ -41,7 +41,7 @@ class Following(StreamingResponse):
     """A run, told to one who listens; whoever goes is counted out, however they went."""
 
     def __init__(self, run: Run, head: Sequence[Part]) -> None:
-        super().__init__(run.follow(head), headers=HEADERS, media_type=MEDIA_TYPE)
+        super().__init__(run.follow(head), headers=ui_headers(), media_type=MEDIA_TYPE)
         self._run = run
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -13,15 +13,12 @@ import msgspec
 
 from clew.model.json import JsonObject
 
-__all__ = ["DONE", "HEADERS", "MEDIA_TYPE", "PING", "Part", "finish_reason", "framed"]
+__all__ = ["DONE", "MEDIA_TYPE", "PING", "Part", "finish_reason", "framed", "ui_headers"]
 
 Part: TypeAlias = JsonObject
 """One part of the stream: `{"type": "text-delta", "id": …, "delta": …}` and the like."""
 
 MEDIA_TYPE: Final = "text/event-stream"
-HEADERS: Final = {"x-vercel-ai-ui-message-stream": "v1", "x-accel-buffering": "no", "cache-control": "no-cache, no-store"}
-"""What the client looks for, and what keeps a proxy from collecting the stream."""
-
 DONE: Final = b"data: [DONE]\n\n"
 PING: Final = b": still here\n\n"
 
@@ -33,6 +30,15 @@ _REASONS: Final = {
     "model_context_window_exceeded": "length",
     "refusal": "content-filter",
 }
+
+
+def ui_headers() -> dict[str, str]:
+    """The headers of a stream: what the client looks for, and what keeps proxies from collecting it.
+
+    >>> ui_headers()["x-vercel-ai-ui-message-stream"]
+    'v1'
+    """
+    return {"x-vercel-ai-ui-message-stream": "v1", "x-accel-buffering": "no", "cache-control": "no-cache, no-store"}
 
 
 def framed(part: Part) -> bytes:

@@ -93,7 +93,7 @@ def _outputs(part: JsonObject) -> Iterator[Output]:
         case "output-available":
             yield part.get("output")
         case "output-error":
-            yield ToolFailed(str(part.get("errorText") or "The tool failed."))
+            yield _Failed(str(part.get("errorText") or "The tool failed."))
         case "output-denied":
             yield _denied(answered)
         case "approval-responded" if answered.get("approved") is False:
@@ -102,13 +102,13 @@ def _outputs(part: JsonObject) -> Iterator[Output]:
             pass
 
 
-class ToolFailed(Exception):
+class _Failed(Exception):
     """What a tool says instead of a result."""
 
 
-def _denied(approval: JsonObject) -> ToolFailed:
+def _denied(approval: JsonObject) -> _Failed:
     reason = approval.get("reason")
-    return ToolFailed(f"{_DENIED} {reason}" if isinstance(reason, str) and reason else _DENIED)
+    return _Failed(f"{_DENIED} {reason}" if isinstance(reason, str) and reason else _DENIED)
 
 
 def _block(part: JsonObject) -> JsonObject:

@@ -1,0 +1,201 @@
+"""What an answer or an agent's run tells, as parts of a UI message stream: for apps that serve a chat of their own.
+
+    run = agent.stream(asked.content, thread=asked.thread)
+    StreamingResponse(ui_frames(ui_stream(run)), headers=ui_headers(), media_type="text/event-stream")
+
+A call that waits for somebody's decision is a request for approval, which the front end answers with its next message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterable, Iterator
+from typing import Final, TypeAlias
+
+from clew.chat.agent.events import (
+    AgentEvent,
+    CallDenied,
+    CallProposed,
+    CallSuspended,
+    FromAgent,
+    Result,
+    RunEnded,
+    StepFinished,
+    StepRetried,
+    StepStarted,
+    ToolFinished,
+)
+from clew.chat.agent.run import AsyncRun
+from clew.chat.answer import AsyncAnswer
+from clew.chat.events import Ended, Said, TextDelta, ThinkingDelta
+from clew.chat.messages import ToolCall
+from clew.chat.ui.parts import DONE, Part, finish_reason, framed
+from clew.chat.ui.words import words_of
+from clew.engine.ids import new_id
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = ["Telling", "ui_frames", "ui_stream"]
+
+Event: TypeAlias = Said | AgentEvent
+
+_ENDINGS: Final = {"answered": "stop", "suspended": "tool-calls", "refused": "content-filter"}
+
+
+async def ui_stream(
+    events: AsyncIterable[Event], *, message: str = "", metadata: JsonObject | None = None
+) -> AsyncGenerator[Part]:
+    """The parts of an answer, or of a run: a conversation's `ask` and an agent's `stream` and `resume` can be told so.
+
+    `message` is the id of the message that goes on, where one does; `metadata` is told at its beginning. Whoever stops
+    listening stops the answer.
+
+    >>> import asyncio
+    >>> from clew import TextDelta
+    >>> async def said():
+    ...     yield TextDelta("Hello")
+    >>> async def kinds():
+    ...     return [part["type"] async for part in ui_stream(said())]
+    >>> asyncio.run(kinds())
+    ['start', 'start-step', 'text-start', 'text-delta', 'text-end', 'finish-step', 'finish']
+    """
+    telling = Telling()
+    start: Part = {"type": "start", **({"messageId": message} if message else {})}
+    try:
+        yield {**start, "messageMetadata": metadata} if metadata else start
+        async for event in events:
+            for part in telling.feed(event):
+                yield part
+        for part in telling.end():
+            yield part
+    finally:
+        if isinstance(events, AsyncAnswer | AsyncRun):
+            await events.stop()
+
+
+async def ui_frames(parts: AsyncIterable[Part]) -> AsyncGenerator[bytes]:
+    """Parts as they go over the wire, with their end. What fails is told as an error, in words for a person.
+
+    >>> import asyncio
+    >>> async def parts():
+    ...     yield {"type": "start"}
+    ...     raise ClewError("nobody is there")
+    >>> async def frames():
+    ...     return [frame async for frame in ui_frames(parts())]
+    >>> from clew import ClewError
+    >>> asyncio.run(frames())[-1]
+    b'data: [DONE]\\n\\n'
+    """
+    try:
+        async for part in parts:
+            yield framed(part)
+    except Exception as error:  # it is told to whoever listens, since nobody else does
+        yield framed({"type": "error", "errorText": words_of(error)})
+    yield DONE
+
+
+class Telling:
+    """`feed` it what is told; `end` it where nothing more is."""
+
+    def __init__(self) -> None:
+        self._name = new_id()
+        self._count = 0
+        self._kind = ""
+        self._in_step = False
+        self._denied: set[str] = set()
+        self._finish: Part = {"type": "finish", "finishReason": "stop"}
+
+    def feed(self, event: Event) -> Iterator[Part]:
+        match event:
+            case TextDelta(text):
+                yield from self._grow("text", text)
+            case ThinkingDelta(text):
+                yield from self._grow("reasoning", text)
+            case ToolCall() as call:
+                yield from self._called(call)
+            case CallProposed(_, call):
+                yield from self._called(call)
+            case StepStarted():
+                yield from self._end_step()
+                yield from self._begin_step()
+            case StepRetried():
+                self._kind = ""
+                yield {"type": "reset-step"}
+            case StepFinished() | Ended():
+                yield from self._close()
+                self._finish["finishReason"] = finish_reason(event.message.stop_reason)
+            case _:
+                yield from self._beside(event)
+
+    def end(self) -> Iterator[Part]:
+        yield from self._close()
+        yield from self._end_step()
+        yield self._finish
+
+    def _beside(self, event: Event) -> Iterator[Part]:
+        """What happens with calls, and how it all ended."""
+        match event:
+            case CallSuspended(call):
+                yield {"type": "tool-approval-request", "approvalId": call.id, "toolCallId": call.id}
+            case CallDenied(call):
+                self._denied.add(call.id)
+                yield {"type": "tool-output-denied", "toolCallId": call.id}
+            case ToolFinished(call, output, is_error) if call.id not in self._denied:
+                yield _given(call, output, is_error)
+            case FromAgent(agent, call, TextDelta(text)):
+                yield {"type": "data-agent", "data": {"agent": agent, "call": call.id, "text": text}, "transient": True}
+            case RunEnded(result):
+                self._finish |= _ended(result)
+            case _:
+                pass
+
+    def _grow(self, kind: str, text: str) -> Iterator[Part]:
+        if self._kind != kind:
+            yield from self._close()
+            yield from self._begin_step()
+            self._kind, self._count = kind, self._count + 1
+            yield {"type": f"{kind}-start", "id": self._id}
+        yield {"type": f"{kind}-delta", "id": self._id, "delta": text}
+
+    @property
+    def _id(self) -> str:
+        return f"{self._name}.{self._count}"
+
+    def _close(self) -> Iterator[Part]:
+        if self._kind:
+            yield {"type": f"{self._kind}-end", "id": self._id}
+            self._kind = ""
+
+    def _begin_step(self) -> Iterator[Part]:
+        if not self._in_step:
+            self._in_step = True
+            yield {"type": "start-step"}
+
+    def _end_step(self) -> Iterator[Part]:
+        if self._in_step:
+            self._in_step = False
+            yield {"type": "finish-step"}
+
+    def _called(self, call: ToolCall) -> Iterator[Part]:
+        yield from self._close()
+        yield from self._begin_step()
+        named: Part = {"toolCallId": call.id, "toolName": call.name}
+        try:
+            given: JsonValue = json.loads(call.arguments or "{}")
+            yield {"type": "tool-input-available", **named, "input": given}
+        except (ValueError, RecursionError):
+            yield {"type": "tool-input-error", **named, "input": call.arguments, "errorText": "The arguments are not JSON."}
+
+
+def _given(call: ToolCall, output: JsonValue, is_error: bool) -> Part:
+    if is_error:
+        words = output if isinstance(output, str) else json.dumps(output)
+        return {"type": "tool-output-error", "toolCallId": call.id, "errorText": words}
+    return {"type": "tool-output-available", "toolCallId": call.id, "output": output}
+
+
+def _ended(result: Result[object]) -> Part:
+    """How a run ended. A limit is no end that a front end has a word for, so it is said in ours."""
+    metadata: JsonObject = {"thread": result.thread, "steps": result.steps}
+    if result.limit:
+        metadata["limit"] = str(result.limit)
+    return {"finishReason": _ENDINGS.get(result.ending, "other"), "messageMetadata": metadata}
