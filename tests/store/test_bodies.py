@@ -1,15 +1,17 @@
 """Bodies: whole requests and answers, kept after the turn, bounded, and gone with their exchange."""
 
 import threading
+import zlib
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 from clew.errors import RecordCorrupt
 from clew.store import SqliteStore
 from clew.store.bodies import press, unpress
-from clew.store.values import DAY, Bodies, Retention
+from clew.store.values import DAY, Bodies, Heads, Retention
 from tests.store.turns import NOON, recorded, turn
 
 WHOLE = Bodies(asked=b'{"messages":[]}' * 100, sent=b'{"messages":[],"x":1}' * 100, answered=b"event: ping\n\n" * 100)
@@ -32,6 +34,14 @@ def test_what_is_kept_comes_back_as_it_was() -> None:
     assert [unpress(press(each)) for each in (WHOLE, same, Bodies())] == [WHOLE, same, Bodies()]
     random = bytes(range(256)) * 40
     assert len(press(Bodies(asked=random, sent=random))) < len(press(Bodies(asked=random, sent=random[1:])))
+
+
+def test_what_was_kept_before_there_were_heads_is_read_too() -> None:
+    """Rows of an older clew are arrays of three."""
+    old = zlib.compress(msgspec.msgpack.encode((b"a", None, b"b")))
+    assert unpress(old) == Bodies(asked=b"a", sent=b"a", answered=b"b")
+    new = Bodies(asked=b"a", sent=b"b", heads=Heads(asked=(("a", "b"),), target="POST /", status=200), times=((7, 0.25),))
+    assert unpress(press(new)) == new
 
 
 @pytest.mark.parametrize(("setting", "kept"), [(0, []), (1, [2]), (2, [1, 2]), (3, [0, 1, 2]), (None, [0, 1, 2])])

@@ -47,6 +47,7 @@ class Keeping:
     def _flush(self, story: Story, hearing: StreamHearing) -> None:
         """Once that it is under way, then after each block; in a thread, because nobody waits for it."""
         loop = asyncio.get_running_loop()
+        story.times.append((hearing.size, round(self._parts.clock() - story.began, 3)))
         if hearing.stops != self._flushed:
             self._flushed = hearing.stops
             loop.run_in_executor(None, self._open, story, hearing)

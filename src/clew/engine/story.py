@@ -7,10 +7,12 @@ from functools import lru_cache
 
 from clew.engine.asking import Asking
 from clew.engine.dialects import Dialect, Hints
+from clew.engine.heads import heads_of
 from clew.engine.reply_head import Counts, is_unsaid_thought, thinking_counts
 from clew.engine.route import Way
 from clew.engine.turns import Heard, asked_raw, origin_of, recording_for, title_of, usage_of
 from clew.errors import ClewError
+from clew.http.client_message import ResponseHead
 from clew.model.change import Change
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.request import Request
@@ -51,6 +53,10 @@ class Story:
     projected: tuple[Change, ...] = ()
     """The changes without those that the dialect made."""
     answered: bytes = b""
+    head: ResponseHead | None = None
+    """Of the last answer, or refusal."""
+    times: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
+    """Now and then while a stream came: how much of it was here, so many seconds after the request."""
     _counted: tuple[Request, Counts] | None = None
 
     def goes(self, projection: Projection) -> None:
@@ -179,7 +185,9 @@ class Story:
         )
 
     def _bodies(self) -> Bodies:
-        return Bodies(asked=self.asking.call.body, sent=self.sent, answered=self.answered)
+        call = self.asking.call
+        heads = heads_of(call, self.way, self.going, self.head)
+        return Bodies(asked=call.body, sent=self.sent, answered=self.answered, heads=heads, times=tuple(self.times))
 
 
 @lru_cache(maxsize=256)

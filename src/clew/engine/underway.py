@@ -90,6 +90,7 @@ class UnderWay:
     # Answering.
 
     def _note_head(self, head: ResponseHead, story: Story) -> None:
+        story.head = head
         self._passed = story.dialect.passed(head.headers, self._parts.wall())
         for name, value in self._passed:
             if name == "request-id":

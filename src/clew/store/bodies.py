@@ -14,10 +14,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from clew.errors import RecordCorrupt
 from clew.store.database import Database
-from clew.store.values import Bodies, Turn
+from clew.store.values import Bodies, Heads, Turn
 from clew.store.writer import Writer
 
 __all__ = ["Keeper", "press", "read", "unpress"]
@@ -38,20 +39,33 @@ DELETE FROM bodies WHERE principal = :principal AND seq <= (
 """
 _READ = "SELECT kept FROM bodies WHERE principal = ? AND exchange = ?"
 
-_parts = msgspec.msgpack.Decoder(tuple[bytes, bytes | None, bytes])
+
+class _Kept(Struct, frozen=True, array_like=True):
+    """As it is written. What has a default came later, and older rows have none of it."""
+
+    asked: bytes
+    sent: bytes | None
+    answered: bytes
+    heads: Heads = Heads()
+    times: tuple[tuple[int, float], ...] = ()
+
+
+_kept = msgspec.msgpack.Decoder(_Kept)
 
 
 def press(bodies: Bodies) -> bytes:
     sent = None if bodies.sent == bodies.asked else bodies.sent
-    return zlib.compress(msgspec.msgpack.encode((bodies.asked, sent, bodies.answered)), _FASTEST)
+    kept = _Kept(bodies.asked, sent, bodies.answered, bodies.heads, bodies.times)
+    return zlib.compress(msgspec.msgpack.encode(kept), _FASTEST)
 
 
 def unpress(kept: bytes) -> Bodies:
     try:
-        asked, sent, answered = _parts.decode(zlib.decompress(kept))
+        read = _kept.decode(zlib.decompress(kept))
     except (zlib.error, msgspec.MsgspecError) as error:
         raise RecordCorrupt(f"the bodies of an exchange cannot be read: {error}") from error
-    return Bodies(asked=asked, sent=asked if sent is None else sent, answered=answered)
+    sent = read.asked if read.sent is None else read.sent
+    return Bodies(asked=read.asked, sent=sent, answered=read.answered, heads=read.heads, times=read.times)
 
 
 def read(connection: Database, principal: str, exchange: str) -> Bodies | None:

@@ -21,6 +21,7 @@ __all__ = [
     "Days",
     "Exchange",
     "Fault",
+    "Heads",
     "Health",
     "Hit",
     "Kind",
@@ -96,12 +97,30 @@ class Exchange(Struct, frozen=True, kw_only=True):
     tries: tuple[Try, ...] = ()
 
 
+class Heads(Struct, frozen=True, kw_only=True):
+    """Headers, without credentials: of the client's request, of the last one that went out, of the answer to it.
+
+    `target` is that request's first line, `status` the answer's; 0 if there was none.
+    """
+
+    asked: tuple[tuple[str, str], ...] = ()
+    sent: tuple[tuple[str, str], ...] = ()
+    answered: tuple[tuple[str, str], ...] = ()
+    target: str = ""
+    status: int = 0
+
+
 class Bodies(Struct, frozen=True, kw_only=True):
-    """The whole of an exchange as bytes, for people to look at: what the client asked, what went out, what came back."""
+    """The whole of an exchange as bytes, for people to look at: what the client asked, what went out, what came back.
+
+    `times` are some moments of a stream: how many bytes of it were here, so many seconds after the request.
+    """
 
     asked: bytes = b""
     sent: bytes = b""
     answered: bytes = b""
+    heads: Heads = Heads()
+    times: tuple[tuple[int, float], ...] = ()
 
 
 class Turn(Struct, frozen=True, kw_only=True):

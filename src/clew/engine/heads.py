@@ -1,0 +1,59 @@
+"""The heads of an exchange, for people to look at: what the client said in its headers, what went out, what came back.
+
+They are kept with the bodies, so nothing secret may be in them: a credential is known by its header's name, and hidden
+before it is kept. (The client's own never get this far.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+from clew.engine.call import Call
+from clew.engine.outgoing import outgoing
+from clew.engine.route import Way
+from clew.http.client_message import ResponseHead
+from clew.model.request import Request
+from clew.store.values import Heads
+
+__all__ = ["HIDDEN", "heads_of"]
+
+HIDDEN: Final = "(hidden)"
+
+_SECRET: Final = re.compile(r"(^|[-_])(api-?key|key|token|secret|auth|authorization|cookie|password|credential)s?($|[-_])")
+_COUNTED: Final = "ratelimit"
+"""How many tokens are left is no secret."""
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+def heads_of(call: Call, way: Way, going: Request, answered: ResponseHead | None) -> Heads:
+    """Clients and backends say nearly the same with each request, so that is worked out once."""
+    sent = outgoing(call, way, going, b"")
+    return Heads(
+        asked=_of_client(tuple(call.headers.items())),
+        sent=_of_backend(sent.headers),
+        answered=_plain(answered.headers) if answered else (),
+        target=f"{sent.method.decode('latin-1')} {sent.target.decode('latin-1')}",
+        status=answered.status if answered else 0,
+    )
+
+
+@lru_cache(maxsize=64)
+def _of_client(headers: Pairs) -> Pairs:
+    return tuple((name, _shown(name, value)) for name, value in headers)
+
+
+@lru_cache(maxsize=64)
+def _of_backend(headers: tuple[tuple[bytes, bytes], ...]) -> Pairs:
+    return _plain(headers)
+
+
+def _plain(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:
+    return tuple((name := raw.decode("latin-1"), _shown(name, value.decode("latin-1"))) for raw, value in headers)
+
+
+def _shown(name: str, value: str) -> str:
+    return HIDDEN if _SECRET.search(name.lower()) and _COUNTED not in name.lower() else value
