@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from clew.engine.call import Call
 from clew.engine.engine import Engine
-from clew.http.responder import HeaderList, Holder, Responder
+from clew.http.responder import HeaderList, Responder
 
 __all__ = ["Listener"]
 
@@ -25,7 +25,6 @@ class Listener(Responder):
     """Hears one answer."""
 
     def __init__(self) -> None:
-        self.keep_alive = False
         self.status = 0
         self.failure: BaseException | None = None
         """What the engine raised, if it did."""
@@ -72,9 +71,6 @@ class Listener(Responder):
     @property
     def asked(self) -> str:
         return "a conversation"
-
-    def hold(self, holder: Holder) -> None:
-        self.holder = holder
 
     def release(self) -> None:
         self.holder = None

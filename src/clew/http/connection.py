@@ -3,7 +3,7 @@
 The reader turns bytes into requests, and the handler is called with each. What it returns is awaited in a task; a handler
 that returns nothing has answered, or somebody holds the responder and answers later, from callbacks. A client that goes away
 cancels either, unless the answer is whole: what they do then is their own. Going away is not the same as a half-close: after
-the client's FIN a few probes go out (see `Responder.probe`); a closed socket answers with a reset, a half-closed one just
+the client's FIN a few probes go out (`WireResponder.probe`); a closed socket answers with a reset, a half-closed one just
 reads on and is served.
 
 Time is kept from outside: `tick` is called about once a second and closes what has waited too long, so no request pays for
@@ -23,6 +23,7 @@ from clew.http.message import HttpRequest, Limits, Refusal
 from clew.http.outlet import Outlet
 from clew.http.reader import RequestReader
 from clew.http.responder import Responder
+from clew.http.wire_responder import WireResponder
 
 if TYPE_CHECKING:
     from clew.http.server import Server
@@ -57,7 +58,7 @@ class Connection(Outlet):
         self._limits: Limits = server.limits
         self._reader = RequestReader(server.limits, server.known)
         self._task: asyncio.Task[None] | None = None
-        self._responder: Responder | None = None
+        self._responder: WireResponder | None = None
         self._probes: int | None = None
         self._closing = False
         self._discarding = False
@@ -194,7 +195,7 @@ class Connection(Outlet):
             self._turn_away(item)
             return
         server = self._server
-        self._responder = responder = Responder(self, item, keep_alive=item.head.keep_alive and not server.closing)
+        self._responder = responder = WireResponder(self, item, keep_alive=item.head.keep_alive and not server.closing)
         try:
             work = server.handle(item, responder)
         except Exception:
@@ -288,7 +289,7 @@ class Connection(Outlet):
     def _turn_away(self, refusal: Refusal) -> None:
         """Answer, then throw away what still comes: closing on unread bytes would reset the answer away."""
         self._closing = self._discarding = True
-        self._server.refuse(refusal, Responder(self, _UNREAD, keep_alive=False))
+        self._server.refuse(refusal, WireResponder(self, _UNREAD, keep_alive=False))
         self._since = self._server.now()
 
     # How long it may take.
