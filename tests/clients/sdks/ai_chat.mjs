@@ -81,7 +81,7 @@ const doing = {
   regenerate: (chat) => chat.regenerate(),
   approve: async (chat, { id, approved, reason }) => {
     await chat.addToolApprovalResponse({ id, approved, reason });
-    await new Promise((go) => setTimeout(go, 20));
+    while (!chat.finishes.length) await new Promise((go) => setTimeout(go, 5)); // it sends by itself, a moment later
   },
   load: async (chat, { messages }) => void (chat.messages = messages),
   look: async () => {},
