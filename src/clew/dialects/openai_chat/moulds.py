@@ -9,6 +9,7 @@ read. That the word stands where it seems to is not guessed from the bytes but t
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Container
 from typing import Final, NamedTuple
 
@@ -21,10 +22,9 @@ __all__ = ["Member", "Mould", "mould_of"]
 
 _PROBE: Final = "\ufffd a word that no backend says"
 _PROBE_LITERAL: Final = f'"{_PROBE}"'.encode()
-_AT_ONCE: Final = 100
-"""How many events are looked at together, so that little is done in vain where a run is short."""
-_WORD: Final = 32
-"""The usual size of one."""
+_AT_ONCE: Final = 64 * 1024
+"""Bytes that are looked at together, so that little is done in vain where runs are short."""
+_END: Final = b"\n\n"
 _NOTHING: Final[tuple[JsonValue, ...]] = (None, "", [], {})
 _SILENT: Final = frozenset(("index", "delta", "content_filter_results"))
 """Members of a choice that add nothing to a delta."""
@@ -58,20 +58,16 @@ class Mould(NamedTuple):
 
     def words_at(self, whole: bytes, at: int) -> list[bytes]:
         """What stands in the place of the word in the events that begin here, as long as they come out of this mould."""
+        events = whole[at : at + _AT_ONCE].split(_END)
+        likely = bisect_left(range(len(events) - 1), True, key=lambda number: not self._fits(events[number]))
         head, tail = len(self.head), 2 - len(self.tail)
-        lines = whole[at : at + _AT_ONCE * (head - tail + _WORD)].split(b"\n")
-        words = [line[head:tail] for line in lines[:-1:2]]
+        words = [event[head:tail] for event in events[:likely]]
         if whole.startswith(self.head + (self.tail + self.head).join(words) + self.tail, at):
             return words
-        return words[: self._count(lines)]
+        return words[: next((number for number, event in enumerate(events) if not self._fits(event)), 0)]
 
-    def _count(self, lines: list[bytes]) -> int:
-        """How many of these lines come out of this mould, before the first that does not."""
-        tail = self.tail[:-2]
-        for count, line in enumerate(lines[:-1:2]):
-            if lines[count * 2 + 1] or not (line.startswith(self.head) and line.endswith(tail)):
-                return count
-        return len(lines) // 2
+    def _fits(self, event: bytes) -> bool:
+        return event.startswith(self.head) and event.endswith(self.tail[:-2])
 
     def size_of(self, words: bytes) -> int:
         """The bytes of the events with these words."""
