@@ -49,7 +49,15 @@ __all__ = [
 
 
 class ClewError(Exception):
-    """The base: `except ClewError` catches all that clew raises on purpose, and nothing else."""
+    """The base: `except ClewError` catches all that clew raises on purpose, and nothing else.
+
+    >>> from clew import image
+    >>> try:
+    ...     image("notes.txt")
+    ... except ClewError as error:
+    ...     print(f"{error.status} {error.error_type}")
+    400 invalid_request_error
+    """
 
     status: int = 500
     error_type: str = "api_error"

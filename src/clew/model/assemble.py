@@ -38,7 +38,20 @@ class AssembledBlock:
 
 
 class Assembler:
-    """`feed` it events; `message` is what they have told so far."""
+    """`feed` it events; `message` is what they have told so far.
+
+    >>> from clew.wire.events import decode_event
+    >>> from clew.wire.sse import SseEvent
+    >>> assembler = Assembler()
+    >>> for data in (
+    ...     b'{"type":"message_start","message":{"role":"assistant","content":[]}}',
+    ...     b'{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+    ...     b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}',
+    ... ):
+    ...     _ = assembler.feed(decode_event(SseEvent(b"", data)))
+    >>> assembler.message()
+    {'role': 'assistant', 'content': [{'type': 'text', 'text': 'Hi'}]}
+    """
 
     __slots__ = ("_blocks", "_lifecycle", "_message")
 

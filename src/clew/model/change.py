@@ -17,6 +17,10 @@ class Change(Struct, frozen=True):
 
     `path` is a JSON path in the client's request (`messages.3.content.0`). A value that the client did not send is named by
     the place where it was put.
+
+    >>> change = Change("thinking", "messages.3.content.0", "left out", "made by glm")
+    >>> f"{change.path} was {change.what}: {change.why}"
+    'messages.3.content.0 was left out: made by glm'
     """
 
     step: str

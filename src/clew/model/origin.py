@@ -11,7 +11,11 @@ ANTHROPIC = "anthropic"
 
 
 class Origin(Struct, frozen=True):
-    """The maker of a block: the realm that can read its proof, and which endpoint, model and account made it."""
+    """The maker of a block: the realm that can read its proof, and which endpoint, model and account made it.
+
+    >>> Origin("anthropic", "claude", "claude-opus-5-5").realm
+    'anthropic'
+    """
 
     realm: str
     backend: str

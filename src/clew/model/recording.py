@@ -35,7 +35,21 @@ class Strand(Struct, frozen=True):
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """One answer. `blocks` are the maker's own bytes, in the order in which they were generated."""
+    """One answer. `blocks` are the maker's own bytes, in the order in which they were generated.
+
+    >>> recording = Recording(
+    ...     id="1a",
+    ...     principal="local",
+    ...     origin=Origin("anthropic", "claude", "claude-opus-5-5"),
+    ...     blocks=(b'{"type":"text","text":"Hi."}',),
+    ...     keys=(),
+    ...     said=Said(texts=("Hi.",)),
+    ...     place=b"",
+    ...     strand=Strand(),
+    ... )
+    >>> recording.whole
+    True
+    """
 
     id: str
     principal: str
@@ -65,7 +79,11 @@ class Recordings(Protocol):
 
 
 class Shelf:
-    """Recordings in memory: what the store hands to a projection, and all that tests need."""
+    """Recordings in memory: what the store hands to a projection, and all that tests need.
+
+    >>> Shelf().by_id("1a") is None
+    True
+    """
 
     def __init__(self, recordings: Iterable[Recording] = ()) -> None:
         self._ids: dict[str, Recording] = {}

@@ -19,7 +19,12 @@ Missing: TypeAlias = Literal["nothing", "empty", "space", "off"]
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """Backend, realm, model and account, with the facts about them that the steps read."""
+    """Backend, realm, model and account, with the facts about them that the steps read.
+
+    >>> from clew.model.facts import model_facts
+    >>> Target(backend="claude", model="claude-opus-5-5", profile=model_facts("claude-opus-5-5")).realm
+    'anthropic'
+    """
 
     backend: str
     model: str

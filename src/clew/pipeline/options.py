@@ -32,7 +32,11 @@ class CacheRules(Struct, frozen=True, kw_only=True):
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """What the config asks of a projection, besides what its target needs."""
+    """What the config asks of a projection, besides what its target needs.
+
+    >>> Options().policy, Options(display="summarized").display
+    ('origin', 'summarized')
+    """
 
     policy: Policy = "origin"
     restore: bool = True

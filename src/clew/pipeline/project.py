@@ -35,7 +35,15 @@ __all__ = ["Projection", "default_steps", "project", "steps_for"]
 
 
 class Projection(Struct, frozen=True, eq=False):
-    """What goes out, and each alteration with its reason."""
+    """What goes out, and each alteration with its reason.
+
+    >>> from clew import Target, profile_for
+    >>> claude = Target(backend="claude", model="claude-opus-5-5", profile=profile_for("claude-opus-5-5"))
+    >>> body = b'{"model": "claude-opus-5-5", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}'
+    >>> projection = project(body, claude)
+    >>> projection.body == body, projection.changes
+    (True, ())
+    """
 
     request: Request
     changes: tuple[Change, ...] = ()
@@ -91,7 +99,23 @@ def project(
     *,
     steps: tuple[Step, ...] | None = None,
 ) -> Projection:
-    """The request as this target gets it. Raises RequestInvalid for what cannot be read, or not be edited safely."""
+    """The request as this target gets it. Raises RequestInvalid for what cannot be read, or not be edited safely.
+
+    >>> from clew import Target, profile_for
+    >>> thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    >>> request = {
+    ...     "model": "glm-5",
+    ...     "max_tokens": 100,
+    ...     "messages": [
+    ...         {"role": "user", "content": "Hello"},
+    ...         {"role": "assistant", "content": [thought, {"type": "text", "text": "Hi."}]},
+    ...         {"role": "user", "content": "And?"},
+    ...     ],
+    ... }
+    >>> glm = Target(backend="glm", model="glm-5", profile=profile_for("glm-5"), realm="glm")
+    >>> [(change.path, change.what) for change in project(request, glm).changes]
+    [('messages.1.content.0', 'left out')]
+    """
     facts = facts or Facts()
     going = _parsed(request)
     changes: list[Change] = []

@@ -21,7 +21,12 @@ _NOTHING = Shelf()
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What a projection may know besides the request and the target. No clock, no I/O, no hidden state."""
+    """What a projection may know besides the request and the target. No clock, no I/O, no hidden state.
+
+    >>> from clew.pipeline.options import Options
+    >>> Facts(options=Options(policy="strip")).options.policy
+    'strip'
+    """
 
     options: Options = Options()
     recordings: Recordings = _NOTHING

@@ -18,7 +18,11 @@ Profile: TypeAlias = ModelFacts
 
 
 def profile_for(model: str, overrides: Mapping[str, ModelFacts] | None = None) -> Profile:
-    """The profile of this model. `overrides` is what `merge_overrides` made of the user's tables."""
+    """The profile of this model. `overrides` is what `merge_overrides` made of the user's tables.
+
+    >>> profile_for("claude-sonnet-4-5-20250929").interleaved
+    'beta'
+    """
     return model_facts(model, overrides)
 
 

@@ -61,7 +61,13 @@ class Seal(Struct, frozen=True):
 
 
 class Sealer:
-    """Mints with the current key, opens with every key it has: to rotate, add a key, make it current, keep the old."""
+    """Mints with the current key, opens with every key it has: to rotate, add a key, make it current, keep the old.
+
+    >>> sealer = Sealer({"k1": b"a secret of thirty-two bytes, or more"}, current="k1")
+    >>> token = sealer.mint(Seal("local", Origin("glm", "glm", "glm-5"), exchange="1a", index=0), "Hm.")
+    >>> token.startswith("clew1."), sealer.open(token, "Hm.", principal="local").origin.model
+    (True, 'glm-5')
+    """
 
     def __init__(self, keys: Mapping[str, bytes], current: str) -> None:
         _check_keys(keys, current)

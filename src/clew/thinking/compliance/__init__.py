@@ -83,6 +83,10 @@ def check(
     the request's model. `stance`: answers to disputed questions, by conflict id, on top of the suggested ones.
     `without_grades`: rules of these grades count for nothing. `also`: rules that hold only if asked for. `counting`: the
     request goes to count_tokens. `thorough`: what the later phases find too, for a person who mends all of it at once.
+
+    >>> [violation] = check({"model": "claude-opus-5-5", "max_tokens": 100, "messages": []})
+    >>> violation.words
+    'messages: at least one message is required'
     """
     book = _Book({**default_stances(), **(stance or {})}, without_grades, also)
     said, parsed = read_headers(headers), parse(request)

@@ -25,7 +25,13 @@ class Finding(NamedTuple):
 
 
 class Violation(Struct, frozen=True):
-    """One broken rule."""
+    """One broken rule.
+
+    >>> from clew import check
+    >>> [violation] = check({"model": "claude-opus-5-5", "max_tokens": 100, "messages": []})
+    >>> violation.rule, violation.path, violation.right
+    ('R18.no-messages', 'messages', 'At least one user message.')
+    """
 
     rule: str
     """`R33.empty-signature`: a row of rules.toml."""

@@ -29,7 +29,20 @@ _Rule: TypeAlias = Literal["old session", "confirmed unused", "orphaned"]
 
 
 class ThinkingRegistry:
-    """`key_of` names a block: as documented, or `product_key`, which tells equal ends apart."""
+    """`key_of` names a block: as documented, or `product_key`, which tells equal ends apart.
+
+    >>> registry = ThinkingRegistry()
+    >>> registry.notify_backend("claude").new_session
+    1
+    >>> thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    >>> _ = registry.register_blocks([thought], now=0.0)
+    >>> request = {"messages": [{"role": "assistant", "content": [thought, {"type": "text", "text": "Hi."}]}]}
+    >>> registry.filter_request(request, now=1.0).removed
+    0
+    >>> _ = registry.notify_backend("glm")
+    >>> registry.filter_request(request, now=2.0).removed
+    1
+    """
 
     def __init__(
         self,
