@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -322,11 +323,69 @@ def test_a_run_of_its_own_can_be_listened_to_and_steered(stage: SetUp) -> None:
     assert len(on.backends["deepseek"].journal()) == 1
 
 
-def test_a_model_that_refuses_is_no_answer(stage: SetUp) -> None:
-    on = stage("turn:\n  text: I would rather\n  stop: refusal cyber\n")
+@pytest.mark.parametrize(("stop", "ending"), [("refusal cyber", "refused"), ("max_tokens", "cut")])
+def test_half_an_answer_is_none(stage: SetUp, stop: str, ending: str) -> None:
+    on = stage(f"turn:\n  text: I would rather\n  stop: {stop}\n")
     result = Agent(model=MODEL).run("Do it!", **on.place)
-    assert (result.ending, result.output, result.message.content if result.message else "") == (
-        "refused",
-        None,
-        "I would rather",
-    )
+    said = result.message.content if result.message else ""
+    assert (result.ending, result.output, said) == (ending, None, "I would rather")
+
+
+def test_a_conversation_has_one_run_at_a_time(stage: SetUp) -> None:
+    on = stage(LOOK)
+    with Agent(model=MODEL, tools=[look]).open(**on.place) as agent:
+        first = agent.stream("Look!")
+        for event in first:
+            if isinstance(event, ToolStarted):
+                with pytest.raises(RequestInvalid, match="a run is under way"):
+                    agent.run("And?")
+        assert first.result().ending == "answered"
+        assert agent.run("And now?").ending == "answered"
+    assert refusals(on.claude) == []
+
+
+def test_a_run_that_nobody_comes_back_to_ends_with_its_agent(stage: SetUp) -> None:
+    """What came is kept, and nothing is left running: the thread can be gone on with."""
+    on = stage(LOOK)
+
+    async def talk() -> tuple[str, int]:
+        before = asyncio.all_tasks()
+        async with AsyncAgent(model=MODEL, tools=[look], thinking=SHOWN).open(**on.place) as agent:
+            run = agent.stream("Look!")
+            async for event in run:
+                if isinstance(event, ThinkingDelta):
+                    break
+            thread = agent.conversation.thread
+        return thread, len(asyncio.all_tasks() - before)
+
+    thread, left = asyncio.run(talk())
+    assert left == 0
+    assert Agent(model=MODEL, tools=[look], thinking=SHOWN).resume(thread=thread, **on.place).result().ending == "answered"
+
+
+def test_a_blocking_run_that_nobody_holds_any_more_ends(stage: SetUp) -> None:
+    """Its loop, its store and its thread end with it, without a word from whoever left."""
+    on = stage(LOOK)
+    before = {thread.name for thread in threading.enumerate()}
+    for event in Agent(model=MODEL, tools=[look]).stream("Look!", **on.place):
+        assert isinstance(event, StepStarted)
+        break
+    assert {thread.name for thread in threading.enumerate()} <= before
+
+
+def test_two_agents_share_a_conversation_each_with_its_own_tools(stage: SetUp) -> None:
+    on = stage(LOOK)
+
+    def smell(place: str) -> str:
+        """Smells at a place."""
+        return place
+
+    async def talk() -> None:
+        async with AsyncAgent(model=MODEL, tools=[look]).open(**on.place) as first:
+            second = AsyncAgent(tools=[look, smell]).on(first.conversation)
+            for agent in (first, second, first):
+                await agent.run("Look!")
+
+    asyncio.run(talk())
+    bodies = [json.loads(on.claude.body(entry["n"])) for entry in on.claude.journal()]
+    assert once(["+".join(tool["name"] for tool in body["tools"]) for body in bodies]) == ["look", "look+smell", "look"]

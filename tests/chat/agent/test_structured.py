@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from msgspec import Meta, Struct
 
-from clew import Agent, AsyncAgent, OutputRejected
+from clew import Agent, AsyncAgent, Limits, OutputRejected
 from clew.chat.agent.structured import form_of
 from clew.errors import BackendBroken, SettingsInvalid
 from tests.chat.agent.conftest import MODELS, SetUp, Stage
@@ -150,3 +150,10 @@ def test_an_answer_that_never_fits_is_a_failure(stage: SetUp) -> None:
     with pytest.raises(BackendBroken, match="the answer is not of the type that was asked for: JSON is malformed"):
         Agent(model=MODEL, output=Report, retries=1).run("Report!", **on.place)
     assert len(on.claude.journal()) == 2
+
+
+@pytest.mark.slow
+def test_an_answer_of_the_wrong_type_at_a_limit_is_the_limits_end(stage: SetUp) -> None:
+    on = stage("turn:\n  text: No idea.\n")
+    result = Agent(model=MODEL, output=Report, limits=Limits(steps=1)).run("Report!", **on.place)
+    assert (result.ending, result.output, result.message.content if result.message else "") == ("limit", None, "No idea.")

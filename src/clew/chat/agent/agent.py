@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypedDict, TypeVar, Unpack, overload, runtime_checkable
 
@@ -104,6 +104,8 @@ class AsyncAgent(Generic[T]):
         """Raises SettingsInvalid for tools that no model could call."""
         self._plan = plan_of(output, ways)
         self._conversation: AsyncConversation | None = None
+        self._current: AsyncRun[T] | None = None
+        """The run that is under way on its conversation."""
 
     @property
     def plan(self) -> Plan:
@@ -122,11 +124,16 @@ class AsyncAgent(Generic[T]):
     async def open(self, thread: str = "", **place: Unpack[Place]) -> AsyncGenerator[Self]:
         """The same agent on a conversation, for several runs: a new one, or the one with this thread's id."""
         async with AsyncConversation.open(thread, on_overflow=self._plan.on_overflow, **place) as conversation:
-            yield self.on(conversation)
+            bound = self.on(conversation)
+            try:
+                yield bound
+            finally:
+                await bound._left()
 
     def on(self, conversation: AsyncConversation) -> Self:
-        """The same agent on a conversation that is open already."""
-        prepare(self._plan, conversation)
+        """The same agent on a conversation that is open already. Raises SettingsInvalid for a backend that there is not."""
+        if self._plan.backend:
+            conversation.use(self._plan.backend)
         bound = copy.copy(self)
         bound._conversation = conversation
         return bound
@@ -164,20 +171,32 @@ class AsyncAgent(Generic[T]):
             raise RequestInvalid("this agent is open: its runs are on its own conversation")
 
         async def work(conversation: AsyncConversation, tell: Tell) -> Result[T]:
+            prepare(self._plan, conversation)
             working = Working(self._plan, conversation, Spending(self._plan.limits), tell)
             return await Course(working, made).run(start)
 
-        return AsyncRun(lambda: self._opening(thread, place), work)
-
-    def _opening(self, thread: str, place: Place) -> AbstractAsyncContextManager[AsyncConversation]:
-        if self._conversation is not None:
-            return nullcontext(self._conversation)
-        return self._opened(thread, place)
+        run: AsyncRun[T] = AsyncRun(lambda: self._opening(run, thread, place), work)
+        return run
 
     @asynccontextmanager
-    async def _opened(self, thread: str, place: Place) -> AsyncGenerator[AsyncConversation]:
-        async with self.open(thread, **place) as agent:
-            yield agent.conversation
+    async def _opening(self, run: AsyncRun[T], thread: str, place: Place) -> AsyncGenerator[AsyncConversation]:
+        """What a run works on. Raises RequestInvalid while another one does."""
+        if self._conversation is None:
+            async with AsyncConversation.open(thread, on_overflow=self._plan.on_overflow, **place) as conversation:
+                yield self.on(conversation).conversation
+            return
+        if self._current is not None:
+            raise RequestInvalid("a run is under way on this conversation: wait for its end, or stop it")
+        self._current = run
+        try:
+            yield self._conversation
+        finally:
+            self._current = None
+
+    async def _left(self) -> None:
+        """A run that nobody came back to is stopped."""
+        if self._current is not None:
+            await self._current.stop()
 
 
 def plan_of(output: Any, ways: Ways) -> Plan:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import threading
+import weakref
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
@@ -43,6 +45,8 @@ class Run(Generic[T]):
         self._run = run
         self._loop = loop
         self._own: Loop | None = None
+        self._end: weakref.finalize[Any, Any] | None = None
+        """Ends a loop of its own: now, or when nobody holds the run any more."""
 
     @property
     def conversation(self) -> Conversation:
@@ -80,8 +84,8 @@ class Run(Generic[T]):
 
     def stop(self) -> None:
         """Go no further. What was finished is kept when this returns."""
-        if loop := self._loop or self._own:
-            loop.call(self._run.stop())
+        if self._loop is not None:
+            self._loop.call(self._run.stop())
         self._leave()
 
     def __enter__(self) -> Self:
@@ -95,12 +99,23 @@ class Run(Generic[T]):
             return self._loop
         if self._own is None:
             self._own = Loop().__enter__()
+            self._end = weakref.finalize(self, _ended, self._run, self._own, self._own.call(_thread()))
         return self._own
 
     def _leave(self) -> None:
-        own, self._own = self._own, None
-        if own is not None:
-            own.__exit__(None, None, None)
+        self._own = None
+        if self._end is not None:
+            self._end()
+
+
+def _ended(run: AsyncRun[Any], loop: Loop, thread: int) -> None:
+    if threading.get_ident() != thread:  # a loop cannot wait for its own end
+        loop.call(run.stop())
+        loop.__exit__(None, None, None)
+
+
+async def _thread() -> int:
+    return threading.get_ident()
 
 
 async def _next(run: AsyncRun[Any]) -> AgentEvent | None:

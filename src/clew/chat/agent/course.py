@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -24,6 +24,7 @@ from clew.chat.agent.calls import outputs_of
 from clew.chat.agent.events import Ending, LimitReached, OutputRejected, Result, RunEnded
 from clew.chat.agent.limits import Reached
 from clew.chat.agent.step import take_step
+from clew.chat.agent.structured import again
 from clew.chat.agent.working import Working
 from clew.chat.answer import AsyncAnswer
 from clew.chat.conversation import AsyncConversation
@@ -35,7 +36,12 @@ __all__ = ["Course", "Start"]
 Start: TypeAlias = Callable[[AsyncConversation], AsyncAnswer | None]
 """What a run begins with: a question, or nothing if there are calls to go on with."""
 
-_REFUSED = "refusal"
+_ENDINGS: Final[dict[str, Ending]] = {
+    "refusal": "refused",
+    "max_tokens": "cut",
+    "model_context_window_exceeded": "cut",
+}
+"""By the stop reasons of answers that are none."""
 
 
 class Course:
@@ -72,16 +78,14 @@ class Course:
         while True:
             if answer is not None:
                 await self._step(answer)
-            if not self._working.conversation.calls:
-                answer = await self._rejection()
-                if answer is None:
-                    return await self._answered()
-            elif reached := self._working.spending.reached():
+            calls, misfit = self._working.conversation.calls, self._misfit()
+            if not calls and misfit is None:
+                return await self._answered()
+            if reached := self._working.spending.reached():
                 return await self._limited(reached)
-            else:
-                answer = await self._called()
-                if answer is None:
-                    return self._result("suspended")
+            answer = await self._called() if calls else await self._again(misfit or "")
+            if answer is None:
+                return self._result("suspended")
 
     def _look_back(self) -> None:
         """The answer whose calls are pending, where that is what the run begins with."""
@@ -102,21 +106,18 @@ class Course:
         outputs = await outputs_of(self._working, conversation.calls, self._made, self._turn, self._resumed)
         return None if outputs is None else conversation.results(outputs)
 
-    async def _rejection(self) -> AsyncAnswer | None:
-        """The question once more, if the answer is not of the type that was asked for."""
-        form, spending = self._working.plan.form, self._working.spending
-        why = self._misfit()
-        if form is None or why is None:
-            return None
-        if self._rejected >= self._working.plan.retries or spending.reached():
+    async def _again(self, why: str) -> AsyncAnswer:
+        """The question once more: the answer is not of the type that was asked for. Raises BackendBroken in the end."""
+        if self._rejected >= self._working.plan.retries:
             raise BackendBroken(f"the answer is not of the type that was asked for: {why}")
         self._rejected += 1
-        await self._working.tell(OutputRejected(spending.steps, why))
-        return self._working.conversation.ask(form.again(why))
+        await self._working.tell(OutputRejected(self._working.spending.steps, why))
+        return self._working.conversation.ask(again(why))
 
     def _misfit(self) -> str | None:
+        """Why the answer is not of the type that was asked for; None if it is, or if there is none."""
         form = self._working.plan.form
-        if form is None or self._ending != "answered":
+        if form is None or self._message is None or self._ending != "answered":
             return None
         try:
             form.read(self._text)
@@ -155,7 +156,7 @@ class Course:
 
     @property
     def _ending(self) -> Ending:
-        return "refused" if self._message is not None and self._message.stop_reason == _REFUSED else "answered"
+        return _ENDINGS.get(self._message.stop_reason or "", "answered") if self._message else "answered"
 
     @property
     def _text(self) -> str:

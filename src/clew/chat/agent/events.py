@@ -51,8 +51,9 @@ __all__ = [
 
 T_co = TypeVar("T_co", covariant=True)
 
-Ending: TypeAlias = Literal["answered", "suspended", "limit", "refused"]
-"""How a run ended: with an answer; with calls that wait for a decision; at a limit; with a model that will not answer."""
+Ending: TypeAlias = Literal["answered", "suspended", "limit", "refused", "cut"]
+"""How a run ended: with an answer; with calls that wait for a decision; at a limit of the run; with a model that will not
+answer; with an answer that did not fit `max_tokens` or the model's window."""
 
 
 class Result(Struct, Generic[T_co], frozen=True, kw_only=True):

@@ -48,7 +48,7 @@ class Plan(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def prepare(plan: Plan, conversation: AsyncConversation) -> None:
-    """Let a conversation be asked as this agent asks. Raises SettingsInvalid for a backend that there is not."""
+    """Let a conversation be asked as this agent asks."""
     before = conversation.wishes
     conversation.wishes = Wishes(
         model=plan.model or before.model,
@@ -58,8 +58,6 @@ def prepare(plan: Plan, conversation: AsyncConversation) -> None:
         thinking=plan.thinking or before.thinking,
         effort=plan.effort or before.effort,
     )
-    if plan.backend:
-        conversation.use(plan.backend)
 
 
 def hold_to_form(form: Form | None, conversation: AsyncConversation, able: bool) -> None:

@@ -20,7 +20,7 @@ from clew.chat.conversation import AsyncConversation
 from clew.model.json import JsonObject, JsonValue
 from clew.thinking.profiles import profile_for
 
-__all__ = ["Form", "form_of", "takes_schema"]
+__all__ = ["Form", "again", "form_of", "takes_schema"]
 
 _WORDS: Final = "When you are done, answer with JSON alone, without any other words. It must fit this JSON Schema:\n"
 _AGAIN: Final = "That answer does not fit: {why}. Answer again, with JSON alone that fits the schema."
@@ -49,10 +49,6 @@ class Form(Struct, frozen=True, eq=False):
         """For the system prompt."""
         return _WORDS + msgspec.json.encode(self.schema).decode()
 
-    def again(self, why: str) -> str:
-        """What to say to an answer that does not fit."""
-        return _AGAIN.format(why=why)
-
     def read(self, text: str) -> object:
         """The value that an answer is. Raises msgspec.MsgspecError."""
         given = _json_in(text)
@@ -77,6 +73,11 @@ def form_of(kind: Any) -> Form:
     wrapped: JsonObject = {"type": "object", "properties": {"value": own}, "required": ["value"]}
     schema = {**wrapped, "$defs": parts} if parts else wrapped
     return Form(kind, True, schema, _strict(schema))
+
+
+def again(why: str) -> str:
+    """What to say to an answer that does not fit."""
+    return _AGAIN.format(why=why)
 
 
 def takes_schema(conversation: AsyncConversation) -> bool:

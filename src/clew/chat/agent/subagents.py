@@ -18,7 +18,7 @@ from clew.chat.agent.plan import Plan, prepare
 from clew.chat.agent.schema import arguments_of
 from clew.chat.agent.starting import asked
 from clew.chat.agent.threads import called
-from clew.chat.agent.tools import Tool, ToolFailed
+from clew.chat.agent.tools import Tool, ToolFailed, checked_name
 from clew.chat.agent.working import AT_WORK, AtWork, Working
 from clew.chat.conversation import AsyncConversation
 from clew.chat.messages import ToolCall
@@ -40,7 +40,7 @@ def agent_tool(plan: Plan) -> Tool:
         """
         return _answer(plan, await _sent(plan, AT_WORK.get(), prompt))
 
-    arguments = arguments_of(delegate, plan.name)
+    arguments = arguments_of(delegate, checked_name(plan.name))
     return Tool(function=delegate, name=plan.name, description=plan.description or arguments.summary, arguments=arguments)
 
 

@@ -21,7 +21,7 @@ from clew.chat.messages import ToolCall
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
 
-__all__ = ["NeedsApproval", "Tool", "ToolFailed", "tool", "tool_of"]
+__all__ = ["NeedsApproval", "Tool", "ToolFailed", "checked_name", "tool", "tool_of"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -127,15 +127,19 @@ def tool(function: Any = None, /, **said: Any) -> Any:
     return marked if function is None else marked(function)
 
 
+def checked_name(name: str) -> str:
+    """The name, if a tool can have it. Raises SettingsInvalid."""
+    if not _NAME.fullmatch(name):
+        why = "letters, digits, _ and -, 128 at most; say `name=…`"
+        raise SettingsInvalid(f"a tool cannot be called {name!r}: {why}", key=name)
+    return name
+
+
 def tool_of(function: Callable[..., object]) -> Tool:
     """The tool that a function is. Raises SettingsInvalid for what no model could call."""
     said: _Said = getattr(function, _MARK, None) or _Said()
     name = said.name or getattr(function, "__name__", "") or type(function).__name__
-    if not _NAME.fullmatch(name):
-        raise SettingsInvalid(
-            f"a tool cannot be called {name!r}: letters, digits, _ and -, 128 at most; say `@tool(name=…)`", key=name
-        )
-    arguments = arguments_of(function, name)
+    arguments = arguments_of(function, checked_name(name))
     return Tool(
         function=function,
         name=name,
