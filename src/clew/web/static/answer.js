@@ -1,6 +1,6 @@
 // An answer while it comes: each part of the stream becomes what the templates would have made of it.
 
-import { $, el } from "./dom.js";
+import { el } from "./dom.js";
 import { Growing } from "./growing.js";
 
 export class Answer {
@@ -12,6 +12,7 @@ export class Answer {
     this.ends = [];
     this.metadata = {};
     this.failed = false;
+    this.stopped = false;
     this.who = el("p", { class: "who" }, el("strong", {}, "…"));
     section.replaceChildren(this.who);
   }
@@ -21,9 +22,9 @@ export class Answer {
     if (kind === "reasoning") return this.reasoning(part);
     if (kind === "text") return this.text(part);
     if (part.type.startsWith("tool-")) return this.tool(part);
+    if (part.type === "abort") this.stopped = true;
     if (part.messageMetadata) this.told(part.messageMetadata);
     if (part.type === "error") this.fail(part.errorText);
-    if (part.type === "abort") this.note("stopped", "warn");
     if (part.type === "data-block") this.section.append(el("p", { class: "fold closed muted" }, `(${part.data?.type ?? "block"})`));
   }
 
@@ -127,13 +128,9 @@ export class Answer {
     Object.assign(this.metadata, metadata);
     const { backend, model, usage, cost, thinking } = this.metadata;
     this.who.replaceChildren(el("strong", {}, backend || "…"), " ", el("span", { class: "muted mono" }, model ?? ""), " ",
-      el("span", { class: "chips" }, thinking ? chips(thinking) : []), " ",
+      el("span", { class: "chips" }, thinking ? chips(thinking) : [], this.stopped && el("span", { class: "chip warn" }, "stopped")), " ",
       el("span", { class: "muted small" }, usage ? `${usage.output.toLocaleString("en")} tokens${price(cost)}` : ""));
     for (const badge of this.section.querySelectorAll(".origin")) badge.textContent = this.origin;
-  }
-
-  note(text, mood) {
-    $(".chips", this.who)?.append(el("span", { class: `chip ${mood}` }, text));
   }
 
   fail(text) {

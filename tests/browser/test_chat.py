@@ -1,0 +1,168 @@
+"""The chat while an answer comes: what is open and what is folded, stopping, coming back, and keeping up."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.demo import Demo
+from tests.browser.staged import Staged, lines
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.slow
+
+PAUSED = """
+turn:
+  think: Let me see what this is about.
+  pause: 1.0
+  pace: chunk=8
+  text: A first paragraph, *whole*.
+    |
+    | A second that is long enough to be broken off somewhere.
+  fault: stall 2.5 content=14
+  text: And the end.
+"""
+WHOLE = ["A first paragraph, whole. A second that is long enough to be broken off somewhere.", "And the end."]
+BREAKABLE = """(() => {
+  const asked = window.fetch;
+  window.fetch = async (...request) => {
+    const answer = await asked(...request);
+    if (request[0] !== "/api/chat") return answer;
+    const broken = new TransformStream({ start: (controller) => (window.breakOff = () => controller.error("broken")) });
+    return new Response(answer.body.pipeThrough(broken), answer);
+  };
+})()"""
+WORDS = "The quick brown fox jumps over the lazy dog, and says so. "
+TEXT = (
+    "\n\n".join(f"Paragraph {number}. {WORDS * 4}" for number in range(12))
+    + "\n\n```\n"
+    + "x = 1\n" * 40
+    + "```\n\nThe end."
+)
+RUSH = f"turn:\n  pace: chunk=1\n  think: {WORDS * 5}\n  text: {lines(TEXT)}\n"
+
+WATCH = """() => {
+  Object.assign(window, { tasks: [], shifts: [] });
+  new PerformanceObserver((list) => list.getEntries().forEach((each) => tasks.push(each.duration))).observe({ type: "longtask" });
+  new PerformanceObserver((list) => list.getEntries().forEach((each) => shifts.push(each.value))).observe({ type: "layout-shift" });
+}"""
+
+
+@pytest.fixture(scope="module")
+def paused() -> Iterator[Demo]:
+    """A model that thinks, and pauses in the middle of its answer."""
+    with Staged(PAUSED) as stage:
+        yield stage.demo
+
+
+def say(visit: Visit, words: str = "Well?") -> Page:
+    page = visit.open("/chat")
+    page.get_by_label("Message").fill(words)
+    page.keyboard.press("Enter")
+    return page
+
+
+def over(page: Page, turns: int = 1) -> None:
+    expect(page.locator(".turn-buttons")).to_have_count(turns)
+
+
+def prose(page: Page) -> Locator:
+    return page.locator(".assistant > .prose")
+
+
+def half(page: Page) -> None:
+    """Wait until the answer came to its middle, where it stays for a while."""
+    expect(prose(page).first).to_contain_text("A second that")
+
+
+def test_thinking_folds_when_the_answer_begins_and_a_finished_paragraph_is_set(
+    paused: Demo, browser_at: Callable[..., Visit]
+) -> None:
+    """The open paragraph stays plain text, in the same place."""
+    page = say(browser_at(paused))
+    thought = page.locator("details.thought")
+    expect(thought).to_have_attribute("open", "")
+    expect(thought).to_contain_text("Let me see what this is about.")
+    half(page)
+    expect(thought).not_to_have_attribute("open", "")
+    expect(page.get_by_role("button", name="Stop")).to_be_enabled()
+    expect(prose(page).locator("em")).to_have_text("whole")
+    expect(prose(page).locator(".open")).to_contain_text("A second that")
+    assert "first" not in prose(page).locator(".open").inner_text()
+    over(page)
+    expect(prose(page)).to_have_text(WHOLE)
+    expect(page.locator(".open")).to_have_count(0)
+    expect(page.get_by_role("button", name="Stop")).to_be_disabled()
+
+
+def test_an_answer_is_stopped_and_what_was_finished_is_kept(paused: Demo, browser_at: Callable[..., Visit]) -> None:
+    """And thinking that somebody unfolded stays so."""
+    page = say(browser_at(paused))
+    half(page)
+    thought = page.locator("details.thought")
+    thought.locator("summary").click()
+    page.get_by_role("button", name="Stop").click()
+    over(page)
+    expect(thought).to_have_attribute("open", "")
+    expect(page.locator(".who .chip", has_text="stopped")).to_be_visible()
+    expect(page.locator(".assistant")).not_to_contain_text("And the end")
+    page.reload()
+    expect(page.locator(".who .chip", has_text="cut short")).to_be_visible()
+    expect(page.locator("details.thought")).to_have_count(1)
+
+
+def test_an_answer_is_followed_again_after_a_broken_connection_and_a_reload(
+    paused: Demo, browser_at: Callable[..., Visit]
+) -> None:
+    visit = browser_at(paused)
+    visit.context.add_init_script(BREAKABLE)
+    page = say(visit)
+    half(page)
+    with page.expect_response("**/stream") as again:
+        page.evaluate("window.breakOff()")
+    assert again.value.status == 200
+    half(page)
+    page.reload()
+    over(page)
+    expect(prose(page)).to_have_text(WHOLE)
+    expect(page.locator(".bad")).to_have_count(0)
+
+
+def test_a_thousand_events_a_second_keep_the_page_responsive(browser_at: Callable[..., Visit]) -> None:
+    """No long task worth the name, no layout jump, and the words are all there."""
+    with Staged(RUSH) as stage:
+        visit = browser_at(stage.demo)
+        page = visit.open("/chat")
+        page.evaluate(WATCH)
+        page.get_by_label("Message").fill("Go")
+        page.keyboard.press("Enter")
+        page.get_by_label("Message").press_sequentially("typed meanwhile")
+        over(page)
+        assert page.get_by_label("Message").input_value() == "typed meanwhile"
+        assert page.locator(".assistant > .prose > p").all_inner_texts() == plain(TEXT)
+        assert max(page.evaluate("tasks"), default=0.0) < 500.0
+        assert sum(page.evaluate("shifts")) < 0.05
+
+
+def plain(text: str) -> list[str]:
+    return [part.strip() for part in text.split("\n\n") if not part.startswith("```")]
+
+
+def test_effort_and_model_go_with_the_question(demo: Demo, visit: Visit) -> None:
+    page = visit.open("/chat")
+    page.get_by_label("Model").select_option("claude-opus-5-5")
+    page.get_by_label("Effort").select_option("low")
+    page.get_by_label("Message").fill("Quick!")
+    with page.expect_request("**/api/chat") as asked:
+        page.keyboard.press("Enter")
+    over(page)
+    body = json.loads(asked.value.post_data or "")
+    assert {name: body[name] for name in ("backend", "model", "effort", "thinking")} == {
+        "backend": "",
+        "model": "claude-opus-5-5",
+        "effort": "low",
+        "thinking": True,
+    }
+    exchange = demo.api("/api/exchanges?limit=1")["exchanges"][0]
+    assert exchange["asked_model"] == "claude-opus-5-5"
