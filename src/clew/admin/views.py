@@ -22,7 +22,7 @@ from clew.backends.names import FAMILIES
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.settings.home import HOME_VARIABLE
 from clew.store import Store
-from clew.store.values import Bodies, Exchange, Hit, Passage, Thread
+from clew.store.values import Bodies, Exchange, Heads, Hit, Passage, Thread
 
 __all__ = [
     "checkup",
@@ -130,7 +130,7 @@ async def exchanges(desk: Desk, request: Request) -> Response:
     return as_json(ExchangeRows(found))
 
 
-class _Texts(Struct, frozen=True):
+class Texts(Struct, frozen=True):
     """Bodies as text, for people to read and compare."""
 
     asked: str
@@ -140,7 +140,9 @@ class _Texts(Struct, frozen=True):
 
 class ExchangePage(Struct, frozen=True):
     exchange: Exchange
-    bodies: _Texts | None
+    bodies: Texts | None
+    heads: Heads | None
+    """Headers, without credentials."""
     note: str
 
 
@@ -152,14 +154,16 @@ async def exchange(desk: Desk, request: Request) -> Response:
     found, bodies = await desk.read(lambda: (store.exchange(owner, id), store.bodies(owner, id)))
     if found is None:
         raise Problem(404, "there is no such exchange", "it may have been forgotten", "list them with /api/exchanges")
-    return as_json(ExchangePage(found, _texts(bodies, desk) if bodies else None, "" if bodies else NOT_KEPT))
+    if bodies is None:
+        return as_json(ExchangePage(found, None, None, NOT_KEPT))
+    return as_json(ExchangePage(found, texts_of(bodies, desk), bodies.heads, ""))
 
 
-def _texts(bodies: Bodies, desk: Desk) -> _Texts:
+def texts_of(bodies: Bodies, desk: Desk) -> Texts:
     """With no key of ours in them, wherever it may have got in."""
     hide = desk.redactor().values
     asked, sent, answered = (hide(raw.decode("utf-8", "replace")) for raw in (bodies.asked, bodies.sent, bodies.answered))
-    return _Texts(asked, sent, answered)
+    return Texts(asked, sent, answered)
 
 
 async def threads(desk: Desk, request: Request) -> Response:

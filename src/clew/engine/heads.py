@@ -13,14 +13,13 @@ from typing import Final
 
 from clew.engine.call import Call
 from clew.engine.outgoing import outgoing
+from clew.engine.redact import HIDDEN
 from clew.engine.route import Way
 from clew.http.client_message import ResponseHead
 from clew.model.request import Request
 from clew.store.values import Heads
 
 __all__ = ["HIDDEN", "heads_of"]
-
-HIDDEN: Final = "(hidden)"
 
 _SECRET: Final = re.compile(r"(^|[-_])(api-?key|key|token|secret|auth|authorization|cookie|password|credential)s?($|[-_])")
 _COUNTED: Final = "ratelimit"

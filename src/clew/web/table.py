@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from clew.admin.routing import Endpoint, Route
-from clew.web import backends, chat_page, doctor, now, setting, thread_page, threads, usage
+from clew.web import backends, chat_page, doctor, exchange_page, now, setting, thread_page, threads, usage
 from clew.web.frame import problem_page
 from clew.web.static_files import static_file
 
@@ -26,6 +26,7 @@ PAGES: Final[tuple[Route, ...]] = (
     _page("/", now.page_now, "Now: what is active, and what happens.", "principal"),
     _part("/now/top", now.top_now, "A part of Now: the switches, and the backends.", "principal"),
     _part("/now/rows", now.rows_now, "A part of Now: the last requests.", "principal"),
+    _page("/exchanges/{id}", exchange_page.page_exchange, "One request, from client to backend and back.", "principal"),
     _page(
         "/usage", usage.page_usage, "Usage: tokens, cost, cache, times and thinking by backend and day.", "days, principal"
     ),

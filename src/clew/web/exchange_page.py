@@ -1,0 +1,95 @@
+"""Exchange: one request from the client's bytes to the backend's and back, and all that befell it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from clew.admin.desk import Desk
+from clew.admin.parameters import principal
+from clew.admin.problem import Problem
+from clew.admin.views import texts_of
+from clew.chat.prices import Cost, cost_of
+from clew.engine.redact import Redactor
+from clew.store.values import Bodies, Exchange
+from clew.web.difference import Difference, difference, spread
+from clew.web.exchange_row import row_of
+from clew.web.frame import page
+from clew.web.timeline import phases_of
+
+__all__ = ["page_exchange"]
+
+MOST_SHOWN: Final = 200_000
+"""Characters of a body. All of it is in the JSON."""
+
+
+class Sides(Struct, frozen=True, kw_only=True):
+    """The bodies for people. `difference` is None where the request went out as it came."""
+
+    asked: str
+    sent: str
+    answered: str
+    difference: Difference | None
+    asked_head: tuple[tuple[str, str], ...]
+    sent_head: tuple[tuple[str, str], ...]
+    answered_head: tuple[tuple[str, str], ...]
+    target: str
+    status: int
+
+
+async def page_exchange(desk: Desk, request: Request) -> Response:
+    owner, id = principal(request), request.path_params["id"]
+    return page(desk, request, "exchange.html", await desk.read(lambda: _values(desk, owner, id)))
+
+
+def _values(desk: Desk, owner: str, id: str) -> dict[str, object]:
+    exchange, bodies = desk.kept.exchange(owner, id), desk.kept.bodies(owner, id)
+    if exchange is None:
+        raise Problem(
+            404, "there is no such exchange", "it may have been forgotten", "look at the last ones on the page Now"
+        )
+    redact = desk.redactor()
+    return {
+        "it": exchange,
+        "row": row_of(exchange),
+        "tries": [(each, redact(each.why)) for each in exchange.tries],
+        "cost": _cost(desk, exchange),
+        "phases": phases_of(exchange, bodies),
+        "sides": _sides(desk, bodies, redact) if bodies else None,
+        "keeps": desk.current.snapshot.settings.store.bodies,
+        "owner": owner,
+    }
+
+
+def _cost(desk: Desk, exchange: Exchange) -> Cost | None:
+    row = desk.current.snapshot.settings.backends.get(exchange.backend)
+    return cost_of(exchange.model, exchange.usage, backend=row, complete=exchange.outcome == "whole", at=exchange.ended)
+
+
+def _sides(desk: Desk, bodies: Bodies, redact: Redactor) -> Sides:
+    texts, heads = texts_of(bodies, desk), bodies.heads
+    return Sides(
+        asked=_shown(spread(texts.asked)),
+        sent=_shown(spread(texts.sent)),
+        answered=_shown(spread(texts.answered)),
+        difference=difference(texts.asked, texts.sent) if bodies.asked != bodies.sent else None,
+        asked_head=_head(heads.asked, redact),
+        sent_head=_head(heads.sent, redact),
+        answered_head=_head(heads.answered, redact),
+        target=redact(heads.target),
+        status=heads.status,
+    )
+
+
+def _head(pairs: Sequence[tuple[str, str]], redact: Redactor) -> tuple[tuple[str, str], ...]:
+    return tuple((name, redact(value)) for name, value in pairs)
+
+
+def _shown(lines: Sequence[str]) -> str:
+    text = "\n".join(lines)
+    more = len(text) - MOST_SHOWN
+    return f"{text[:MOST_SHOWN]}\n… and {more:,} more characters" if more > 0 else text

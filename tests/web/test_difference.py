@@ -1,0 +1,63 @@
+"""The difference between two bodies: small edits are small, whatever is the same is folded."""
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.web.difference import CONTEXT, MOST_LINES, Line, difference, spread
+from tests.counts import examples
+
+MESSAGES = [{"role": "user", "content": f"line {number}"} for number in range(20)]
+
+
+def test_a_changed_value_is_one_line_and_the_rest_is_folded() -> None:
+    before = json.dumps({"model": "opus", "messages": MESSAGES})
+    after = json.dumps({"model": "glm-5", "messages": MESSAGES})
+    found = difference(before, after)
+    assert (found.gone, found.new, found.cut) == (1, 1, False)
+    assert found.lines[:4] == (
+        Line("same", "{"),
+        Line("gone", '  "model": "opus",'),
+        Line("new", '  "model": "glm-5",'),
+        Line("same", '  "messages": ['),
+    )
+    assert found.lines[-1].kind == "fold"
+    assert len(found.lines) == 4 + CONTEXT - 1 + 1
+
+
+def test_what_is_left_out_is_gone() -> None:
+    found = difference(json.dumps(MESSAGES), json.dumps([*MESSAGES[:5], *MESSAGES[6:]]))
+    assert (found.gone, found.new) == (4, 0)
+
+
+def test_a_long_line_is_cut_with_its_length() -> None:
+    found = difference(json.dumps({"a": "x" * 5000}), json.dumps({"a": "y"}))
+    gone = next(line for line in found.lines if line.kind == "gone")
+    assert len(gone.text) < 700 and gone.text.endswith("more characters")
+
+
+def test_bodies_without_anything_in_common_are_shown_one_after_the_other() -> None:
+    """And nobody waits for it: comparing them would take minutes."""
+    before = json.dumps([f"a{number}" for number in range(5000)])
+    after = json.dumps([f"b{number}" for number in range(5000)])
+    found = difference(before, after)
+    assert (found.cut, len(found.lines)) == (True, MOST_LINES)
+
+
+def test_what_is_not_json_is_compared_as_it_is() -> None:
+    assert spread("not\njson {") == ["not", "json {"]
+    assert spread("[" * 5000 + "]" * 5000)
+    assert difference("", "").lines == ()
+
+
+@given(st.lists(st.integers(0, 3), max_size=60), st.lists(st.integers(0, 3), max_size=60))
+@settings(max_examples=examples(60), deadline=None)
+def test_both_sides_can_be_read_off_the_difference(a: list[int], b: list[int]) -> None:
+    """Nothing is lost between the folds."""
+    before, after = "\n".join(map(str, a)), "\n".join(map(str, b))
+    found = difference(f"x\n{before}", f"x\n{after}")
+    folded = sum(int(line.text) for line in found.lines if line.kind == "fold")
+    shown = [line.kind for line in found.lines]
+    assert folded + shown.count("same") + shown.count("gone") == len(spread(f"x\n{before}"))
+    assert folded + shown.count("same") + shown.count("new") == len(spread(f"x\n{after}"))

@@ -1,0 +1,57 @@
+"""Exchange: both bodies, the headers, the attempts; nothing of it is believed, and no secret is shown."""
+
+import json
+
+from msgspec import structs
+
+from clew.model.change import Change
+from clew.store.values import Bodies, Heads, Try
+from tests.admin.booth import CANARY, Booth, until
+from tests.store.turns import recorded, turn
+
+HOSTILE = "</pre><script>alert(1)</script>"
+
+
+def record(booth: Booth, bodies: Bodies | None, **more: object) -> str:
+    made = turn(recorded("r"), bodies=bodies)
+    assert booth.store is not None
+    booth.store.record(structs.replace(made, exchange=structs.replace(made.exchange, **more))).result()
+    return "/exchanges/x-r"
+
+
+def test_the_difference_the_heads_and_the_attempts_are_shown(booth: Booth) -> None:
+    """Issue 6: client bytes to backend bytes and back; X9, X12."""
+    asked = json.dumps({"model": "opus", "system": HOSTILE, "messages": [CANARY]}).encode()
+    heads = Heads(
+        asked=(("user-agent", HOSTILE),), sent=(("x-api-key", "[redacted]"),), target="POST /v1/messages", status=200
+    )
+    bodies = Bodies(asked=asked, sent=asked.replace(b"opus", b"glm-5"), answered=HOSTILE.encode(), heads=heads)
+    changes = (Change("thinking", f"messages.1{HOSTILE}", "left out", HOSTILE),)
+    tries = (Try(backend="claude", status=529, seconds=0.2, why=f"overloaded {CANARY}"), Try(backend="glm", status=200))
+    path = record(booth, bodies, changes=changes, tries=tries, asked_model=HOSTILE, request_id=HOSTILE)
+    page = _shown(booth, path)
+    assert "<del>  &#34;model&#34;: &#34;opus&#34;,</del><ins>  &#34;model&#34;: &#34;glm-5&#34;,</ins>" in page
+    assert "POST /v1/messages" in page and "overloaded [redacted]" in page
+    assert "<script>alert" not in page and CANARY not in page and "style=" not in page
+
+
+def _shown(booth: Booth, path: str) -> str:
+    """Bodies are written behind the turn."""
+    until(lambda: booth.ask(path.replace("/exchanges", "/api/exchanges")).json["bodies"])
+    return booth.ask(path).raw.decode()
+
+
+def test_a_body_that_went_out_as_it_came_is_said_to(booth: Booth) -> None:
+    path = record(booth, Bodies(asked=b"{}", sent=b"{}", answered=b"{}"))
+    assert "The body went out as it came, byte for byte." in _shown(booth, path)
+
+
+def test_without_bodies_the_page_says_how_to_keep_them(booth: Booth) -> None:
+    page = booth.ask(record(booth, None)).raw.decode()
+    assert "are not kept" in page and 'bodies = "last:50"' in page
+
+
+def test_one_that_is_not_there_is_a_page_that_says_what_to_do(kept_booth: Booth) -> None:
+    reply = kept_booth.ask("/exchanges/nothing")
+    assert (reply.status, reply.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "There is no such exchange" in reply.raw.decode()
