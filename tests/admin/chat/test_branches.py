@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import uuid
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -142,3 +144,23 @@ def test_a_body_has_bounds_and_a_content_type(own_chat: ChatServer) -> None:
 def test_an_admin_without_an_engine_says_so(kept_booth: Booth) -> None:
     reply = kept_booth.ask("/api/chat", method="POST", body={"messages": [user("Hello.")], "model": MODEL})
     assert (reply.status, reply.json["error"]["what"]) == (409, "there is nobody to ask")
+
+
+@proves("req:S4-33")
+def test_a_chat_has_one_thread_whatever_its_name_is(chat: ChatServer) -> None:
+    """S4-33: a name that is no id becomes a UUID, the same each time; what is kept has its own ids, times and metadata."""
+    first = chat.post("One. [[scenario:text]]", chat=":r1:ü")
+    thread = first[0]["messageMetadata"]["thread"]
+    assert str(uuid.UUID(thread)) == thread
+    answer = folded(first)
+    assert (
+        chat.post([user("One."), answer, user("Two. [[scenario:text]]")], chat=":r1:ü")[0]["messageMetadata"]["thread"]
+        == thread
+    )
+    read = chat.call_api(f"/api/chat/{quote(':r1:ü', safe='')}").json
+    assert read["id"] == thread
+    assert read["messages"] == chat.messages(thread)
+    assert read["messages"][1] == answer
+    times = [message["metadata"]["at"] for message in read["messages"]]
+    assert times == sorted(times) and times[1] == answer["metadata"]["at"]
+    assert chat.call_api("/api/chat/never-begun").status == 404
