@@ -171,7 +171,8 @@ def test_a_plain_function_has_a_thread_and_the_context_of_its_caller() -> None:
     user: contextvars.ContextVar[str] = contextvars.ContextVar("user")
 
     def who() -> list[object]:
-        return [user.get(), threading.current_thread().name]
+        thread = threading.current_thread()
+        return [user.get(), thread.name, thread.daemon]
 
     user.set("ada")
-    assert output(who) == ["ada", "clew-tool"]
+    assert output(who) == ["ada", "clew-tool", True]

@@ -156,6 +156,14 @@ def test_a_model_that_only_ever_fails_its_tools_is_stopped(stage: SetUp) -> None
 
 
 @pytest.mark.slow
+def test_a_step_of_which_something_worked_is_no_failure(stage: SetUp) -> None:
+    both = 'turn:\n  call: look {"place": "a"}\n  call: find {}\n'
+    on = stage(both * 3 + "turn:\n  text: Done.\n")
+    result = Agent(model=MODEL, tools=[look], limits=Limits(failures=2)).run("Look!", **on.place)
+    assert (result.ending, result.steps) == ("answered", 4)
+
+
+@pytest.mark.slow
 def test_a_price_that_nobody_knows_ends_a_run_with_a_limit_in_dollars(stage: SetUp) -> None:
     on = stage(THREE, "own")
     agent = Agent(model="compat-model", tools=[look], limits=Limits(usd=100))

@@ -1,7 +1,7 @@
 """The calls of one answer: who may run, and what came of each.
 
 Decisions come first, one after another; as long as one of them is put off, none of the calls runs, so that an answer's calls
-are either all pending or all begun. Then they run side by side, and the results are in the order of the calls.
+are either all pending or all begun. Then they run side by side.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _DENIED: Final = "Denied: this call was not approved, and was not run."
 async def outputs_of(
     working: Working, calls: Sequence[ToolCall], made: Mapping[str, Decision], turn: str, resumed: bool
 ) -> dict[str, Output] | None:
-    """What each call gave, in their order; None if a decision is put off. `turn` is the one whose answer they are in;
-    `resumed`: nobody knows from this run whether they were begun already."""
+    """What each call gave; None if a decision is put off. `turn` is the one whose answer they are in; `resumed`: nobody
+    knows from this run whether they were begun already."""
     begun = resumed and await marks.was_begun(working.conversation, turn)
     failed: dict[str, Output] = {}
     running: list[tuple[ToolCall, Tool]] = []
@@ -53,7 +53,7 @@ async def outputs_of(
         await marks.mark(working.conversation, turn)
     given = failed | await _side_by_side(working, running)
     working.spending.called(all(isinstance(each, Exception) for each in given.values()))
-    return {call.id: given[call.id] for call in calls}
+    return given
 
 
 def _tool(working: Working, call: ToolCall) -> Tool | None:
