@@ -19,8 +19,15 @@ export async function fragment(path, request = {}) {
   return holder.content;
 }
 
-/** Rows of a list by their `data-key`: those that stay are left alone (and keep their focus), others come and go. */
+/** Rows of a list by their `data-key`: those that stay are not touched (and keep their focus), others come and go. */
 export function renew(list, fresh) {
+  const wanted = [...fresh.children];
+  const keys = new Set(wanted.map((row) => row.dataset.key));
   const present = new Map([...list.children].map((row) => [row.dataset.key, row]));
-  list.replaceChildren(...[...fresh.children].map((row) => present.get(row.dataset.key) ?? row));
+  for (const [key, row] of present) if (!keys.has(key)) row.remove();
+  let here = list.firstElementChild;
+  for (const row of wanted) {
+    if (here?.dataset.key === row.dataset.key) here = here.nextElementSibling;
+    else list.insertBefore(present.get(row.dataset.key) ?? row, here);
+  }
 }
