@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
+from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Raw, Struct, structs
 
 from clew.chat.projected import Projected
+from clew.model.blocks import THINKING_TYPES
 from clew.model.change import Change, tally
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
@@ -42,6 +44,8 @@ class Pair(Struct, frozen=True):
 
 
 class Compared(Struct, frozen=True, kw_only=True):
+    """One page of a comparison; the counts are of the whole."""
+
     backend: str
     model: str
     pairs: Sequence[Pair]
@@ -50,28 +54,56 @@ class Compared(Struct, frozen=True, kw_only=True):
     """Changes that belong to no message."""
 
 
-def compared(projected: Projected, line: Sequence[Passage]) -> Compared:
-    at = _by_place(projected.changes)
-    held = [_held(index, message, at) for index, message in enumerate(projected.asked)]
-    held = [structs.replace(each, origin=origin) for each, origin in zip(held, _origins(line, len(held)), strict=True)]
-    sent = [_sent(msgspec.json.decode(raw, type=JsonObject)) for raw in projected.messages]
-    kept = sum(_is_thinking(piece) and not piece.changes for each in held for piece in each.pieces)
+def compared(projected: Projected, line: Sequence[Passage], first: int, last: int) -> Compared:
+    """The pairs from `first` to before `last`. The rest is only counted: a long conversation has thousands."""
+    at = _by_message(projected.changes)
+    asked, sent = projected.asked, projected.messages
+    origins = _origins(line, len(asked))
+    runs = zip_longest(_runs([_is_answer(each) for each in asked]), _runs(map(_is_raw_answer, sent)), fillvalue=range(0))
     return Compared(
         backend=projected.backend,
         model=projected.model,
-        pairs=[Pair(*pair) for pair in zip_longest(_runs(held), _runs(sent), fillvalue=())],
-        counts=[*([("kept", kept)] if kept else []), *tally(projected.changes).items()],
-        elsewhere=[change for rest in at.values() for change in rest],
+        pairs=[
+            Pair([_held(index, asked[index], at, origins[index]) for index in one], [_sent(sent[index]) for index in other])
+            for one, other in [*runs][first:last]
+        ],
+        counts=[*_kept(projected), *tally(projected.changes).items()],
+        elsewhere=at.get(-1, {}).get("", []),
     )
 
 
-def _is_thinking(piece: Piece) -> bool:
-    return piece.kind in ("thinking", "hidden", "redacted")
+def _is_answer(message: JsonObject) -> bool:
+    return message.get("role") == "assistant"
 
 
-def _runs(messages: Sequence[Held]) -> Iterator[list[Held]]:
-    for _, run in groupby(messages, key=lambda each: each.role == "assistant"):
-        yield list(run)
+class _Role(Struct):
+    role: str = ""
+
+
+def _is_raw_answer(message: Raw) -> bool:
+    return msgspec.json.decode(message, type=_Role).role == "assistant"
+
+
+def _runs(answers: Iterable[bool]) -> Iterator[range]:
+    """Questions and answers in turn, by their places."""
+    at = 0
+    for _, run in groupby(answers):
+        length = sum(1 for _ in run)
+        yield range(at, at + length)
+        at += length
+
+
+def _kept(projected: Projected) -> list[tuple[str, int]]:
+    """How many thinking blocks go as they are: those that nothing is said about."""
+    places = {change.path for change in projected.changes}
+    thoughts = [
+        f"messages.{index}.content.{number}"
+        for index, message in enumerate(projected.asked)
+        for number, block in enumerate(blocks_in(message.get("content")))
+        if block.get("type") in THINKING_TYPES
+    ]
+    count = sum(place not in places for place in thoughts)
+    return [("kept", count)] if count else []
 
 
 def _origins(line: Sequence[Passage], length: int) -> list[Origin | None]:
@@ -84,31 +116,35 @@ def _origins(line: Sequence[Passage], length: int) -> list[Origin | None]:
     return [*origins, *([None] * length)][:length]
 
 
-def _by_place(changes: Iterable[Change]) -> dict[str, list[Change]]:
+_Places: TypeAlias = Mapping[int, Mapping[str, list[Change]]]
+"""By the message, then by the place in it: "" for the message itself, else a block's. -1 is no message."""
+
+
+def _by_message(changes: Iterable[Change]) -> _Places:
     """Changes inside a block belong to the block."""
-    at: dict[str, list[Change]] = {}
+    at: dict[int, dict[str, list[Change]]] = {}
     for change in changes:
-        at.setdefault(".".join(change.path.split(".")[:4]), []).append(change)
+        _, index, *rest = [*change.path.split("."), ""][:4]
+        message = int(index) if index.isdecimal() else -1
+        at.setdefault(message, {}).setdefault(".".join(rest).rstrip(".") if message >= 0 else "", []).append(change)
     return at
 
 
-def _held(index: int, message: JsonObject, at: dict[str, list[Change]]) -> Held:
-    path = f"messages.{index}"
-    before = at.pop(path, [])
-    pieces = _changed(path, pieces_of(blocks_in(message.get("content"))), at)
-    after = [change for place in [*at] if place.startswith(f"{path}.") for change in at.pop(place)]
-    return Held(role=str(message.get("role")), pieces=pieces, before=before, after=after)
+def _held(index: int, message: JsonObject, at: _Places, origin: Origin | None) -> Held:
+    here = at.get(index, {})
+    pieces = pieces_of(blocks_in(message.get("content")))
+    places = {f"content.{number}" for number in range(len(pieces))}
+    return Held(
+        role=str(message.get("role")),
+        pieces=[
+            structs.replace(piece, changes=tuple(here.get(f"content.{number}", ()))) for number, piece in enumerate(pieces)
+        ],
+        origin=origin,
+        before=here.get("", ()),
+        after=[change for place, changes in here.items() if place and place not in places for change in changes],
+    )
 
 
-def _changed(path: str, pieces: Sequence[Piece], at: dict[str, list[Change]]) -> list[Piece]:
-    return [
-        structs.replace(piece, changes=tuple(at.pop(f"{path}.content.{number}", ()))) for number, piece in enumerate(pieces)
-    ]
-
-
-def _sent(message: JsonObject) -> Held:
-    return Held(role=_role(message), pieces=sent_pieces(message))
-
-
-def _role(message: Mapping[str, object]) -> str:
-    return str(message.get("role"))
+def _sent(raw: Raw) -> Held:
+    message = msgspec.json.decode(raw, type=JsonObject)
+    return Held(role=str(message.get("role")), pieces=sent_pieces(message))

@@ -17,7 +17,7 @@ from clew.admin.thread_view import projected
 from clew.chat.lines import line_of
 from clew.store import Store
 from clew.store.values import Passage, Thread
-from clew.web.as_sent import Compared, Pair, compared
+from clew.web.as_sent import Compared, compared
 from clew.web.lines import Stretch, first_words, line_through, stretches
 from clew.web.turns import Shown, Way, shown_turns
 
@@ -56,11 +56,6 @@ class View(Struct, frozen=True, kw_only=True):
     """Where the thread was begun more than once."""
 
     @property
-    def pairs(self) -> Sequence[Pair]:
-        """Of this page: a turn is a question and an answer."""
-        return self.compared.pairs[2 * self.first : 2 * self.last] if self.compared else ()
-
-    @property
     def newest(self) -> int:
         """Where the last page begins."""
         return max(0, self.line - PAGE)
@@ -76,7 +71,7 @@ def view_of(desk: Desk, asked: Asked, *, newest: bool = False) -> View:
     first, last = _window(line, asked, newest)
     view = View(thread=thread, line=len(line), first=first, last=last, branches=_branches(store, asked, passages, line))
     if asked.backend:
-        return structs.replace(view, compared=_beside(desk, asked, line))
+        return structs.replace(view, compared=_beside(desk, asked, line, view))
     exchanges = {each.exchange: found for each in line[first:last] if (found := store.exchange(asked.owner, each.exchange))}
     ways = _ways(passages, line)
     turns = shown_turns(line, first, last, exchanges, ways)
@@ -84,9 +79,10 @@ def view_of(desk: Desk, asked: Asked, *, newest: bool = False) -> View:
 
 
 def _branches(store: Store, asked: Asked, passages: Sequence[Passage], line: Sequence[Passage]) -> list[Stretch]:
-    """Of a sub-agent, the thread's title says what it was sent for."""
-    tree = store.tree(asked.owner, asked.id)
-    words = {each.exchange: first_words(each) for each in passages}
+    """None for a mere part of a page. Of a sub-agent, the thread's title says what it was sent for."""
+    tree = [] if asked.part else store.tree(asked.owner, asked.id)
+    starts = {branch.exchanges[0] for branch in tree}
+    words = {each.exchange: first_words(each) for each in passages if each.exchange in starts}
     others = {branch.thread for branch in tree} - {asked.id}
     titles = {id: found.title for id in others if (found := store.thread(asked.owner, id))}
     words |= {branch.exchanges[0]: titles.get(branch.thread, "") for branch in tree if branch.thread in others}
@@ -101,19 +97,23 @@ def _window(line: Sequence[Passage], asked: Asked, newest: bool) -> tuple[int, i
     return first, min(len(line), first + PAGE)
 
 
-def _beside(desk: Desk, asked: Asked, line: Sequence[Passage]) -> Compared:
-    """The whole line, since a projection is of the whole; the page shows its part of the pairs."""
+def _beside(desk: Desk, asked: Asked, line: Sequence[Passage], view: View) -> Compared:
+    """A projection is of the whole line; the page shows a part. A turn is a question and an answer: two pairs."""
     answered = line_of(line)
-    return compared(projected(answered, asked.backend, desk.current.snapshot, desk.kept, asked.owner), answered)
+    found = projected(answered, asked.backend, desk.current.snapshot, desk.kept, asked.owner)
+    return compared(found, answered, 2 * view.first, 2 * view.last)
 
 
 def _ways(passages: Sequence[Passage], line: Sequence[Passage]) -> dict[str, list[Way]]:
     """Where several answers followed one turn: all of them, by that turn; by "" those that begin the thread."""
     on = {each.exchange for each in line}
     by_answer = {each.recording.id: each.exchange for each in passages if each.recording}
-    ways: dict[str, list[Way]] = {}
+    after: dict[str, list[Passage]] = {}
     for each in passages:
         if each.recording and each.recording.blocks:
-            way = Way(exchange=each.exchange, begins=first_words(each), shown=each.exchange in on)
-            ways.setdefault(by_answer.get(each.recording.followed or "", ""), []).append(way)
-    return {before: found for before, found in ways.items() if len(found) > 1}
+            after.setdefault(by_answer.get(each.recording.followed or "", ""), []).append(each)
+    return {before: [_way(each, on) for each in found] for before, found in after.items() if len(found) > 1}
+
+
+def _way(passage: Passage, on: set[str]) -> Way:
+    return Way(exchange=passage.exchange, begins=first_words(passage), shown=passage.exchange in on)
