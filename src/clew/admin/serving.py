@@ -19,6 +19,7 @@ from typing import Final
 import uvicorn
 
 from clew.admin.access import Access
+from clew.admin.chat.runs import Runs
 from clew.admin.desk import Desk, Present, principals_of
 from clew.admin.feed import Feed
 from clew.admin.guard import Guard
@@ -106,7 +107,7 @@ async def serve(
     """As `clew.admin.server.serve_admin` says."""
     path = home.make().socket(f"admin-{name or os.getpid()}")
     tcp, unix = _listeners(port, path)
-    metrics = Metrics(version("clew"))
+    metrics, runs = Metrics(version("clew")), Runs()
     desk = Desk(
         current=current,
         store=store,
@@ -115,8 +116,9 @@ async def serve(
         feed=_feed(current, store, hub, home, metrics),
         metrics=metrics,
         version=version("clew"),
-        open_streams=open_streams,
+        open_streams=lambda: open_streams() + runs.running,
         works=works,
+        runs=runs,
         url=f"http://{LOOPBACK}:{tcp.getsockname()[1]}",
     )
     await desk.feed.begin()

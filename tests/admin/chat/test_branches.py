@@ -63,6 +63,23 @@ def test_the_last_message_alone_follows_the_newest_answer(chat: ChatServer) -> N
     assert texts(chat.messages("alone")) == ["One. [[scenario:text]]", "…", "Two. [[scenario:text]]", "…"]
 
 
+def test_a_front_end_without_history_regenerates_and_edits_by_the_ids_it_read(chat: ChatServer) -> None:
+    def ask(**body: Any) -> Any:
+        return folded(
+            parts_of(chat.call_api("/api/chat", method="POST", body={"id": "bare-ids", "model": MODEL, **body}).raw)
+        )
+
+    first = ask(message=user("One. [[scenario:text]]"))
+    second = ask(message=user("Two. [[scenario:text]]"))
+    again = ask(trigger="regenerate-message", messageId=first["id"])
+    newest = ask(trigger="regenerate-message")
+    edited = ask(message=user("Other. [[scenario:text]]"), messageId=f"{second['id']}.0")
+    read = chat.call_api("/api/chat/bare-ids").json
+    assert texts(read["messages"]) == ["One. [[scenario:text]]", "…", "Other. [[scenario:text]]", "…"]
+    assert read["turn"] == edited["id"]
+    assert [line["turn"] for line in read["lines"]] == [second["id"], again["id"], newest["id"], edited["id"]]
+
+
 def test_an_answer_of_another_chat_has_no_place_in_this_one(chat: ChatServer) -> None:
     stranger = {"id": "nobody", "role": "assistant", "parts": [{"type": "text", "text": "I was never said."}]}
     chat.post("One. [[scenario:text]]", chat="strange")

@@ -154,4 +154,21 @@ def test_a_chat_that_began_elsewhere_goes_on_here(chat: ChatServer, claude: Simu
         ("assistant", ["text"]),
         ("user", ["text"]),
     ]
-    assert [message["role"] for message in chat.messages("elsewhere")][-2:] == ["user", "assistant"]
+    read = chat.messages("elsewhere")
+    assert [message["role"] for message in read] == ["user", "assistant", "user", "assistant"]
+    assert read[1]["parts"] == [
+        {"type": "step-start"},
+        tool,
+        {"type": "step-start"},
+        {**before["parts"][-1], "state": "done"},
+    ]
+    chat.post([*read, user("And then? [[scenario:text]]")], chat="elsewhere", tools=TOOLS)
+    assert len(chat.messages("elsewhere")) == 6
+
+
+def test_a_chat_may_begin_with_a_greeting_of_the_front_end(chat: ChatServer) -> None:
+    """Many do: a message of the assistant that no model said."""
+    greeting = {"id": "hi", "role": "assistant", "parts": [{"type": "text", "text": "How can I help?"}]}
+    parts = chat.post([greeting, user("Hello. [[scenario:text]]")], chat="greeting")
+    assert parts[-1]["type"] == "finish"
+    assert [message["role"] for message in chat.messages("greeting")] == ["assistant", "user", "assistant"]

@@ -8,6 +8,8 @@ from typing import Final, Literal
 from msgspec import Struct, field
 
 from clew.chat.request import Wishes
+from clew.chat.tree import Tree
+from clew.chat.ui.placing import Place, place_alone, place_of
 from clew.chat.ui.requests import system_of
 from clew.engine.ids import new_id
 from clew.model.json import JsonObject
@@ -42,14 +44,12 @@ class Posted(Struct, frozen=True, kw_only=True):
     """As the Messages API has them. Whoever posts runs them."""
     max_tokens: int | None = None
 
-    @property
-    def said(self) -> list[JsonObject]:
-        return [self.message] if self.message is not None else self.messages
-
-    @property
-    def is_again(self) -> bool:
-        """Whether the last message was there before, and is asked anew or in other words."""
-        return self.message is None and (self.trigger == "regenerate-message" or bool(self.message_id))
+    def place(self, tree: Tree) -> Place:
+        """Which turn this is. A message that is named was there before, and is asked anew or in other words."""
+        again, named = self.trigger == "regenerate-message", self.message_id or ""
+        if self.messages:
+            return place_of(self.messages, tree, again=again or bool(named))
+        return place_alone(self.message, tree, named=named, again=again)
 
     def wishes(self, usual: ChatSettings, *, new: bool) -> Wishes:
         """How to ask: as the body says, else as the settings do. An old chat has a model already."""

@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Final
 
 from starlette.requests import Request
@@ -27,7 +26,7 @@ from clew.chat.desk import Question
 from clew.chat.local import LocalDesk
 from clew.chat.ui.metadata import metadata_of
 from clew.chat.ui.parts import MEDIA_TYPE, Part, ui_headers
-from clew.chat.ui.placing import Place, place_of
+from clew.chat.ui.placing import Place
 from clew.errors import SettingsInvalid
 from clew.store.values import Thread
 
@@ -60,7 +59,7 @@ async def post(desk: Desk, request: Request) -> Response:
     run = await desk.runs.begin(place)
     try:
         table = await desk.read(lambda: _opened(desk, place[1], caller))
-        asked = await asyncio.to_thread(partial(place_of, posted.said, table.desk.tree, again=posted.is_again))
+        asked = await asyncio.to_thread(posted.place, table.desk.tree)
         question = _question(posted, asked, table.desk)
         answering = Answering(run, table, question, asked.message, lambda: desk.runs.ended(place, run))
         return Following(run, (await answering.begin(),))

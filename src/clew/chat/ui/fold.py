@@ -6,7 +6,7 @@ showed while the answer came.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from clew.chat.ui.parts import Part
 from clew.model.json import JsonObject, JsonValue
@@ -29,6 +29,19 @@ class Fold:
         parts: list[JsonValue] = [*self._parts]
         return {"id": self._id, "role": "assistant", "metadata": self._metadata, "parts": parts}
 
+    def whole(self) -> Iterator[JsonObject]:
+        """The message, if there is anything in it."""
+        if self._parts:
+            yield self.message
+
+    def knows(self, part: Part) -> bool:
+        """Whether the call that this part is about was told of."""
+        return str(part.get("toolCallId")) in self._calls
+
+    def feed_all(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            self.feed(part)
+
     def feed(self, part: Part) -> None:
         kind = str(part["type"])
         if kind in ("start", "finish", "message-metadata"):
@@ -43,7 +56,7 @@ class Fold:
             self._parts.append(part)
 
     def _tell(self, part: Part) -> None:
-        self._id = part.get("messageId") or self._id
+        self._id = self._id or part.get("messageId", "")
         more = part.get("messageMetadata")
         self._metadata = {**self._metadata, **more} if isinstance(more, dict) else self._metadata
 
@@ -94,6 +107,5 @@ def folded(parts: Iterable[Part]) -> JsonObject:
     [{'type': 'text', 'text': '', 'state': 'streaming'}]
     """
     fold = Fold()
-    for part in parts:
-        fold.feed(part)
+    fold.feed_all(parts)
     return fold.message

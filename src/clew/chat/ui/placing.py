@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from clew.chat.contents import Output, result_block, user_message
 from clew.chat.tree import Tree
 from clew.chat.turns import Spot, message_of
 from clew.chat.ui.requests import api_messages, outputs_of, user_content
-from clew.chat.ui.stored import brings_results
+from clew.chat.ui.stored import brings_results, groups_of
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject
 
-__all__ = ["Place", "place_of"]
+__all__ = ["Place", "place_alone", "place_of"]
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -40,6 +40,28 @@ def place_of(messages: Sequence[JsonObject], tree: Tree, *, again: bool = False)
     if not said:
         raise RequestInvalid("there is no message to answer", path="messages")
     return _goes_on(said[-1], tree) if said[-1].get("role") == "assistant" else _asks(said, tree, again)
+
+
+def place_alone(message: JsonObject | None, tree: Tree, *, named: str = "", again: bool = False) -> Place:
+    """Where a message belongs that comes without the others: after the newest answer, or in place of the turn that is named.
+
+    `again` without a message asks the question of that turn once more. Raises RequestInvalid where there is none.
+    """
+    groups = groups_of(tree.line(_turn_named(named, tree) or tree.newest))
+    if again and groups:
+        spot = groups[-1].spots[0]
+        return Place(asked=spot.passage.asked, follows=spot.follows)
+    if message is None:
+        raise RequestInvalid("there is no message to answer", path="messages")
+    place = place_of([message], tree)
+    replaced = _turn_named(named, tree)
+    return structs.replace(place, follows=tree[replaced].follows) if replaced and not place.message else place
+
+
+def _turn_named(id: str, tree: Tree) -> str:
+    """The turn of a message that was read here: an answer has its id, a question its id and a number."""
+    turn = id if id in tree else id.rpartition(".")[0]
+    return turn if turn in tree else ""
 
 
 def _goes_on(last: JsonObject, tree: Tree) -> Place:

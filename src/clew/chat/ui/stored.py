@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from clew.chat.lines import held
 from clew.chat.turns import Spot
-from clew.chat.ui.fold import folded
+from clew.chat.ui.fold import Fold, folded
 from clew.chat.ui.metadata import Account, began
 from clew.chat.ui.parts import Part
 from clew.chat.ui.step import Step
@@ -70,14 +70,28 @@ def ui_messages(line: Sequence[Spot], sealer: Sealer, account: Account) -> list[
 
 
 def _both(group: Group, after: Group | None, sealer: Sealer, account: Account) -> Iterator[JsonObject]:
-    spot = group.spots[0]
-    for number, asked in enumerate(message for message in group.asked if _says(message)):
-        metadata: JsonObject = {"turn": spot.id, "at": began(spot), "outcome": spot.outcome}
-        parts: list[JsonValue] = [*map(_ui_part, _said(asked))]
-        yield {"id": f"{spot.id}.{number}", "role": asked.get("role"), "metadata": metadata, "parts": parts}
+    yield from _said_before(group)
     if any(each.answer for each in group.spots):
         late = result_parts(after.asked) if after else iter(())
         yield folded([*parts_told(group, sealer), *late, {"type": "finish", "messageMetadata": account(group.spots)}])
+
+
+def _said_before(group: Group) -> Iterator[JsonObject]:
+    """What the user said; and what a front end brought along that began elsewhere, answers too."""
+    spot, brought = group.spots[0], Fold()
+    metadata: JsonObject = {"turn": spot.id, "at": began(spot), "outcome": spot.outcome}
+    for number, asked in enumerate(group.asked):
+        id = f"{spot.id}.{number}"
+        if asked.get("role") == "assistant":
+            brought.feed({"type": "start", "messageId": id})
+            brought.feed_all(_step_parts(id, _blocks(asked)))
+            continue
+        brought.feed_all(part for part in result_parts([asked]) if brought.knows(part))
+        if _says(asked):
+            yield from brought.whole()
+            brought = Fold()
+            parts: list[JsonValue] = [*map(_ui_part, _said(asked))]
+            yield {"id": id, "role": "user", "metadata": metadata, "parts": parts}
 
 
 def parts_told(group: Group, sealer: Sealer) -> Iterator[Part]:
@@ -87,12 +101,15 @@ def parts_told(group: Group, sealer: Sealer) -> Iterator[Part]:
         if number:
             yield from result_parts(_asked(spot))
         if spot.answer is not None:
-            yield {"type": "start-step"}
-            step = Step(spot.id)
-            message: JsonObject = {"type": "message", "content": [*held(spot.answer, sealer)]}
-            for event in events_of(message, chunk=_WHOLE_TEXT):
-                yield from step.feed(event)
-            yield {"type": "finish-step"}
+            yield from _step_parts(spot.id, held(spot.answer, sealer))
+
+
+def _step_parts(name: str, blocks: Iterable[JsonObject]) -> Iterator[Part]:
+    yield {"type": "start-step"}
+    step = Step(name)
+    for event in events_of({"type": "message", "content": [*blocks]}, chunk=_WHOLE_TEXT):
+        yield from step.feed(event)
+    yield {"type": "finish-step"}
 
 
 def result_parts(asked: Iterable[JsonObject]) -> Iterator[Part]:
