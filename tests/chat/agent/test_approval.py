@@ -126,6 +126,19 @@ def test_a_decision_may_come_in_another_process(stage: SetUp, approve: Any, deci
     assert refusals(on.claude) == []
 
 
+def test_all_calls_that_wait_are_told_at_once(stage: SetUp) -> None:
+    """Whoever decides sees all of them, and the run goes on only when all are decided."""
+    on, files = stage('turn:\n  call: delete {"path": "a"}\n  call: delete {"path": "b"}\nturn:\n  text: Done.\n'), Files()
+    with Agent(model=MODEL, tools=files.tools).open(**on.place) as agent:
+        events = list(agent.stream("Go!"))
+        waiting = [event.call.id for event in events if isinstance(event, CallSuspended)]
+        assert waiting == [call.id for call in agent.conversation.calls]
+        assert agent.resume({waiting[0]: True}).result().ending == "suspended"
+        assert files.gone == []
+        assert agent.resume({waiting[0]: True, waiting[1]: Denied()}).result().ending == "answered"
+    assert files.gone == ["a"]
+
+
 def test_something_else_can_be_asked_while_a_call_waits(stage: SetUp) -> None:
     on, files = stage(TWO), Files()
     with Agent(model=MODEL, tools=files.tools).open(**on.place) as agent:

@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from clew.chat.agent import marks
 from clew.chat.agent.approval import Decision, Denied, Later, decided
 from clew.chat.agent.calling import output_of
@@ -32,23 +34,28 @@ INTERRUPTED: Final = (
 _DENIED: Final = "Denied: this call was not approved, and was not run."
 
 
+class _Fate(Struct, frozen=True, eq=False):
+    """What is to become of a call: why it does not run, or what was decided about it, and whether somebody was asked."""
+
+    call: ToolCall
+    tool: Tool | None
+    decision: Decision | ToolFailed
+    asked: bool = False
+
+
 async def outputs_of(
     working: Working, calls: Sequence[ToolCall], made: Mapping[str, Decision], turn: str, resumed: bool
 ) -> dict[str, Output] | None:
     """What each call gave; None if a decision is put off. `turn` is the one whose answer they are in; `resumed`: nobody
     knows from this run whether they were begun already."""
     begun = resumed and await marks.was_begun(working.conversation, turn)
-    failed: dict[str, Output] = {}
-    running: list[tuple[ToolCall, Tool]] = []
-    for call in calls:
-        tool = _tool(working, call)
-        why = await _prevented(working, call, tool, made, begun)
-        if isinstance(why, Later):
-            return None
-        if why is not None or tool is None:
-            failed[call.id] = why or _unknown(working, call)
-        else:
-            running.append((call, tool))
+    fates = [await _fate(working, call, made, begun) for call in calls]
+    if waiting := [fate.call for fate in fates if isinstance(fate.decision, Later)]:
+        for call in waiting:
+            await working.tell(CallSuspended(call))
+        return None
+    failed: dict[str, Output] = {fate.call.id: why for fate in fates if (why := await _prevented(working, fate))}
+    running = [(fate.call, fate.tool) for fate in fates if fate.tool and fate.call.id not in failed]
     if not all(tool.idempotent for _, tool in running):
         await marks.mark(working.conversation, turn)
     given = failed | await _side_by_side(working, running)
@@ -56,40 +63,30 @@ async def outputs_of(
     return given
 
 
-def _tool(working: Working, call: ToolCall) -> Tool | None:
-    return next((tool for tool in working.plan.tools if tool.name == call.name), None)
-
-
-async def _prevented(
-    working: Working, call: ToolCall, tool: Tool | None, made: Mapping[str, Decision], begun: bool
-) -> ToolFailed | Later | None:
-    """Why it does not run; None if it does."""
+async def _fate(working: Working, call: ToolCall, made: Mapping[str, Decision], begun: bool) -> _Fate:
+    tool = next((tool for tool in working.plan.tools if tool.name == call.name), None)
     if tool is None:
-        return await _not_run(working, call, _unknown(working, call))
+        known = ", ".join(tool.name for tool in working.plan.tools) or "none"
+        return _Fate(call, None, ToolFailed(f"There is no tool {call.name!r}; there are: {known}."))
     if begun and not tool.idempotent and call.id not in made:
-        return await _not_run(working, call, ToolFailed(INTERRUPTED))
+        return _Fate(call, tool, ToolFailed(INTERRUPTED))
     asked, decision = await decided(call, tool, working.plan.approve, made)
-    match decision:
-        case Later():
-            await working.tell(CallSuspended(call))
-            return decision
-        case Denied():
-            await working.tell(CallDenied(call, decision.reason))
-            return ToolFailed(f"{_DENIED} Reason: {decision.reason}" if decision.reason else _DENIED)
+    return _Fate(call, tool, decision, asked)
+
+
+async def _prevented(working: Working, fate: _Fate) -> ToolFailed | None:
+    """Why it does not run, which is told; None if it does."""
+    match fate.decision:
+        case ToolFailed() as why:
+            await working.tell(ToolFinished(fate.call, str(why), is_error=True, seconds=0.0))
+            return why
+        case Denied(reason):
+            await working.tell(CallDenied(fate.call, reason))
+            return ToolFailed(f"{_DENIED} Reason: {reason}" if reason else _DENIED)
         case _:
-            if asked:
-                await working.tell(CallApproved(call))
+            if fate.asked:
+                await working.tell(CallApproved(fate.call))
             return None
-
-
-def _unknown(working: Working, call: ToolCall) -> ToolFailed:
-    known = ", ".join(tool.name for tool in working.plan.tools) or "none"
-    return ToolFailed(f"There is no tool {call.name!r}; there are: {known}.")
-
-
-async def _not_run(working: Working, call: ToolCall, why: ToolFailed) -> ToolFailed:
-    await working.tell(ToolFinished(call, str(why), is_error=True, seconds=0.0))
-    return why
 
 
 async def _side_by_side(working: Working, running: Sequence[tuple[ToolCall, Tool]]) -> dict[str, Output]:
