@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from clew.testing import Simulator
-from tests.admin.booth import KEY
+from tests.admin.booth import KEY, until
 from tests.admin.chat.served import MODEL, TOOLS, ChatServer, configured
 from tests.clients.front import Front
 from tests.manifest import proves
@@ -148,3 +149,30 @@ def test_an_error_is_told_and_asking_again_mends_it(front: Front, chat: ChatServ
     again = front.do("regenerate", "mended")
     assert (again.status, said(again.messages[-1])) == ("ready", ["step-start", "text"])
     assert [message["role"] for message in chat.messages("mended")] == ["user", "assistant"]
+
+
+def test_whoever_stops_an_answer_keeps_what_was_finished_and_goes_on(
+    front: Front, chat: ChatServer, claude: Simulator
+) -> None:
+    """The client hears that it was interrupted, and sends nothing by itself."""
+    claude.reset()
+    claude.fault("stall 30 content=6")
+
+    def stop() -> None:
+        until(lambda: b'"text-delta"' in chat.told("halted"))
+        chat.call_api("/api/chat/halted/stream", method="DELETE")
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    seen = front.do("send", "halted", text=LOOP)
+    stopping.join(10)
+    assert (seen.status, seen.finishes[-1]["finishReason"]) == ("ready", "interrupted")
+    assert [(part["type"], part.get("state")) for part in seen.messages[1]["parts"]] == [
+        ("step-start", None),
+        ("reasoning", "done"),
+        ("text", "streaming"),
+    ]
+    assert said(chat.messages("halted")[1]) == ["step-start", "reasoning"]
+    after = front.do("send", "halted", text="Go on. [[scenario:text]]")
+    assert (after.status, len(after.messages)) == ("ready", 4)
+    assert [message["metadata"]["outcome"] for message in chat.messages("halted")] == ["cut", "cut", "whole", "whole"]

@@ -84,6 +84,11 @@ class ChatServer(Booth):
         run = self.admin._desk.runs.find(("local", chat))
         return run.listeners if run else 0
 
+    def told(self, chat: str) -> bytes:
+        """What was told of the answer that comes now."""
+        run = self.admin._desk.runs.find(("local", chat))
+        return b"".join(run._frames) if run else b""
+
     def messages(self, chat: str = "one", key: str = KEY) -> list[Any]:
         """The chat as it is read."""
         return self.call_api(f"/api/chat/{chat}", key=key).json["messages"]

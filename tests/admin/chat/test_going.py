@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 
 from clew.chat.ui.fold import folded
 from clew.testing import Simulator
-from tests.admin.booth import until
-from tests.admin.chat.served import TOOLS, ChatServer, kinds, parts_of, read_until, user
+from tests.admin.booth import KEY, until
+from tests.admin.chat.served import MODEL, TOOLS, ChatServer, kinds, parts_of, read_until, user
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -47,6 +48,34 @@ def test_an_answer_comes_to_its_end_though_its_client_is_gone(place: str, chat: 
     assert [part["type"] for part in chat.messages(id)[1]["parts"]] == [
         *("step-start", "reasoning", "text", "reasoning", "tool-Read")
     ]
+
+
+def raw(chat: ChatServer, body: bytes, length: int) -> None:
+    """A request of somebody who is gone before anything comes back."""
+    head = [
+        "POST /api/chat HTTP/1.1",
+        f"Host: 127.0.0.1:{chat.port}",
+        "Content-Type: application/json",
+        f"X-Api-Key: {KEY}",
+        f"Content-Length: {length}",
+    ]
+    with socket.create_connection(("127.0.0.1", chat.port), timeout=10) as connection:
+        connection.sendall("\r\n".join([*head, "", ""]).encode() + body)
+
+
+@proves("req:S4-9")
+def test_a_client_that_goes_before_it_said_all_said_nothing(chat: ChatServer) -> None:
+    body = json.dumps({"id": "half", "messages": [user(THINKING)], "model": MODEL}).encode()
+    raw(chat, body[:40], len(body))
+    chat.post("Hello. [[scenario:text]]", chat="afterwards")
+    assert chat.call_api("/api/chat/half").status == 404
+
+
+@proves("req:S4-9")
+def test_a_client_that_goes_at_once_is_answered_all_the_same(chat: ChatServer) -> None:
+    body = json.dumps({"id": "at-once", "messages": [user("Hello. [[scenario:text]]")], "model": MODEL}).encode()
+    raw(chat, body, len(body))
+    until(lambda: chat.call_api("/api/chat/at-once").status == 200 and whole(chat, "at-once"))
 
 
 @pytest.mark.parametrize("place", PLACES)

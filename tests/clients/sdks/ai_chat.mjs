@@ -85,9 +85,6 @@ const doing = {
   },
   load: async (chat, { messages }) => void (chat.messages = messages),
   look: async () => {},
-  stop: async (chat) => {
-    await fetch(`${api}/${chat.id}/stream`, { method: "DELETE", headers });
-  },
   // Without a Chat: the transport and the reader alone.
   read: async (chat, { text }) => {
     const message = { id: "u1", role: "user", parts: [{ type: "text", text }] };

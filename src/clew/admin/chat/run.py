@@ -17,7 +17,7 @@ __all__ = ["Run"]
 
 Stop: TypeAlias = Callable[[], Awaitable[None]]
 
-MOST_BYTES: Final = 16 * 1024 * 1024
+MOST_BYTES: Final = 8 * 1024 * 1024
 PING_SECONDS: Final = 15.0
 _BEHIND: Part = {"type": "error", "errorText": "This connection is too slow for the answer. Load the chat again to see it."}
 
