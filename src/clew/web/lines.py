@@ -106,4 +106,4 @@ def _stretch(
 
 
 def first_words(passage: Passage) -> str:
-    return " ".join(" ".join(texts_asked(passage.asked)).split())[:80]
+    return " ".join(" ".join(texts_asked(passage.asked)).split())[:80].strip()

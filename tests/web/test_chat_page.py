@@ -1,0 +1,36 @@
+"""The chat's page: what was said, set by the server; and what can be chosen."""
+
+from clew.thinking.effort import LEVELS
+from tests.admin.booth import Booth
+from tests.build import text
+from tests.store.turns import NOON
+from tests.web.test_thread_page import page, said
+from tests.web.test_threads import keep
+
+
+def test_a_new_chat_teaches_and_offers_backends_models_and_effort(kept_booth: Booth) -> None:
+    text = page(kept_booth, "/chat")
+    assert "Ask something" in text and '<option value="">active (claude)</option>' in text
+    assert [level for level in LEVELS if f"<option>{level}</option>" not in text] == []
+    assert "<option selected>claude-" in text
+    assert "A chat needs JavaScript" in text
+
+
+def test_an_old_one_goes_on_from_its_end(booth: Booth) -> None:
+    keep(booth, said("a", text("One"), asked="First <b>"), said("b", text("Two"), after="a", at=NOON + 1))
+    assert booth.store is not None
+    assert booth.store.pin("local", "t", "glm").result(5)
+    text_of = page(booth, "/chat/t")
+    assert 'data-chat="t"' in text_of and '<option value="glm" selected>' in text_of
+    assert 'data-turn="x-b" data-after="a"' in text_of
+    assert 'data-words="[{&#34;type&#34;:&#34;text&#34;,&#34;text&#34;:&#34;First &lt;b&gt;&#34;}]"' in text_of
+
+
+def test_what_is_more_than_words_cannot_be_asked_again_here(booth: Booth) -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "eA=="}}
+    keep(booth, said("a", text("One"), asked=[picture, text("What is this?")]))
+    assert "data-words" not in page(booth, "/chat/t")
+
+
+def test_a_chat_that_there_is_not_is_a_problem_on_a_page(kept_booth: Booth) -> None:
+    assert kept_booth.ask("/chat/none").status == 404

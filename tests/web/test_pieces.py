@@ -1,0 +1,103 @@
+"""Blocks of any dialect as the pieces that pages show."""
+
+import pytest
+
+from clew.model.change import Change
+from clew.web.pieces import MOST, Piece, blocks_in, pieces_of, results_in, sent_pieces
+from tests.build import text, thinking, tool_result, tool_use
+
+
+def test_each_block_of_an_answer_is_a_piece_of_its_kind() -> None:
+    blocks = [
+        thinking("Hm.", "signature"),
+        thinking("", "signature"),
+        thinking(" ", "clew1.abc"),
+        {"type": "redacted_thinking", "data": "xyz"},
+        text("Hello"),
+        tool_use("toolu_1", town="Oslo"),
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "…"}},
+        {"type": "of_tomorrow"},
+        {},
+    ]
+    assert pieces_of(blocks) == [
+        Piece(kind="thinking", text="Hm."),
+        Piece(kind="hidden"),
+        Piece(kind="hidden", sealed=True),
+        Piece(kind="redacted", more=3),
+        Piece(kind="text", text="Hello"),
+        Piece(kind="call", label=str(blocks[5]["name"]), text='{\n  "town": "Oslo"\n}'),
+        Piece(kind="call", label="web_search"),
+        Piece(kind="other", label="image, image/png"),
+        Piece(kind="other", label="of tomorrow"),
+        Piece(kind="other", label="None"),
+    ]
+
+
+def test_what_a_client_puts_in_for_the_model_alone_is_an_aside() -> None:
+    reminder = "<system-reminder>\nBe kind.\n</system-reminder>"
+    assert [piece.kind for piece in pieces_of([text(f" {reminder} "), text(f"Well: {reminder}")])] == ["aside", "text"]
+
+
+def test_a_long_text_is_cut_and_says_so() -> None:
+    assert pieces_of([text("a" * (MOST + 7))]) == [Piece(kind="text", text="a" * MOST, more=7)]
+
+
+def test_a_result_stands_with_its_call_by_the_name_that_the_client_has_for_it() -> None:
+    """Makers' own ids need not be unique; what comes back has the client's."""
+    asked = [
+        {"role": "user", "content": [tool_result("safe_1", "Rain"), tool_result("safe_2", "Hail") | {"is_error": True}]}
+    ]
+    results = results_in(asked)
+    pieces = pieces_of([tool_use("call_0"), tool_use("call_0")], ["safe_1", "safe_2"], results)
+    assert [piece.result for piece in pieces] == [Piece(kind="result", text="Rain"), Piece(kind="failure", text="Hail")]
+
+
+@pytest.mark.parametrize(
+    ("content", "blocks"),
+    [
+        ("Hello", [{"type": "text", "text": "Hello"}]),
+        ("", []),
+        (None, []),
+        (7, []),
+        (["bare", {"type": "x"}], [{"type": "text", "text": "bare"}, {"type": "x"}]),
+    ],
+)
+def test_content_may_be_a_mere_text(content: object, blocks: list[object]) -> None:
+    assert blocks_in(content) == blocks
+
+
+def test_a_message_of_the_chat_dialect_has_pieces_too() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": '{"town":"Oslo"}'}}
+    message = {"role": "assistant", "reasoning_content": "Hm.", "content": "Hello", "tool_calls": [call, {"odd": 1}, 3]}
+    assert sent_pieces(message) == [
+        Piece(kind="thinking", text="Hm."),
+        Piece(kind="text", text="Hello"),
+        Piece(kind="call", label="weather", text='{\n  "town": "Oslo"\n}'),
+    ]
+    assert sent_pieces({"role": "tool", "content": "Rain"}) == [Piece(kind="result", text="Rain")]
+
+
+def test_reasoning_that_is_there_and_empty_is_said_to_be() -> None:
+    assert sent_pieces({"role": "assistant", "reasoning_content": "", "content": "Hello"}) == [
+        Piece(kind="other", label="reasoning_content is there, and empty"),
+        Piece(kind="text", text="Hello"),
+    ]
+
+
+def test_reasoning_details_and_broken_arguments_are_shown_as_they_are() -> None:
+    message = {
+        "role": "assistant",
+        "reasoning_details": [{"type": "reasoning.encrypted"}],
+        "tool_calls": [{"function": {"name": "f", "arguments": '{"half'}}],
+    }
+    thought, call = sent_pieces(message)
+    assert (thought.kind, "reasoning.encrypted" in thought.text, call.text) == ("thinking", True, '{"half')
+
+
+@pytest.mark.parametrize(
+    ("path", "fate"), [("messages.1.content.0", "left-out"), ("messages.1.content.0.caller", "altered"), ("", "")]
+)
+def test_a_block_is_left_out_only_as_a_whole(path: str, fate: str) -> None:
+    changes = (Change("thinking", path, "left out", "why"),) if path else ()
+    assert Piece(kind="call", changes=changes).fate == fate

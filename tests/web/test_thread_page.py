@@ -1,0 +1,106 @@
+"""One thread as a page: in its order, with what is folded and marked; beside a projection; part by part."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from msgspec import structs
+
+from clew.chat.formats import FORMATS
+from clew.store.values import Turn
+from clew.web.viewing import PAGE
+from tests.admin.booth import Booth
+from tests.build import redacted, text, thinking, tool_result, tool_use
+from tests.store.turns import GLM, NOON, recorded, turn
+from tests.web.test_threads import keep
+
+
+def said(id: str, *blocks: object, asked: object = "Well?", after: str = "", at: float = NOON, **more: object) -> Turn:
+    answer = recorded(id, followed=after or None, blocks=tuple(json.dumps(block).encode() for block in blocks), **more)
+    message = json.dumps({"role": "user", "content": asked}).encode()
+    return structs.replace(turn(answer, at=at), asked=(message,))
+
+
+@pytest.fixture(scope="module")
+def thread(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Booth]:
+    with Booth(tmp_path_factory.mktemp("thread") / "h") as booth:
+        call = tool_use("toolu_a", name="weather", town="<Oslo>")
+        keep(
+            booth,
+            said("a", thinking("*Hm*", "s"), text("A **look**"), call, asked="Weather <b>?</b>"),
+            said(
+                "b", redacted("xyz"), thinking("", "s2"), text("Rain"), asked=[tool_result("toolu_a", "<rain>")], after="a"
+            ),
+            said("c", text("One"), after="b", at=NOON + 1, origin=GLM),
+            said("d", text("Two"), after="b", at=NOON + 2, asked="Or this?"),
+            turn(exchange="x-vain", at=NOON + 3, outcome="failed", status=502),
+        )
+        yield booth
+
+
+def page(booth: Booth, path: str = "/threads/t") -> str:
+    reply = booth.ask(path)
+    assert reply.status == 200, reply.raw[:300]
+    return reply.raw.decode()
+
+
+def test_words_are_set_thinking_is_folded_under_its_maker_and_everything_is_escaped(thread: Booth) -> None:
+    text = page(thread)
+    assert "<p>A <strong>look</strong></p>" in text and "<em>Hm</em>" in text
+    assert "Weather &lt;b&gt;?&lt;/b&gt;" in text and "<b>" not in text
+    assert '<details class="fold thought"><summary>Thinking <span class="muted">4 characters</span>' in text
+    assert text.count("claude, claude-opus-5-5</span>") >= 3
+    assert ">redacted</span>" in text and ">hidden</span>" in text
+
+
+def test_a_result_stands_in_its_call_and_not_once_more(thread: Booth) -> None:
+    text = page(thread)
+    assert text.count("&lt;rain&gt;") == 1 and ">done</span>" in text and "Result of a tool" not in text
+
+
+def test_branches_are_a_tree_and_each_turn_says_where_it_forks(thread: Booth) -> None:
+    newest, other = page(thread), page(thread, "/threads/t?at=x-c")
+    assert "3 branches and agents" in newest
+    assert "<p>Two</p>" in newest and "<p>One</p>" not in newest
+    assert "<p>One</p>" in other and "<p>Two</p>" not in other
+    assert 'aria-label="Branches after turn 2"' in newest and '?at=x-c"' in newest
+
+
+def test_a_question_without_an_answer_says_how_it_ended(thread: Booth) -> None:
+    assert "No answer is recorded (failed, 502)." in page(thread)
+
+
+def test_beside_a_projection_each_change_has_its_reason(thread: Booth) -> None:
+    text = page(thread, "/threads/t?as=glm")
+    assert "As glm would get it" in text
+    assert 'class="part changed left-out"' in text
+    assert "made by a backend that nobody recorded" in text and ">messages.1.content.0</code>" in text
+
+
+def test_a_backend_that_there_is_not_is_a_problem_on_a_page(thread: Booth) -> None:
+    reply = thread.ask("/threads/t?as=%3Cb%3E")
+    assert (reply.status, reply.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "There is no backend" in reply.raw.decode() and "<b>" not in reply.raw.decode()
+
+
+def test_it_offers_every_format_and_every_way_on(thread: Booth) -> None:
+    text = page(thread)
+    assert [name for name in FORMATS if f"/api/threads/t/export?format={name}" not in text] == []
+    assert 'href="/chat/t"' in text and "Delete for good" in text
+
+
+def test_a_thread_that_there_is_not_is_a_problem_on_a_page(thread: Booth) -> None:
+    reply = thread.ask("/threads/none")
+    assert (reply.status, "There is no such thread" in reply.raw.decode()) == (404, True)
+
+
+def test_a_long_thread_comes_in_parts(booth: Booth) -> None:
+    turns = [said(f"r{n}", text(f"Answer {n}"), after=f"r{n - 1}" if n else "", at=NOON + n) for n in range(PAGE + 3)]
+    keep(booth, *turns)
+    first = page(booth)
+    assert first.count('class="turn"') == PAGE and f"?from={PAGE}&amp;at=" in first
+    part = page(booth, f"/threads/t?from={PAGE}&part=1")
+    assert part.count('class="turn"') == 3 and "<html" not in part and "data-more" not in part
+    middle = page(booth, f"/threads/t?at=x-r{PAGE}")
+    assert f'data-turn="x-r{PAGE}"' in middle and "data-wanted" in middle
+    assert "From the beginning" in page(booth, "/threads/t?from=99999999999")

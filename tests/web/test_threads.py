@@ -1,0 +1,56 @@
+"""The list of threads, and what is found in them."""
+
+import pytest
+
+from clew.store.values import Hit
+from clew.web.threads import PAGE, Part, parts_of
+from tests.admin.booth import Booth
+from tests.store.turns import NOON, recorded, turn
+
+
+def keep(booth: Booth, *turns: object) -> None:
+    assert booth.store is not None
+    for each in turns:
+        assert booth.store.record(each).result(5)
+
+
+def test_an_empty_list_teaches_how_to_begin(booth: Booth) -> None:
+    text = booth.ask("/threads").raw.decode()
+    assert "No thread yet" in text and "clew run -- claude" in text and 'href="/chat"' in text
+
+
+def test_threads_are_listed_page_by_page_the_last_used_first(booth: Booth) -> None:
+    keep(booth, *(turn(recorded(f"r{n}", thread=f"t{n}"), at=NOON + n) for n in range(PAGE + 2)))
+    first = booth.ask("/threads").raw.decode()
+    assert first.index(f"/threads/t{PAGE + 1}") < first.index(f"/threads/t{PAGE}")
+    assert 'href="/threads/t1"' not in first
+    assert f'href="/threads?before={NOON + 2}"' in first
+    second = booth.ask(f"/threads?before={NOON + 2}").raw.decode()
+    assert 'href="/threads/t1"' in second and 'href="/threads/t2"' not in second and "?before=" not in second
+    assert "There are no older threads" in booth.ask(f"/threads?before={NOON - 9}").raw.decode()
+
+
+def test_a_hit_leads_to_its_turn_and_marks_the_words(booth: Booth) -> None:
+    keep(booth, turn(recorded("a", words="A lighthouse <b>on</b> a rock")))
+    text = booth.ask("/threads?q=light").raw.decode()
+    assert 'href="/threads/t?at=x-a"' in text
+    assert "<mark>lighthouse</mark> &lt;b&gt;on&lt;/b&gt;" in text
+    assert "Nothing found" in booth.ask("/threads?q=nobody").raw.decode()
+
+
+@pytest.mark.parametrize(
+    ("marks", "parts"),
+    [
+        ((), [Part("one two", False)]),
+        (((0, 3),), [Part("one", True), Part(" two", False)]),
+        (((0, 3), (4, 7)), [Part("one", True), Part(" ", False), Part("two", True)]),
+    ],
+)
+def test_a_snippet_is_cut_where_words_were_found(marks: tuple[tuple[int, int], ...], parts: list[Part]) -> None:
+    assert parts_of(Hit(thread="t", title="", at=NOON, snippet="one two", marks=marks)) == parts
+
+
+def test_without_a_store_the_page_says_why(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with Booth(tmp_path_factory.mktemp("n") / "h", store=False) as booth:
+        reply = booth.ask("/threads")
+    assert (reply.status, "There is no store" in reply.raw.decode()) == (409, True)
