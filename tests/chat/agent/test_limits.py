@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clew import Agent, AsyncAgent, LimitReached, Limits, RunEnded, ToolFailed
-from clew.chat.agent.limits import Reached, Spending
+from clew.chat.agent.limits import Limit, Reached, Spending
 from clew.chat.prices import Cost
 from clew.store.values import Usage
 from tests.chat.agent.conftest import SetUp
@@ -161,6 +161,16 @@ def test_a_step_of_which_something_worked_is_no_failure(stage: SetUp) -> None:
     on = stage(both * 3 + "turn:\n  text: Done.\n")
     result = Agent(model=MODEL, tools=[look], limits=Limits(failures=2)).run("Look!", **on.place)
     assert (result.ending, result.steps) == ("answered", 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("limits", "limit"), [(Limits(tokens=9_999_999), "tokens"), (Limits(usd=99), "usd")])
+def test_tokens_that_nobody_counts_end_a_run_that_is_limited_by_them(stage: SetUp, limits: Limits, limit: Limit) -> None:
+    """A limit that cannot be held is not passed over in silence."""
+    on = stage(THREE)
+    on.claude.fault("no-usage", times=None)
+    result = Agent(model=MODEL, tools=[look], limits=limits).run("Look!", **on.place)
+    assert (result.ending, result.limit) == ("limit", Reached(limit, getattr(limits, limit), None))
 
 
 @pytest.mark.slow

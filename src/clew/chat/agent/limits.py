@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -16,6 +16,8 @@ from clew.chat.prices import Cost
 from clew.store.values import Usage
 
 __all__ = ["Limit", "Limits", "Reached", "Spending"]
+
+_UNKNOWN: Final = {"tokens": "they were not counted", "usd": "a price is not known"}
 
 Limit: TypeAlias = Literal["steps", "tokens", "usd", "seconds", "failures"]
 
@@ -30,7 +32,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     steps: int | None = 50
     """Model calls."""
     tokens: int | None = None
-    """Tokens in and out, those of the cache included."""
+    """Tokens in and out, those of the cache included. A backend that does not count them ends the run."""
     usd: float | None = None
     """US dollars at list prices. A model whose price nobody knows ends the run: the limit could not be held."""
     seconds: float | None = None
@@ -50,7 +52,7 @@ class Reached(Struct, frozen=True):
     spent: float | None = None
 
     def __str__(self) -> str:
-        unknown = ", because a price is not known" if self.spent is None else ""
+        unknown = f", because {_UNKNOWN[self.limit]}" if self.spent is None else ""
         return f"the limit of {self.most:g} {self.limit} is reached{unknown}"
 
 
@@ -62,6 +64,7 @@ class Spending:
         self.steps = 0
         self.usage = Usage()
         self.cost: Cost | None = None
+        self._uncounted = False
         self._unpriced = False
         self._failures = 0
         self._began = time.monotonic()
@@ -72,10 +75,11 @@ class Spending:
         self.steps += 1
 
     def add(self, usage: Usage | None, cost: Cost | None) -> None:
-        """What a model call took."""
+        """What a model call took; None for what nobody knows."""
         self.usage = _sum(self.usage, usage) if usage else self.usage
         self.cost = cost if self.cost is None else self.cost if cost is None else self.cost + cost
-        self._unpriced |= usage is not None and cost is None
+        self._uncounted |= usage is None
+        self._unpriced |= cost is None
         if self._sender is not None:
             self._sender.add(usage, cost)
 
@@ -116,7 +120,7 @@ class Spending:
         if limits.steps is not None:
             yield Reached("steps", limits.steps, self.steps)
         if limits.tokens is not None:
-            yield Reached("tokens", limits.tokens, self.tokens)
+            yield Reached("tokens", limits.tokens, None if self._uncounted else self.tokens)
         if limits.usd is not None:
             yield Reached("usd", limits.usd, None if self._unpriced else float(self.cost.usd if self.cost else 0))
         if limits.failures is not None:

@@ -49,7 +49,7 @@ async def _heard(working: Working, step: int, answer: AsyncAnswer) -> Ended:
     async with answer:
         async for said in answer:
             if isinstance(said, Ended):
-                cost = _spent(working, said.turn)
+                cost = _spent(working, said.turn, whole=True)
                 await working.tell(StepFinished(step, said.message, said.turn, cost))
                 return said
             if isinstance(said, Compacted):
@@ -58,12 +58,12 @@ async def _heard(working: Working, step: int, answer: AsyncAnswer) -> Ended:
     raise BackendBroken("the answer was stopped")
 
 
-def _spent(working: Working, turn: Turn | None) -> Cost | None:
-    """What a turn took, whole or not."""
-    if turn is None or turn.usage is None:
-        return None
-    cost = _cost(working.conversation, turn)
-    working.spending.add(turn.usage, cost)
+def _spent(working: Working, turn: Turn | None, *, whole: bool = False) -> Cost | None:
+    """What a turn took. One that failed may have taken nothing; of a whole one it is told, or not known."""
+    usage = turn.usage if turn else None
+    cost = _cost(working.conversation, turn) if turn and usage else None
+    if usage is not None or whole:
+        working.spending.add(usage, cost)
     return cost
 
 
