@@ -11,10 +11,11 @@ from msgspec import Struct
 from clew.chat.messages import Message
 from clew.chat.plain import Given, object_from
 from clew.chat.thoughts import extract_thinking_blocks
-from clew.model.json import JsonValue
+from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.text_tokens import tokens_of
+from clew.store.values import Usage
 
-__all__ = ["Estimate", "cache_efficiency", "thinking_tokens"]
+__all__ = ["Estimate", "anthropic_usage", "cache_efficiency", "thinking_tokens"]
 
 
 class Estimate(Struct, frozen=True):
@@ -67,6 +68,22 @@ def cache_efficiency(usage: Given | None) -> float | None:
     read, written, fresh = (_number(counts.get(name)) or 0 for name in _PROMPT)
     whole = read + written + fresh
     return 100 * read / whole if whole else None
+
+
+def anthropic_usage(usage: Usage) -> JsonObject:
+    """The counts of the store under the names that Anthropic's API has for them.
+
+    >>> anthropic_usage(Usage(input=3, output=40, thinking=25))["output_tokens_details"]
+    {'thinking_tokens': 25}
+    """
+    counts: JsonObject = {
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_read_input_tokens": usage.cache_read,
+        "cache_creation_input_tokens": usage.cache_written,
+    }
+    thought: JsonObject = {"output_tokens_details": {"thinking_tokens": usage.thinking}}
+    return counts if usage.thinking is None else counts | thought
 
 
 _PROMPT = ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens")

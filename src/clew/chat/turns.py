@@ -8,11 +8,12 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
+from clew.chat.counts import anthropic_usage
 from clew.chat.marks import asks_for_summary, summarised
 from clew.chat.messages import Message
 from clew.chat.responses import format_response
 from clew.model.change import Change
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.store.values import Exchange, Outcome, Passage, Usage
 
@@ -107,11 +108,9 @@ def message_of(spot: Spot) -> Message | None:
     recording, exchange = spot.answer, spot.exchange
     if recording is None:
         return None
-    usage: JsonValue = msgspec.to_builtins(exchange.usage) if exchange and exchange.usage else None
+    usage = anthropic_usage(exchange.usage) if exchange and exchange.usage else None
     read = format_response({"content": shown(recording), "stop_reason": exchange.stop_reason or None if exchange else None})
-    return msgspec.structs.replace(
-        read, raw_content=[*shown(recording)], origin=recording.origin, usage=usage if isinstance(usage, dict) else None
-    )
+    return msgspec.structs.replace(read, raw_content=[*shown(recording)], origin=recording.origin, usage=usage)
 
 
 def shown(recording: Recording) -> list[JsonObject]:

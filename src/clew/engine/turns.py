@@ -14,7 +14,7 @@ from clew.engine.call import Entry
 from clew.engine.route import Way
 from clew.errors import RequestInvalid
 from clew.model.blocks import Block
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Said, Strand
 from clew.model.request import Request, blocks_of
@@ -126,4 +126,13 @@ def usage_of(usage: JsonObject, *, estimated: bool) -> Usage | None:
         return None
     given = map(usage.get, _COUNTS)
     counts = [value if type(value) is int and value > 0 else 0 for value in given]
-    return Usage(input=counts[0], output=counts[1], cache_read=counts[2], cache_written=counts[3], estimated=estimated)
+    read, written = counts[2:]
+    thought = _thought(usage.get("output_tokens_details"))
+    return Usage(
+        input=counts[0], output=counts[1], cache_read=read, cache_written=written, estimated=estimated, thinking=thought
+    )
+
+
+def _thought(details: JsonValue) -> int | None:
+    value = details.get("thinking_tokens") if isinstance(details, dict) else None
+    return value if type(value) is int and value >= 0 else None

@@ -29,7 +29,7 @@ INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES
 ON CONFLICT (principal, id) DO UPDATE SET
     used = max(used, excluded.used), title = CASE title WHEN '' THEN excluded.title ELSE title END
 """
-_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 """Usage outlives a thread that was forgotten, and is what it was when that is imported again."""
 _RECORDING = f"""
 INSERT INTO recordings ({COLUMNS}, created, used, sum) VALUES ({"?, " * len(COLUMNS.split(","))}?, ?, ?)
@@ -91,7 +91,7 @@ def _add_usage(connection: Database, exchange: Exchange) -> None:
     if usage := exchange.usage:
         made_by = (exchange.principal, exchange.id, exchange.ended, exchange.backend, exchange.model)
         counts = (usage.input, usage.output, usage.cache_read, usage.cache_written, int(usage.estimated))
-        connection.execute(_USAGE, (*made_by, *counts))
+        connection.execute(_USAGE, (*made_by, *counts, usage.thinking))
 
 
 def _add_recording(connection: Database, recording: Recording, at: float) -> None:

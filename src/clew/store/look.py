@@ -35,7 +35,7 @@ _EXCHANGES = """
 SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, ended, asked_model,
     exchanges.backend AS backend, exchanges.model AS model, session, agent,
     outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
-    input, output, cache_read, cache_written, estimated
+    input, output, cache_read, cache_written, estimated, thinking
 FROM exchanges LEFT JOIN usage ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id
 WHERE {of_principal}
 """
@@ -49,7 +49,7 @@ AND seq > (SELECT seq FROM exchanges WHERE principal = :principal AND id = :afte
 """
 _SPENT = """
 SELECT backend, model, count(*) AS calls, sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
-    sum(cache_written) AS cache_written, max(estimated) AS estimated
+    sum(cache_written) AS cache_written, max(estimated) AS estimated, sum(thinking) AS thinking
 FROM usage WHERE principal = ? AND at >= ? GROUP BY backend, model ORDER BY backend, model
 """
 _STATISTICS = """
@@ -60,7 +60,7 @@ FROM marks WHERE principal = :principal AND kind = 'key'
 """
 
 
-_USAGE = ("input", "output", "cache_read", "cache_written", "estimated")
+_USAGE = ("input", "output", "cache_read", "cache_written", "estimated", "thinking")
 
 
 def threads(connection: Database, principal: str, limit: int, before: float | None, starting: str = "") -> list[Thread]:

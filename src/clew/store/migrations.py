@@ -248,11 +248,19 @@ CREATE TRIGGER words_go_with_their_exchange AFTER DELETE ON exchanges BEGIN
 END;
 """
 
+
+def m005_how_much_was_thought(connection: Database) -> None:
+    """Some vendors report how much of an answer's tokens were spent on thinking. That was kept nowhere, so whoever reads a
+    conversation later could only estimate it. NULL is for all who do not report it, and for what was used before."""
+    connection.execute("ALTER TABLE usage ADD COLUMN thinking INTEGER")
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m001_recordings_and_what_befell,
     m002_what_a_gateway_shows,
     m003_one_row_for_what_happened,
     m004_words_can_be_found,
+    m005_how_much_was_thought,
 )
 
 

@@ -54,6 +54,8 @@ class Usage(Struct, frozen=True, kw_only=True):
     cache_read: int = 0
     cache_written: int = 0
     estimated: bool = False
+    thinking: int | None = None
+    """Of the output, what was thought; None where nobody reported it."""
 
 
 class Try(Struct, frozen=True, kw_only=True):

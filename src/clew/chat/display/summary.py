@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, structs
 
 from clew.backends.row import Backend
-from clew.chat.counts import Estimate, cache_efficiency, thinking_tokens
+from clew.chat.counts import Estimate, anthropic_usage, cache_efficiency, thinking_tokens
 from clew.chat.messages import Message
 from clew.chat.prices import Cost, cost_of, total_cost
 from clew.chat.terminal import harmless
 from clew.chat.turns import Turn
-from clew.model.json import JsonObject
 from clew.store.values import Usage
 
 __all__ = ["Summary", "anthropic_usage", "cost_of_turn", "summary_of", "thought_tokens", "total_of"]
@@ -76,16 +75,6 @@ def thought_tokens(answer: Message | None, usage: Usage | None) -> int | Estimat
         return None
     reported = answer.usage or {}
     return thinking_tokens(structs.replace(answer, usage={**anthropic_usage(usage), **reported} if usage else reported))
-
-
-def anthropic_usage(usage: Usage) -> JsonObject:
-    """The same counts under the names that Anthropic's API has for them."""
-    return {
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "cache_read_input_tokens": usage.cache_read,
-        "cache_creation_input_tokens": usage.cache_written,
-    }
 
 
 def _tokens(usage: Usage, efficiency: float | None, thinking: int | Estimate | None) -> str:
