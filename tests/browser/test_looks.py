@@ -30,7 +30,7 @@ def pages(demo: Demo) -> list[str]:
         del talk.messages[-2:]
         talk.say("Another way [[scenario:redacted]]")
     thread, exchange = _newest(demo)
-    addresses = [page.path for page in PAGES if page.method == "GET" and page.tell is not None]
+    addresses = [page.path for page in PAGES if page.scope == "read" and page.tell is not None]
     ids = [path.replace("{id}", exchange if "exchanges" in path else thread) for path in addresses]
     return [*ids, f"/threads/{thread}?as=deepseek", "/threads?q=long", "/threads?q=nothingatall"]
 

@@ -18,6 +18,13 @@ def test_a_stranger_is_told_how_to_come_in_and_nothing_else(booth: Booth) -> Non
     assert "glm" not in text and "claude" not in text and "<nav" not in text
 
 
+def test_a_link_that_was_used_says_how_to_get_another(booth: Booth) -> None:
+    path = booth.admin.login_url.removeprefix(booth.admin.url)
+    assert [booth.ask(path, port=True).status for _ in range(2)] == [303, 401]
+    text = booth.ask(path, port=True).raw.decode()
+    assert "This link does not work: it was used already, or is too old." in text and "clew status" in text
+
+
 def test_a_browser_that_came_in_sees_the_way_to_every_page(booth: Booth) -> None:
     text = booth.ask("/", headers=booth.logged_in(), port=True).raw.decode()
     assert [place.path for place in NAVIGATION if f'href="{place.path}"' not in text] == []

@@ -122,7 +122,7 @@ async def serve(
         url=f"http://{LOOPBACK}:{tcp.getsockname()[1]}",
     )
     await desk.feed.begin()
-    server = _Server(_config(_app(desk, (*ROUTES, *pages))))
+    server = _Server(_config(_app(desk, (*pages, *ROUTES))))
     serving = asyncio.create_task(server.serve(sockets=[unix, tcp]), name="clew admin")
     following = asyncio.create_task(desk.feed.run(), name="clew admin feed")
     await _started(server, serving)

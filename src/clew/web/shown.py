@@ -32,6 +32,8 @@ def duration(seconds: float | None) -> str:
     """As precise as anybody cares for."""
     if seconds is None:
         return "–"
+    if 0 < seconds < 0.0005:
+        return "<1 ms"
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"

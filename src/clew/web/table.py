@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from clew.admin.login import log_in
 from clew.admin.routing import Endpoint, Route
 from clew.web import backends, chat_page, doctor, exchange_page, now, setting, thread_page, threads, usage
 from clew.web.frame import problem_page
@@ -22,6 +23,7 @@ def _part(path: str, endpoint: Endpoint, does: str, takes: str = "") -> Route:
 
 
 PAGES: Final[tuple[Route, ...]] = (
+    Route("GET", "/login", "open", log_in, "As in the API; to a browser a page says what is wrong.", "code", problem_page),
     Route("GET", "/static/{version}/{name}", "open", static_file, "Styles and scripts, kept by browsers for good."),
     _page("/", now.page_now, "Now: what is active, and what happens.", "principal"),
     _part("/now/top", now.top_now, "A part of Now: the switches, and the backends.", "principal"),

@@ -28,6 +28,7 @@ function calmly(work, ms) {
 const renewRows = calmly(async () => {
   renew(rows, await fragment(`/now/rows${whose}`));
   $("#none").hidden = rows.childElementCount > 0;
+  $("#some").hidden = !$("#none").hidden;
 }, ROWS_MS);
 
 /** The buttons and the health of backends; what had the focus keeps it, what is open stays so. */
