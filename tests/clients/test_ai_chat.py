@@ -12,6 +12,7 @@ from clew.testing import Simulator
 from tests.admin.booth import KEY, until
 from tests.admin.chat.served import MODEL, TOOLS, ChatServer, configured
 from tests.clients.front import Front
+from tests.engine.talk import refusals
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -67,8 +68,7 @@ def test_a_conversation_with_thinking_and_tools(front: Front, chat: ChatServer, 
     assert [plain(message) for message in after.messages if message["role"] == "assistant"] == [
         message for message in read if message["role"] == "assistant"
     ]
-    refused = [entry for entry in claude.journal() if entry.get("status", 200) != 200]
-    assert refused == []
+    assert refusals(claude) == []
 
 
 def test_parts_have_ids_of_their_own_and_come_in_order(front: Front, claude: Simulator) -> None:

@@ -1,0 +1,69 @@
+"""Whom to ask and how: as the request says, else as the chat was, else as the settings say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from clew.admin.chat.asked import Posted
+from clew.chat.request import Wishes
+from clew.chat.ui.fold import folded
+from clew.settings.values import ChatSettings
+from clew.testing import Simulator
+from tests.admin.chat.served import ChatServer, configured, user
+from tests.engine.talk import refusals
+
+SHOWN = {"type": "adaptive", "display": "summarized"}
+USUAL = ChatSettings(model="usual", system="Be kind.", effort="low", max_tokens=5000)
+
+
+def test_the_request_says_it_and_the_settings_fill_the_rest() -> None:
+    plain = Wishes(model="usual", max_tokens=5000, system="Be kind.", thinking=SHOWN, effort="low", tools=[])
+    assert Posted().wishes(USUAL, new=True) == plain
+    asked = Posted(model="mine", system="Be brief.", effort="high", max_tokens=10, thinking=False)
+    off: Any = {"type": "disabled"}
+    assert asked.wishes(USUAL, new=True) == Wishes(
+        model="mine", max_tokens=10, system="Be brief.", thinking=off, effort="high", tools=[]
+    )
+
+
+def test_an_old_chat_keeps_the_model_that_it_has() -> None:
+    assert Posted().wishes(USUAL, new=False).model == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "thinking"),
+    [(True, SHOWN), (False, {"type": "disabled"}), ({"type": "enabled", "budget_tokens": 2000},) * 2],
+)
+def test_thinking_is_asked_for_in_one_word_or_in_full(said: Any, thinking: Any) -> None:
+    assert Posted(thinking=said).wishes(USUAL, new=True).thinking == thinking
+    assert Posted().wishes(ChatSettings(thinking=False), new=True).thinking == {"type": "disabled"}
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[dict[str, Simulator]]:
+    """Two hosts of one maker."""
+    with Simulator() as a, Simulator() as b:
+        yield {"claude": a, "other": b}
+
+
+@pytest.mark.slow
+def test_a_backend_stays_with_the_chat_until_another_is_named(both: dict[str, Simulator], tmp_path: Any) -> None:
+    """Thinking goes back to whoever made it, and to nobody else."""
+    usual = '[chat]\nmodel = "claude-opus-5-5"\nsystem = "Be kind."\n'
+    with ChatServer(configured(tmp_path / "h", both, usual)) as chat:
+        held: list[Any] = []
+        answered: list[str] = []
+        for wish in ({}, {"backend": "other"}, {}, {"backend": ""}):
+            held.append(user("Think. [[scenario:thinking]]"))
+            reply = chat.call_api("/api/chat", method="POST", body={"id": "one", "messages": held, **wish})
+            frames = [json.loads(line[6:]) for line in reply.raw.decode().splitlines() if line.startswith("data: {")]
+            held.append(folded(frames))
+            answered.append(held[-1]["metadata"]["backend"])
+        assert answered == ["claude", "other", "other", "claude"]
+        asked = [json.loads(both["claude"].body(entry["n"])) for entry in both["claude"].journal()]
+        assert [body["system"] for body in asked] == ["Be kind."] * 2
+        assert [refusals(each) for each in both.values()] == [[], []]
