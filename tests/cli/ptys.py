@@ -14,6 +14,7 @@ import termios
 import time
 from collections.abc import Callable, Iterator
 from fcntl import ioctl
+from pathlib import Path
 
 from tests.chat.display.screen import Screen
 from tests.cli.homes import Home
@@ -51,6 +52,11 @@ class Pty:
             assert time.monotonic() < end, "\n".join(self.screen.lines)
             assert self._read() or true(self.screen.lines), "\n".join(self.screen.lines)
         return self.screen.lines
+
+    def is_asleep(self) -> bool:
+        """Whether the command's main thread waits for something."""
+        stat = Path(f"/proc/{self.process.pid}/stat")
+        return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "S"
 
     def ended(self) -> int:
         """Reads until the command ends; its exit code."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from clew.chat.messages import ToolCall
     from clew.chat.turns import Turn
 
-__all__ = ["NoView", "aside", "say_summary", "shown", "what_is_kept"]
+__all__ = ["NoView", "aside", "say_summary", "shown", "unechoed", "what_is_kept"]
 
 _STOPS: Final = {
     "max_tokens": "the answer ends here because it reached its limit of tokens",
@@ -53,6 +55,23 @@ def shown(talk: Talk, answer: Answer, given: View | None = None) -> float:
         with suppress(BrokenPipeError):  # told where it was written to
             view.close()
     return time.monotonic() - began
+
+
+@contextmanager
+def unechoed() -> Generator[None]:
+    """What is typed meanwhile is read afterwards, and not drawn into the answer."""
+    if not sys.stdin.isatty() or find_spec("termios") is None:
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(sys.stdin)
+    silent = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
+    termios.tcsetattr(sys.stdin, termios.TCSADRAIN, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
 def _view(talk: Talk) -> View:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from clew.cli.answer_json import answer_json
-from clew.cli.answering import NoView, aside, say_summary, shown, what_is_kept
+from clew.cli.answering import NoView, aside, say_summary, shown, unechoed, what_is_kept
 from clew.cli.endings import ending, told
 from clew.cli.talk import Talk, Wanted, talk
 from clew.cli.wanting import wanting
@@ -65,7 +65,7 @@ def ask(wanted: Wanted, question: tuple[str, ...], attach: tuple[Path, ...], thr
     wanted.thread = thread
     with told():
         content = _content(_words(question), attach)
-        with talk(wanted) as open_talk:
+        with unechoed(), talk(wanted) as open_talk:
             open_talk.wish()
             code = _ask(open_talk, content, json_=json_)
     click.get_current_context().exit(code)

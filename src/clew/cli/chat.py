@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from clew.chat.terminal import harmless
-from clew.cli.answering import aside, say_summary, shown, what_is_kept
+from clew.cli.answering import aside, say_summary, shown, unechoed, what_is_kept
 from clew.cli.ask import INTERRUPTED
 from clew.cli.chat_commands import COMMANDS, Leave, completions, obey
 from clew.cli.chat_input import Prompt
@@ -111,7 +111,8 @@ class _Chat:
             return
         try:
             if (answer := self._asked(line)) is not None:
-                self._show(answer)
+                with unechoed():
+                    self._show(answer)
         except ClewError as error:
             if not self._prompt.is_live:
                 raise

@@ -69,6 +69,7 @@ def _thinking(talk: Talk, rest: str, asked: Asked) -> None:
         wanted.show_thinking = wanted.show_thinking and rest == "on"
     elif rest in ("show", "fold"):
         wanted.show_thinking = rest == "show"
+        wanted.thinking = "on" if wanted.show_thinking and wanted.thinking == "off" else wanted.thinking
     elif rest:
         raise RequestInvalid(f"/thinking {rest}: it is on, off, show or fold")
     talk.wish()

@@ -1,0 +1,265 @@
+"""`clew chat`: a conversation on a terminal, typed and seen as a person would; and in a pipe."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.testing import Simulator
+from tests.cli.homes import Home
+from tests.cli.ptys import Pty, on_terminal
+from tests.gateway.served import until
+from tests.manifest import proves
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def simulator() -> Iterator[Simulator]:
+    with Simulator() as simulator:
+        yield simulator
+
+
+@pytest.fixture
+def home(tmp_path: Path, simulator: Simulator) -> Home:
+    simulator.reset()
+    row = f'url = "{simulator.url}"\nrealm = "anthropic"\nkey = "{simulator.key}"\n'
+    rows = f'[backends.second]\n{row}[backends.claude]\n{row}model = "claude-opus-5-5"\n'
+    home = Home(tmp_path / "home", f'active = "claude"\n{rows}')
+    home.config.chmod(0o600)
+    return home
+
+
+def asked(simulator: Simulator) -> list[Any]:
+    """The last message of each request."""
+    bodies = [json.loads(simulator.body(entry["n"])) for entry in simulator.journal()]
+    return [body["messages"][-1]["content"] for body in bodies]
+
+
+def piped(home: Home, *lines: str, code: int = 0) -> str:
+    """What goes to standard output."""
+    done = home.clew("chat", "-q", input="".join(f"{line}\n" for line in lines))
+    assert done.exit_code == code, done.stderr
+    return done.stdout
+
+
+# In a pipe
+
+
+def test_each_line_is_a_question(home: Home, simulator: Simulator) -> None:
+    assert piped(home, "One.", "", "Two.") == "You said: “One.”\nYou said: “Two.”\n"
+    assert len(json.loads(simulator.body(simulator.journal()[-1]["n"]))["messages"]) == 3
+    assert [thread["turns"] for thread in home.json("show")] == [2]
+
+
+def test_several_lines_can_be_one_question(home: Home, simulator: Simulator) -> None:
+    piped(home, "One, \\", "and two.", '"""Three', "", 'four."""', "//five", "six \\")
+    assert asked(simulator) == ["One, \nand two.", "Three\n\nfour.", "/five"]
+
+
+def test_the_first_failure_ends_a_pipe_with_its_code(home: Home, simulator: Simulator) -> None:
+    simulator.fault("status 401", times=None)
+    done = home.clew("chat", input="One.\nTwo.\n")
+    assert (done.exit_code, done.stdout) == (4, "")
+    assert "claude refused every key" in done.stderr
+    done = home.clew("chat", input="/retyr\nTwo.\n")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "there is no /retyr; is /retry meant?" in done.stderr
+
+
+def test_backend_effort_and_thinking_change_between_two_questions(home: Home, simulator: Simulator) -> None:
+    out = piped(
+        home, "/use", "/use second claude-sonnet-5", "/effort low", "/thinking off", "One.", "/thinking show", "Two."
+    )
+    assert out.splitlines()[:5] == [
+        "* claude",
+        "  second",
+        "second answers next, asked for claude-sonnet-5",
+        "effort: low",
+        "thinking: switched off, where the model can do without; its text is folded",
+    ]
+    one, two = (json.loads(simulator.body(entry["n"])) for entry in simulator.journal())
+    assert (one["model"], one["output_config"], one["thinking"]) == (
+        "claude-sonnet-5",
+        {"effort": "low"},
+        {"type": "disabled"},
+    )
+    assert two["thinking"] == {"type": "adaptive", "display": "summarized"}
+    assert "thinking: asked for; its text is shown" in out
+
+
+def test_lines_of_a_conversation_are_listed_and_gone_to(home: Home, simulator: Simulator) -> None:
+    """Retry and edit leave what was there as a branch."""
+    out = piped(
+        home,
+        "One.",
+        "/edit Two.",
+        "/retry",
+        "/branch",
+        "/branch 1",
+        "/show",
+        "Three.",
+        "/branch turn 1",
+        "/branch 9",
+        code=1,
+    )
+    said = out.splitlines()
+    assert asked(simulator) == ["One.", "Two.", "Two.", "Three."]
+    listed = [line.split() for line in said if "claude-opus-5-5" in line and line.lstrip().startswith(("1 ", "2 ", "* "))]
+    assert [row[-1] for row in listed] == ["claude-opus-5-5"] * 3
+    assert [row[0] for row in listed] == ["1", "2", "*"]
+    assert said.count("here now: 1 turns; what you say next goes on from there") == 2
+    assert "  One." in said
+    last = json.loads(simulator.body(simulator.journal()[-1]["n"]))
+    assert [message["content"] for message in last["messages"] if message["role"] == "user"] == ["One.", "Three."]
+
+
+@proves("req:S2-42")
+def test_title_usage_and_show_tell_what_there_is(home: Home) -> None:
+    out = piped(
+        home, "/show", "/usage", "/title", "/branch", "Hello.", "/title A new name", "More.", "/usage", "/title", "/help"
+    )
+    said = out.splitlines()
+    assert said[:4] == [
+        "Nothing was said yet.",
+        "Nothing was used yet.",
+        "it has no title yet: it gets one from what you say first",
+        "Nothing was said yet.",
+    ]
+    [head] = [index for index, line in enumerate(said) if line.split()[:2] == ["answer", "tokens"]]
+    assert [line.split()[0] for line in said[head + 1 : head + 4]] == ["1", "2", "all"]
+    assert said[head + 4] == "A new name"
+    assert home.json("show")[0]["title"] == "A new name"
+    assert any(line.strip().startswith("/export FORMAT FILE") for line in said)
+
+
+def test_a_conversation_is_written_to_a_file(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "talk.md"
+    piped(home, "Hello.", f"/export markdown {file}")
+    assert "Hello." in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "the formats are clew, " in home.clew("chat", input="/export nonsense x\n").stderr
+    assert "nothing was said yet" in home.clew("chat", input=f"/export markdown {file}\n").stderr
+    assert "talk.md/x: " in home.clew("chat", "--last", input=f"/export markdown {file}/x\n").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--last",), "There is no thread 'last'"),
+        (("--last", "--thread", "x"), "--last is a thread already"),
+        (("--backend", "nope"), "There is no backend 'nope'"),
+    ],
+)
+def test_mistakes_on_the_command_line_are_told(home: Home, arguments: tuple[str, ...], words: str) -> None:
+    done = home.clew("chat", *arguments, input="")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+# On a terminal
+
+
+def said(terminal: Pty, text: str, answer: str) -> None:
+    """At a prompt, and until there is one again."""
+    terminal.until(is_at_prompt)
+    terminal.type(f"{text}\r")
+    terminal.until(answer)
+    terminal.until(is_at_prompt)
+
+
+def interrupted(terminal: Pty) -> None:
+    """Ctrl-C where a person would press it: when the prompt waits for a key. Python hears none between two keys."""
+    terminal.until(is_at_prompt)
+    until(terminal.is_asleep)
+    terminal.type("\x03")
+
+
+def is_at_prompt(lines: list[str]) -> bool:
+    return bool(lines) and lines[-1] == ">"
+
+
+def test_a_conversation_is_typed_edited_completed_and_resumed(home: Home, simulator: Simulator) -> None:
+    with on_terminal(home, "chat") as terminal:
+        terminal.until(is_at_prompt)
+        assert terminal.screen.lines[0] == "claude, claude-opus-5-5 · /help lists commands, Ctrl-D leaves"
+        said(terminal, "Helo\x7flo", "You said: “Hello”")
+        said(terminal, "/use se\t", "second answers next")
+        terminal.type("\x1b[A\x1b[A")
+        terminal.until(lambda lines: lines[-1] == "> Hello")
+        terminal.type(" again\r")
+        terminal.until("You said: “Hello again”")
+        terminal.until(is_at_prompt)
+        terminal.type("/edit\r")
+        terminal.until("edit> Hello again")
+        terminal.type("!\r")
+        terminal.until("You said: “Hello again!”")
+        terminal.until(is_at_prompt)
+        terminal.type("\x04")
+        assert terminal.ended() == 0
+        [thread] = home.json("show")
+        assert terminal.screen.lines[-1] == f"kept; come back with `clew chat --thread {thread['id']}`"
+    assert asked(simulator) == ["Hello", "Hello again", "Hello again!"]
+    history = home.root / "chat_history"
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+    entries = [json.loads(line) for line in history.read_text().splitlines()]
+    assert entries == ["Hello", "/use second ", "Hello again", "/edit", "Hello again!"]
+    with on_terminal(home, "chat", "--last") as terminal:
+        terminal.until(is_at_prompt)
+        assert terminal.screen.lines[1] == "going on with “Hello”: 2 turns, /show shows them"
+        terminal.type("\x1b[A")
+        terminal.until(lambda lines: lines[-1] == "> Hello again!")
+        terminal.type("\x15/quit\r")
+        assert terminal.ended() == 0
+
+
+def test_ctrl_c_stops_the_answer_and_keeps_it_and_twice_at_the_prompt_leaves(home: Home, simulator: Simulator) -> None:
+    simulator.fault("stall 60 after=14")
+    with on_terminal(home, "chat") as terminal:
+        terminal.until(is_at_prompt)
+        terminal.type("Why? [[scenario:thinking]]\r")
+        terminal.until(lambda lines: lines[-1] and "thought for" in "\n".join(lines))
+        terminal.type("\x03")
+        terminal.until("stopped; what was finished is kept, and /retry asks again")
+        terminal.until(is_at_prompt)
+        terminal.type("/retry\r")
+        terminal.until("claude, claude-opus-5-5 · 7 tokens in")
+        terminal.until(is_at_prompt)
+        interrupted(terminal)
+        terminal.until("Ctrl-C again leaves, and so does Ctrl-D")
+        interrupted(terminal)
+        assert terminal.ended() == 0
+        assert terminal.screen.lines[-1].startswith("kept; come back with `clew chat --thread ")
+    assert [turn["answer"] is not None for turn in home.json("show", "last")["turns"]] == [True, True]
+
+
+def test_a_failure_is_told_and_the_conversation_goes_on(home: Home, simulator: Simulator) -> None:
+    simulator.fault("status 400 message='evil \x1b[2J words'")
+    with on_terminal(home, "chat") as terminal:
+        terminal.until(is_at_prompt)
+        said(terminal, "One", "the question is kept, and /retry asks again")
+        assert "Error: evil ␛[2J words" in terminal.screen.lines
+        said(terminal, "/retry", "You said: “One”")
+        said(terminal, "/nonsense", "Error: there is no /nonsense; /help lists what there is")
+        terminal.type("\x04")
+        assert terminal.ended() == 0
+
+
+def test_what_is_typed_during_an_answer_is_the_next_question(home: Home, simulator: Simulator) -> None:
+    """And it is not drawn into the answer."""
+    simulator.fault("stall 0.7 after=14")
+    with on_terminal(home, "chat") as terminal:
+        terminal.until(is_at_prompt)
+        terminal.type("Why? [[scenario:thinking]]\r")
+        terminal.until("thought for")
+        terminal.type("Next\r")
+        terminal.until(lambda lines: "\n".join(lines).count(" tokens in") == 2)
+        terminal.until(is_at_prompt)
+        assert "Next" not in "\n".join(terminal.screen.lines).partition(" tokens in")[0]
+        terminal.type("\x04")
+        assert terminal.ended() == 0
