@@ -1,7 +1,7 @@
 """Days: what was used, how long it took and how much of it thought, for each local day, backend and model.
 
-Prices rise with the length of a prompt, so calls are summed apart by it, in steps that no vendor's limit cuts through: what
-a group cost is then what its average call cost, times the calls.
+Prices rise with the length of a prompt, so calls are summed apart by it, between the lengths where any vendor's price
+changes: what a group cost is then what its average call cost, times the calls.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from clew.store.values import DayAnswers, Days, DaySpent, Usage
 
 __all__ = ["days"]
 
-STEP: Final = 8000
-"""Tokens of a prompt. The limits above which a price is another one are multiples of it."""
+STEPS: Final = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
+"""Tokens of a prompt above which a price is another one, somewhere."""
 MOST: Final = 200_000
 """Answers whose times are looked at, the newest first."""
 
 _DAY = "date({}, 'unixepoch', 'localtime')"
+_PROMPT = "input + cache_read + cache_written"
+_LENGTH = " + ".join(f"({_PROMPT} > {step})" for step in STEPS)
 _SPENT = f"""
 SELECT {_DAY.format("at")} AS day, backend, model, count(*), sum(input), sum(output), sum(cache_read), sum(cache_written),
     max(estimated)
 FROM usage WHERE principal = ? AND at >= ?
-GROUP BY day, backend, model, (input + cache_read + cache_written) / {STEP} ORDER BY day, backend, model
+GROUP BY day, backend, model, {_LENGTH} ORDER BY day, backend, model
 """  # noqa: S608  (only constants are put in)
 _TIMES = f"""
 SELECT {_DAY.format("ended")}, backend, model, outcome = 'whole', first_byte, ended - started

@@ -19,6 +19,8 @@ from clew.web.exchange_row import cache_share
 __all__ = ["Total", "by_backend_and_model", "by_day", "dates", "percentile", "totals"]
 
 _NOTHING: Final = Usage()
+_REMEMBERED: Final = 20_000
+_UNKNOWN: Final = Cost(Decimal(-1))
 
 
 class Total(Struct, frozen=True, kw_only=True):
@@ -121,7 +123,22 @@ def _sum(usages: Iterable[Usage]) -> Usage:
     return total
 
 
+_costs: dict[tuple[DaySpent, tuple[str, str, str]], Cost | None] = {}
+"""A day that is over costs the same whenever somebody looks, and pricing is slow."""
+
+
 def _cost(spent: DaySpent, backend: Backend | None) -> Cost | None:
+    key = (spent, (backend.url, backend.preset, backend.realm) if backend else ("", "", ""))
+    known = _costs.get(key, _UNKNOWN)
+    if known is not _UNKNOWN:
+        return known
+    if len(_costs) >= _REMEMBERED:
+        _costs.clear()
+    cost = _costs[key] = _priced(spent, backend)
+    return cost
+
+
+def _priced(spent: DaySpent, backend: Backend | None) -> Cost | None:
     """Of one call as long as these are on average, times how many there are: within a group the price is the same."""
     usage, calls = spent.usage, spent.calls
     average = Usage(
