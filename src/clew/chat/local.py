@@ -181,13 +181,19 @@ class LocalDesk(Floor):
         return Call(body=body, headers=_HEADERS, principal=own.principal, credential=credential, entry=entry)
 
     async def settle(self, id: str) -> None:
-        """Until a turn that is not whole is in the store. One that the engine did not keep is marked as failed."""
+        """Until a turn is in the store. One that the engine did not keep is marked as failed."""
         spot = self.tree.get(id)
-        if spot is None or spot.exchange is None or spot.outcome == "whole":
+        if spot is None or spot.exchange is None:
             return
         if spot.outcome == "open":
             await self._fail(spot.passage, structs.replace(spot.exchange, outcome="failed", ended=time.time()))
-        await asyncio.wrap_future(self.store.touch(self.thread.principal, at=time.time()))  # comes after what waits
+        if spot.outcome != "whole" or self._is_hurried:
+            await asyncio.wrap_future(self.store.touch(self.thread.principal, at=time.time()))  # comes after what waits
+
+    @property
+    def _is_hurried(self) -> bool:
+        """Whether the engine lets an answer end before the store has it, rather than wait as long as we would."""
+        return self.works.engine.parts.commit_seconds < COMMIT_SECONDS
 
     async def _fail(self, passage: Passage, exchange: Exchange) -> None:
         asked, recording, is_new = passage.asked, passage.recording, True

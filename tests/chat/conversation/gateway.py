@@ -18,9 +18,10 @@ __all__ = ["Gateway"]
 class Gateway:
     """Enter it, and talk to its `url`, with its `token`."""
 
-    def __init__(self, home: Path, key: str = "") -> None:
+    def __init__(self, home: Path, key: str = "", commit_seconds: float = 10.0) -> None:
         self._home = Home(home)
         self._key = key
+        self._commit_seconds = commit_seconds
         self._background = Background()
         self.works: Works
         self.admin: Admin
@@ -36,7 +37,8 @@ class Gateway:
 
     async def _start(self) -> None:
         environ = {"CLEW_HOME": str(self._home.root)}
-        self.works = works = await build_works(load(None, environ), self._home.make(), environ=environ, commit_seconds=10.0)
+        loaded, home = load(None, environ), self._home.make()
+        self.works = works = await build_works(loaded, home, environ=environ, commit_seconds=self._commit_seconds)
         works.keep_up()
         self.admin = await serve_admin(
             current=works.current,

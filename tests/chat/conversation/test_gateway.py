@@ -133,6 +133,23 @@ def test_a_gateway_that_ends_keeps_what_was_finished_and_says_so(home: Path, a: 
         assert [each.outcome for each in store.exchanges("local", thread=thread)] == ["cut"]
 
 
+def test_an_answer_is_kept_before_its_end_is_told_also_by_a_gateway_in_a_hurry(home: Path) -> None:
+    """Law 8 lets a gateway's answers end without the store; a conversation's do not."""
+
+    async def talk(gateway: Gateway) -> list[str]:
+        store, seen = gateway.works.store, list[str]()
+        assert store is not None
+        async with at(gateway, gateway.token) as conversation:
+            for _ in range(5):
+                await conversation.ask("Hello.")
+                [last] = store.exchanges("local", thread=conversation.thread, limit=1)
+                seen.append(last.outcome)
+        return seen
+
+    with Gateway(home, commit_seconds=0.0) as gateway:
+        assert asyncio.run(talk(gateway)) == ["whole"] * 5
+
+
 def test_a_gateway_that_is_not_there_is_said_to_be_so(home: Path) -> None:
     async def talk() -> None:
         async with AsyncConversation.open(url="http://127.0.0.1:9", environ={}, model=MODEL):
@@ -183,6 +200,15 @@ def test_the_gateway_of_a_home_is_found_while_it_runs(home: Path, gateway: Gatew
     assert asyncio.run(found()) is LocalDesk
     entry = register(Home(home), Running(pid=os.getpid(), url="http://127.0.0.1:1", socket=str(home / "run" / "gone.sock")))
     assert asyncio.run(found()) is LocalDesk
+
+
+def test_a_key_that_no_header_can_hold_is_refused(gateway: Gateway) -> None:
+    async def talk() -> None:
+        async with at(gateway, "a\nkey"):
+            pass
+
+    with pytest.raises(SettingsInvalid, match="a key has only"):
+        asyncio.run(talk())
 
 
 @pytest.mark.parametrize(

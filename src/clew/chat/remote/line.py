@@ -9,7 +9,7 @@ import msgspec
 
 from clew.backends.row import Credential
 from clew.chat.remote.troubles import refused
-from clew.errors import BackendBroken
+from clew.errors import BackendBroken, SettingsInvalid
 from clew.http.client_message import ClientRequest, Headers, Timeouts
 from clew.upstream.endpoint import Endpoint, endpoint_of
 from clew.upstream.pool import Asking, Pool, PoolSettings
@@ -28,7 +28,10 @@ class Line:
     """Requests to one gateway. Belongs to the event loop that it is made in; close it at the end."""
 
     def __init__(self, url: str = "", *, socket: str = "", key: str = "", credential: Credential = ()) -> None:
-        """`credential` is the caller's own, for backends that take that. Raises SettingsInvalid for an unusable URL."""
+        """`credential` is the caller's own, for backends that take that. Raises SettingsInvalid for a URL
+        or a key that cannot be used."""
+        if not (key.isascii() and key.isprintable()):
+            raise SettingsInvalid("a key has only letters, digits and signs that can be printed", key="key")
         self._endpoint = Endpoint("clew", 0, tls=False, socket=socket) if socket else endpoint_of(url)
         self._base = "" if socket else urlsplit(url).path.rstrip("/")
         bearer = ((b"authorization", f"Bearer {key}".encode()),) if key else ()
