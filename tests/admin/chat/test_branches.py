@@ -12,7 +12,7 @@ import pytest
 from clew.chat.ui.fold import folded
 from clew.testing import Simulator
 from tests.admin.booth import Booth
-from tests.admin.chat.served import MODEL, ChatServer, kinds, parts_of, user
+from tests.admin.chat.served import MODEL, ChatServer, kinds, parts_of, read_until, user
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -116,6 +116,24 @@ def test_a_failure_is_told_in_words_that_help_and_the_question_can_be_asked_agai
     again = chat.post(said, chat=id, trigger="regenerate-message")
     assert again[-1]["type"] == "finish"
     assert texts(chat.messages(id)) == [said, "…"]
+
+
+@proves("fault:X12")
+def test_a_backend_that_repeats_its_key_gives_nothing_away(chat: ChatServer, claude: Simulator) -> None:
+    """X12: vendors quote what they were shown."""
+    claude.fault(f'status 400 type=invalid_request_error message="{claude.key} may not do that"')
+    error = chat.post("Hello.", chat="quoted")[-1]
+    assert error["type"] == "error" and "may not do that" in error["errorText"]
+    assert claude.key not in error["errorText"]
+
+
+def test_a_chat_that_is_deleted_while_an_answer_comes_is_gone(chat: ChatServer, claude: Simulator) -> None:
+    claude.fault("stall 30 content=2")
+    with chat.posted("Hello. [[scenario:text]]", chat="deleted") as reply:
+        read_until(reply, "text-delta")
+        assert chat.call_api("/api/chat/deleted", method="DELETE").json == {"forgotten": "deleted"}
+        assert parts_of(reply.read().removeprefix(b"\n"))[-1]["finishReason"] == "interrupted"
+    assert chat.call_api("/api/chat/deleted").status == 404
 
 
 BAD: dict[str, tuple[Any, int, str]] = {
