@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from typing import Final
 
 import msgspec
@@ -187,22 +188,28 @@ class LocalDesk(Floor):
             return
         if spot.outcome == "open":
             await self._fail(spot.passage, structs.replace(spot.exchange, outcome="failed", ended=time.time()))
-        if spot.outcome != "whole" or self._is_hurried:
-            await asyncio.wrap_future(self.store.touch(self.thread.principal, at=time.time()))  # comes after what waits
+        elif spot.outcome != "whole":
+            await asyncio.wrap_future(self._record(spot.passage, spot.exchange))
+        elif self._is_hurried:
+            await outcome(self._record(spot.passage, spot.exchange), COMMIT_SECONDS)
 
     @property
     def _is_hurried(self) -> bool:
         """Whether the engine lets an answer end before the store has it, rather than wait as long as we would."""
         return self.works.engine.parts.commit_seconds < COMMIT_SECONDS
 
+    def _record(self, passage: Passage, exchange: Exchange) -> Future[bool]:
+        """Keep it. The same again changes nothing, and comes after what waits."""
+        title = self.thread.title
+        return self.store.record(Turn(exchange=exchange, recording=passage.recording, asked=passage.asked, title=title))
+
     async def _fail(self, passage: Passage, exchange: Exchange) -> None:
-        asked, recording, is_new = passage.asked, passage.recording, True
-        turn = Turn(exchange=exchange, recording=recording, asked=asked, title=self.thread.title)
+        is_new = True
         try:
-            is_new = await asyncio.wrap_future(self.store.record(turn))
+            is_new = await asyncio.wrap_future(self._record(passage, exchange))
         finally:
             if is_new:
-                self._put(asked, exchange, recording)
+                self._put(passage.asked, exchange, passage.recording)
         if not is_new:  # it was kept, and left before that was told
             await asyncio.to_thread(self.load)
 
