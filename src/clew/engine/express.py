@@ -213,17 +213,40 @@ class Express(LiveExchange):
     def _settle_then(self, heard: Heard, tell: Callable[[], None]) -> None:
         """At once, if nobody has to be waited for."""
         story = self._told()
-        if self._parts.store is not None and self._call.kind == "messages":
+        if len(self._call.body) > LARGE and self._parts.store is not None:
             self._client.hand_over(self._guard(self._settled(heard, tell)))
             return
         self._note(heard)
-        self._keeping.settle_at_once(story, heard)
-        tell()
-        self._client.release()
+        if self._keeping.settle_at_once(story, heard):
+            tell()
+            self._client.release()
+            return
+        self._step = lambda: self._hand_in(heard, tell)
+        asyncio.get_running_loop().call_soon(self._news)
+
+    def _hand_in(self, heard: Heard, tell: Callable[[], None]) -> None:
+        """To the store, and not before what came ahead of the end has gone out."""
+        if not self._is_left:
+            settled = self._keeping.settle_soon(self._told(), heard, self._news)
+            self._step = lambda: self._end_goes(settled, tell)
+
+    def _end_goes(self, settled: Callable[[], None], tell: Callable[[], None]) -> None:
+        """The store has the turn, or cannot have it in time."""
+        if not self._is_left:
+            settled()
+            with self._client.in_one_piece():
+                tell()
+            self._client.release()
+
+    @property
+    def _is_left(self) -> bool:
+        """Has the client gone, or must the server end? Then another has taken over (`cancel`)."""
+        return self._client.holder is not self
 
     async def _settled(self, heard: Heard, tell: Callable[[], None]) -> None:
         await self._settle(heard)
-        tell()
+        with self._client.in_one_piece():
+            tell()
 
     def _take_back(self) -> None:
         """As if nothing had been heard."""

@@ -270,7 +270,8 @@ class StreamHearing:
         if heard.answer.illegal is not None:
             raise heard.answer.illegal
         await self._settle(heard)
-        self.close()
+        with self._passing.client.in_one_piece():
+            self.close()
 
     def close(self) -> None:
         """The end goes out."""

@@ -1,8 +1,8 @@
 """Keeping: how an exchange ends in the store, in the log, and with whoever watches.
 
-`settle` is for an answer that is whole: it returns once the store has the turn, or cannot have it in time, and only then its
-end goes to the client (law 8). `leave` is for all that ended otherwise: nobody is there to wait for it, or what they get
-does not depend on it, so it is handed over and forgotten.
+`settle` is for an answer that is whole: it is over once the store has the turn, or cannot have it in time, and only then its
+end goes to the client (law 8); `settle_soon` is the same for whoever waits without a task. `leave` is for all that ended
+otherwise: nobody is there to wait for it, or what they get does not depend on it, so it is handed over and forgotten.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clew.engine.turns import Heard
 from clew.errors import StoreError
 from clew.model.recording import Recording
 from clew.model.request import Request
-from clew.store import outcome
+from clew.store.outcome import outcome, problem_of, when_over
 from clew.store.values import Exchange, Outcome, Turn
 from clew.thinking.keys import key_of
 
@@ -82,6 +82,19 @@ class Keeping:
         turn = await aside(len(call.body), lambda: story.turn("whole", heard, parts.wall()))
         self._end()
         problem = await outcome(parts.store.record(turn), parts.commit_seconds)
+        self._settled(story, turn, problem)
+
+    def settle_soon(self, story: Story, heard: Heard, over: Callable[[], None]) -> Callable[[], None]:
+        """The same without a task, for one that is not large: `over` is called, and then what this returns ends it."""
+        parts = self._parts
+        assert parts.store is not None
+        turn = story.turn("whole", heard, parts.wall())
+        self._end()
+        write = parts.store.record(turn)
+        when_over(write, parts.commit_seconds, over)
+        return lambda: self._settled(story, turn, problem_of(write, parts.commit_seconds))
+
+    def _settled(self, story: Story, turn: Turn, problem: StoreError | None) -> None:
         if problem is not None:
             self._unrecorded(story, problem)
         self._touch(story)

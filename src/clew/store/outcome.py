@@ -4,33 +4,34 @@ The end of a turn is in the store before its end event reaches the client; but a
 not hold the answer back. The write itself is never cancelled, neither by the limit nor by a client that leaves: it may still
 succeed, and then the next request finds what this one was told is unrecorded.
 
-This is on the way of every answer, so it is one future and one timer: asyncio's own way from a thread's future to a limit
-on it takes twice the time.
+This is on the way of every answer, so it is one callback and one timer: asyncio's own way from a thread's future to a limit
+on it takes twice the time, and a task that waits for it takes as long again.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 
 from clew.errors import StoreError
 
-__all__ = ["LIMIT", "outcome"]
+__all__ = ["LIMIT", "outcome", "problem_of", "when_over"]
 
 LIMIT = 0.25
 
 
 async def outcome(write: Future[bool], limit: float = LIMIT) -> StoreError | None:
     """None once the write is committed, else why it is not. Never raises for a store that fails."""
-    loop = asyncio.get_running_loop()
-    ended = loop.create_future()
-    timer = loop.call_later(limit, _end, ended)
-    write.add_done_callback(lambda _: _wake(loop, ended))
-    try:
-        await ended
-    finally:
-        timer.cancel()
+    ended = asyncio.get_running_loop().create_future()
+    when_over(write, limit, lambda: None if ended.done() else ended.set_result(None))
+    await ended
+    return problem_of(write, limit)
+
+
+def problem_of(write: Future[bool], limit: float = LIMIT) -> StoreError | None:
+    """Why a write is not committed by now; None if it is. Raises what is no fault of the store."""
     if not write.done():
         return StoreError(f"the store did not commit within {limit * 1000:.0f} ms")
     error = write.exception()
@@ -39,12 +40,29 @@ async def outcome(write: Future[bool], limit: float = LIMIT) -> StoreError | Non
     raise error
 
 
-def _wake(loop: asyncio.AbstractEventLoop, ended: asyncio.Future[None]) -> None:
-    """From the writer's thread. A loop that is closed has nobody waiting."""
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(_end, ended)
+def when_over(write: Future[bool], limit: float, then: Callable[[], None]) -> None:
+    """Have `then` called by the running loop, once: when the write is over, or when nobody waits for it any longer."""
+    _Wait(asyncio.get_running_loop(), write, limit, then)
 
 
-def _end(ended: asyncio.Future[None]) -> None:
-    if not ended.done():
-        ended.set_result(None)
+class _Wait:
+    """For a write or for a timer, whichever comes first."""
+
+    __slots__ = ("_loop", "_then", "_timer")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, write: Future[bool], limit: float, then: Callable[[], None]) -> None:
+        self._loop = loop
+        self._then: Callable[[], None] | None = then
+        self._timer = loop.call_later(limit, self._end)
+        write.add_done_callback(self._wake)
+
+    def _wake(self, _: Future[bool]) -> None:
+        """From the writer's thread. A loop that is closed has nobody waiting."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        then, self._then = self._then, None
+        if then is not None:
+            self._timer.cancel()
+            then()
