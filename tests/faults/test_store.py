@@ -21,6 +21,7 @@ from clew.store.writer import Limits
 from clew.testing import Simulator
 from tests.engine.gate import Gate, claude, other
 from tests.engine.talk import Talk, refusals
+from tests.faults.conftest import Calling
 from tests.faults.scene import impatient, kept, question, story, until
 from tests.manifest import proves
 from tests.store.test_faults import FaultyDisk
@@ -164,6 +165,48 @@ def test_a_locked_store_holds_nobody_up_for_long_and_loses_nothing(opening: Open
     until(lambda: len(gate.store.exchanges("local", limit=100)) == 4)
     assert [each.outcome for each in kept(gate, 4)] == ["whole"] * 4
     assert (state(gate), gate.store.verify()) == ("ok", ())
+
+
+def waits(gate: Gate) -> bool:
+    """Is a turn on its way to the disk?"""
+    return gate.store._pending.of("local") is not None
+
+
+@proves("fault:S4")
+def test_a_turn_that_waits_for_the_store_needs_no_task_and_its_end_comes_in_one_piece(
+    opening: Opening, a: Simulator, calling: Calling
+) -> None:
+    """Law 8: all but the end is there, then the end as a whole, and the connection takes the next question."""
+    gate = opening(claude(a))
+    gate.engine.parts.commit_seconds = 20.0
+    gate.ask(question("before"))
+    with locked(gate.home / "clew.db"):
+        client = calling(gate).asks(question("during"))
+        until(lambda: waits(gate))
+        came = client.socket.recv(65536)
+        assert (gate.tasks(), b"content_block_stop" in came, b"message_delta" in came) == (0, True, False)
+    end = client.socket.recv(65536)
+    assert (end.count(b"event: message_delta"), end.count(b"event: message_stop"), end[-5:]) == (1, 1, b"0\r\n\r\n")
+    assert client.asks(question("after")).answer().status == 200
+    assert [each.outcome for each in kept(gate, 3)] == ["whole"] * 3
+
+
+@proves("fault:S4")
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_that_leaves_while_its_turn_waits_for_the_store_takes_nothing_along(
+    opening: Opening, a: Simulator, calling: Calling, stream: bool
+) -> None:
+    """Law 8: the write is never cancelled. Nobody is told twice, and nothing is left behind."""
+    gate = opening(claude(a))
+    gate.engine.parts.commit_seconds = 20.0
+    with locked(gate.home / "clew.db"):
+        client = calling(gate).asks(question("during", stream=stream))
+        until(lambda: waits(gate))
+        client.leaves()
+        until(lambda: gate._server.open_connections == 0)
+    assert [each.outcome for each in kept(gate, 1)] == ["whole"]
+    assert gate.ask(question("after")).status == 200
+    assert (gate.tasks(), gate.store.verify()) == (0, ())
 
 
 @contextmanager

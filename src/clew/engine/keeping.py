@@ -134,7 +134,7 @@ class Keeping:
         parts, call = self._parts, story.asking.call
         news = parts.seen.news(call.principal, _keys_in(story.asking.request), parts.wall())
         if news and parts.store is not None:
-            parts.store.touch(call.principal, keys=news, at=parts.wall())
+            parts.store.touch(call.principal, keys=news, at=parts.wall(), lazily=True)
 
 
 def _keys_in(request: Request) -> list[bytes]:

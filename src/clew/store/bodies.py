@@ -1,24 +1,29 @@
 """Bodies: whole requests and answers, kept for the page that shows an exchange, and never in anybody's way.
 
 They are up to a thousand times larger than the turn that they belong to. So they are taken only after the turn's commit,
-compressed by a thread of their own (zlib lets go of the interpreter meanwhile), and written when no turn waits, each in a
-transaction by itself. What waits for that is bounded: a body too many is not kept, and counted. A client's request that went
-out as it came, which is what most of them do, is kept once.
+compressed by a thread of their own (zlib lets go of the interpreter meanwhile), and written when no turn waits: small ones
+together, after they have lingered for a moment, a large one in a transaction by itself. What waits for that is bounded: a
+body too many is not kept, and counted. A client's request that went out as it came, which is what most of them do, is kept
+once.
 """
 
 from __future__ import annotations
 
 import threading
 import zlib
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from clew.errors import RecordCorrupt
 from clew.store.database import Database
-from clew.store.values import Bodies, Heads, Turn
+from clew.store.lingering import Lingering
+from clew.store.values import Bodies, Exchange, Heads, Turn
 from clew.store.writer import Writer
 
 __all__ = ["Keeper", "press", "read", "unpress"]
@@ -38,6 +43,8 @@ DELETE FROM bodies WHERE principal = :principal AND seq <= (
 )
 """
 _READ = "SELECT kept FROM bodies WHERE principal = ? AND exchange = ?"
+
+_Row: TypeAlias = dict[str, str | float | bytes]
 
 
 class _Kept(Struct, frozen=True, array_like=True):
@@ -74,6 +81,14 @@ def read(connection: Database, principal: str, exchange: str) -> Bodies | None:
     return None if kept is None else unpress(kept)
 
 
+class _Waiting(NamedTuple):
+    """What is to be kept of one exchange."""
+
+    exchange: Exchange
+    bodies: Bodies
+    weight: int
+
+
 class Keeper:
     """Keeps the bodies of turns that are committed, the last `limit` of each principal."""
 
@@ -82,8 +97,11 @@ class Keeper:
         self._limit = limit
         self._most = most
         self._waiting = 0
+        self._lingering: Lingering[_Waiting] = Lingering()
+        self._closing = False
         self._lock = threading.Lock()
-        self._press = ThreadPoolExecutor(1, "clew store bodies")
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
         self.skipped = 0
 
     def follow(self, recorded: Future[bool], turn: Turn) -> None:
@@ -91,31 +109,57 @@ class Keeper:
         bodies = turn.bodies
         if bodies is None or self._limit == 0 or not self._reserve(weight := _weight(bodies)):
             return
+        waiting = _Waiting(turn.exchange, bodies, weight)
 
         def go_on(done: Future[bool]) -> None:
-            if done.cancelled() or done.exception() or not done.result() or not self._pressed(turn, bodies, weight):
+            if done.cancelled() or done.exception() or not done.result() or not self._put(waiting):
                 self._release(weight)
 
         recorded.add_done_callback(go_on)
 
-    def _pressed(self, turn: Turn, bodies: Bodies, weight: int) -> bool:
-        """False once all is closing: the turn is kept, its bodies are not."""
-        try:
-            self._press.submit(self._keep, turn, bodies, weight)
-        except RuntimeError:
-            self.skipped += 1
-            return False
-        return True
-
     def close(self) -> None:
         """Compress what waits. The writer, which must be closed after this, then writes it."""
-        self._press.shutdown()
+        with self._lock:
+            self._closing = True
+        self._bell.put(None)
+        if self._thread is not None:
+            self._thread.join()
 
-    def _keep(self, turn: Turn, bodies: Bodies, weight: int) -> None:
-        exchange, kept = turn.exchange, press(bodies)
-        row = {"principal": exchange.principal, "exchange": exchange.id, "at": exchange.ended, "kept": kept}
-        written = self._writer.submit(lambda connection: _add(connection, row, self._limit), later=True)
-        written.add_done_callback(lambda _: self._release(weight))
+    def _put(self, waiting: _Waiting) -> bool:
+        """False once all is closing: the turn is kept, its bodies are not."""
+        with self._lock:
+            if self._closing:
+                self.skipped += 1
+                return False
+            if self._lingering.add(waiting, waiting.weight):
+                self._bell.put(None)
+            self._thread = self._thread or self._started()
+            return True
+
+    def _started(self) -> threading.Thread:
+        """Not before there is work: many a process only looks."""
+        thread = threading.Thread(target=self._work, name="clew store bodies", daemon=True)
+        thread.start()
+        return thread
+
+    def _work(self) -> None:
+        while batch := self._next_batch():
+            self._keep(batch)
+
+    def _next_batch(self) -> list[_Waiting]:
+        """Nothing once all is closing and done."""
+        while True:
+            with self._lock:
+                if self._closing or self._lingering.is_due():
+                    return self._lingering.taken()
+                seconds = self._lingering.left()
+            with suppress(Empty):
+                self._bell.get(timeout=seconds)
+
+    def _keep(self, batch: Sequence[_Waiting]) -> None:
+        rows = [_row(each) for each in batch]
+        written = self._writer.submit(lambda connection: _add(connection, rows, self._limit), later=True)
+        written.add_done_callback(lambda _: self._release(sum(each.weight for each in batch)))
 
     def _reserve(self, weight: int) -> bool:
         with self._lock:
@@ -133,7 +177,18 @@ def _weight(bodies: Bodies) -> int:
     return len(bodies.asked) + len(bodies.sent) + len(bodies.answered)
 
 
-def _add(connection: Database, row: dict[str, str | float | bytes], limit: int | None) -> None:
-    connection.execute(_ADD, row)
-    if limit is not None:
-        connection.execute(_PRUNE, {"principal": row["principal"], "limit": limit})
+def _row(waiting: _Waiting) -> _Row:
+    exchange = waiting.exchange
+    return {
+        "principal": exchange.principal,
+        "exchange": exchange.id,
+        "at": exchange.ended,
+        "kept": press(waiting.bodies),
+    }
+
+
+def _add(connection: Database, rows: Sequence[_Row], limit: int | None) -> None:
+    for row in rows:
+        connection.execute(_ADD, row)
+    for principal in {row["principal"] for row in rows} if limit is not None else ():
+        connection.execute(_PRUNE, {"principal": principal, "limit": limit})

@@ -45,9 +45,18 @@ class Store(Protocol):
         ...
 
     def touch(
-        self, principal: str, *, keys: Iterable[bytes] = (), recordings: Iterable[str] = (), at: float
+        self,
+        principal: str,
+        *,
+        keys: Iterable[bytes] = (),
+        recordings: Iterable[str] = (),
+        at: float,
+        lazily: bool = False,
     ) -> Future[None]:
-        """A request came with these thinking blocks, and these recordings were found in it."""
+        """A request came with these thinking blocks, and these recordings were found in it.
+
+        `lazily` is for whoever does not wait: within a moment, together with others.
+        """
         ...
 
     def pin(self, principal: str, thread: str, backend: str) -> Future[bool]:

@@ -26,6 +26,7 @@ from clew.store.pending import Pending
 from clew.store.readers import Readers, Watch
 from clew.store.rows import without_inputs
 from clew.store.search import search
+from clew.store.touches import Touches
 from clew.store.tree import tree
 from clew.store.values import (
     Bodies,
@@ -80,6 +81,7 @@ class SqliteStore:
                 raise
         self._writer = Writer(connection, path, limits or Limits(), busy)
         self._keeper = bodies.Keeper(self._writer, keep)
+        self._touches = Touches(self._writer)
         reading = partial(connect, path, read_only=True, busy=busy, vfs=vfs)
         self._readers = Readers(path, reading)
         self._watch = Watch(path, reading)
@@ -113,8 +115,16 @@ class SqliteStore:
         return recorded
 
     def touch(
-        self, principal: str, *, keys: Iterable[bytes] = (), recordings: Iterable[str] = (), at: float
+        self,
+        principal: str,
+        *,
+        keys: Iterable[bytes] = (),
+        recordings: Iterable[str] = (),
+        at: float,
+        lazily: bool = False,
     ) -> Future[None]:
+        if lazily:
+            return self._touches.add(principal, keys, recordings, at)
         blocks, ids = tuple(keys), tuple(recordings)
         return self._writer.submit(
             lambda connection: commands.touch(connection, principal, blocks, ids, at), weight=64 * (len(blocks) + len(ids))

@@ -3,7 +3,8 @@
 Whatever waits is committed together: under load a commit costs one sync for many turns. Each command of several has a
 savepoint of its own, so that one which fails takes nobody with it. Futures end after the commit, and only then is a
 checkpoint made; but that of a command which erases ends when the log is empty too, since what was deleted would still be in
-it. Between two commits the thread sleeps in C, and is woken once: this is on the way of every answer.
+it. Between two commits the thread sleeps in C, and is woken once: this is on the way of every answer. What nobody waits for
+lingers a moment for others of its kind (`lingering`).
 
 The queue is bounded in number and in bytes, and a full one refuses at once: a database that is locked for seconds must cost
 neither memory nor anybody's time. A disk that is full may have room later, so each batch tries anew. A disk that fails to
@@ -17,8 +18,9 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import apsw
@@ -27,6 +29,7 @@ from clew.errors import StoreError
 from clew.store.connection import BUSY
 from clew.store.database import Database
 from clew.store.foreign import store_error
+from clew.store.lingering import SECONDS, Lingering
 from clew.store.values import Health
 
 __all__ = ["Limits", "Writer"]
@@ -45,6 +48,7 @@ class Limits(NamedTuple):
     batch: int = 200
     checkpoint_pages: int = 1000
     wal_bytes: int = 256 << 20
+    linger: float = SECONDS
 
 
 class _Command(NamedTuple):
@@ -65,6 +69,7 @@ class Writer:
         self._limits = limits
         self._waiting: deque[_Command] = deque()
         self._later: deque[_Command] = deque()
+        self._lazy: Lingering[_Command] = Lingering(limits.linger)
         self._bytes = 0
         self._lock = threading.Lock()
         self._bell: SimpleQueue[None] = SimpleQueue()
@@ -79,22 +84,32 @@ class Writer:
         self._thread.start()
 
     def submit(
-        self, run: Callable[[Database], T], *, weight: int = 0, erases: Erases = "", later: bool = False
+        self,
+        run: Callable[[Database], T],
+        *,
+        weight: int = 0,
+        erases: Erases = "",
+        later: bool = False,
+        lazily: bool = False,
     ) -> Future[T]:
         """Have a command done in a transaction. The future ends with its result once that is committed.
 
         After one that erases, the log is emptied too. Where a reader keeps that from happening for long, the future of one
         that erases `now` fails, though it is done; the log is emptied as soon as that reader is gone. One for `later` is
-        done when nothing else waits, in a transaction of its own, and whoever submits such bounds how many there are.
+        done when nothing else waits, in a transaction of its own, and whoever submits such bounds how many there are. What
+        is to be done `lazily` is done then too, but with others of its kind, after it has lingered for them.
         """
         future: Future[T] = Future()
+        command = _Command(run, future, weight, erases)
         with self._lock:
-            if why := self._refusal(weight, later):
+            if why := self._refusal(weight, later=later, lazily=lazily):
                 future.set_exception(StoreError(f"{self._path} {why}", file=str(self._path)))
-                return future
-            (self._later if later else self._waiting).append(_Command(run, future, weight, erases))
-            self._bytes += weight
-            self._wake()
+            elif not lazily:
+                (self._later if later else self._waiting).append(command)
+                self._bytes += weight
+                self._wake()
+            elif self._lazy.add(command, weight):
+                self._wake()
         return future
 
     def health(self) -> Health:
@@ -127,14 +142,15 @@ class Writer:
             return ""
         return f"the log has {size} bytes of at most {most}, because another process reads without end: find and end it"
 
-    def _refusal(self, weight: int, later: bool) -> str:
+    def _refusal(self, weight: int, *, later: bool, lazily: bool) -> str:
         if self._closing:
             return "is closed"
         if self._state == "read-only":
             return f"is read-only since a failure: {self._why}"
-        full = len(self._waiting) >= self._limits.waiting or self._bytes + weight > self._limits.waiting_bytes
+        waiting = len(self._lazy if lazily else self._waiting)
+        full = waiting >= self._limits.waiting or (not lazily and self._bytes + weight > self._limits.waiting_bytes)
         if full and not later:
-            return f"is too slow: {len(self._waiting)} writes of {self._bytes} bytes wait already"
+            return f"is too slow: {waiting} writes of {self._bytes} bytes wait already"
         return ""
 
     def _work(self) -> None:
@@ -153,9 +169,14 @@ class Writer:
                 if batch or self._closing:
                     return batch
                 self._asleep = True
-            self._bell.get()
+                seconds = self._lazy.left()
+            with suppress(Empty):
+                self._bell.get(timeout=seconds)
 
     def _taken(self) -> list[_Command]:
+        self._asleep = False
+        if not self._waiting and not self._later:
+            return self._lazy.taken() if self._closing or self._lazy.is_due() else []
         source, most = (self._waiting, self._limits.batch) if self._waiting else (self._later, 1)
         batch = [source.popleft() for _ in range(min(len(source), most))]
         self._bytes -= sum([command.weight for command in batch])
