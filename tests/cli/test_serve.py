@@ -94,7 +94,7 @@ def test_the_demo_answers_without_any_key_of_a_vendor() -> None:
         copied = line(process).strip()
         assert copied.endswith(' ANTHROPIC_AUTH_TOKEN="$CLEW_KEY" claude')
         assert line(process).startswith("backends: claude (active), other, deepseek;")
-        assert line(process).startswith("admin: http://127.0.0.1:")
+        assert line(process).startswith("look at it in a browser: http://127.0.0.1:")
         url = copied.split()[0].removeprefix("ANTHROPIC_BASE_URL=")
         assert asked(url, "demo-key")["model"] == "claude-opus-5-5"
 

@@ -29,7 +29,8 @@ def greeting(settings: Settings, url: str, key: str, home: Home) -> str:
 
 
 def admin_line(url: str, socket: str) -> str:
-    return f"admin: {url}" if url else f"admin: {socket}"
+    """The link lets one browser in, once."""
+    return f"look at it in a browser: {url}" if url else f"admin: {socket}"
 
 
 def as_json(gateway: Running) -> str:

@@ -33,12 +33,12 @@ GROUP BY day, backend, model, {_LENGTH} ORDER BY day, backend, model
 _TIMES = f"""
 SELECT {_DAY.format("ended")}, backend, model, outcome = 'whole', first_byte, ended - started
 FROM exchanges WHERE principal = ? AND ended >= ? AND kind = 'messages' AND outcome <> 'open' ORDER BY seq DESC LIMIT {MOST}
-"""  # noqa: S608
+"""  # noqa: S608  (only constants are put in)
 _THOUGHT = f"""
 SELECT {_DAY.format("made")} AS day, said.backend, said.model, count(DISTINCT marks.recording)
 FROM marks JOIN recordings AS said ON said.seq = marks.recording
 WHERE marks.principal = ? AND kind = 'key' AND made >= ? GROUP BY day, said.backend, said.model
-"""  # noqa: S608
+"""  # noqa: S608  (only constants are put in)
 
 _Spent = tuple[str, str, str, int, int, int, int, int, int]
 _Time = tuple[str, str, str, int, float | None, float]
