@@ -25,6 +25,14 @@ def test_a_link_that_was_used_says_how_to_get_another(booth: Booth) -> None:
     assert "This link does not work: it was used already, or is too old." in text and "clew status" in text
 
 
+def test_a_path_that_leads_nowhere_is_a_page_to_whoever_looks_for_one(booth: Booth) -> None:
+    looking = {**booth.logged_in(), "accept": "text/html,*/*"}
+    page, told = booth.ask("/nowhere", headers=looking, port=True), booth.ask("/nowhere", port=True)
+    assert (page.status, told.status) == (404, 404)
+    assert "There is no such path" in page.raw.decode() and "<nav" in page.raw.decode()
+    assert told.json["error"]["what"] == "there is no such path"
+
+
 def test_a_browser_that_came_in_sees_the_way_to_every_page(booth: Booth) -> None:
     text = booth.ask("/", headers=booth.logged_in(), port=True).raw.decode()
     assert [place.path for place in NAVIGATION if f'href="{place.path}"' not in text] == []

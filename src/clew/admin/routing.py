@@ -22,7 +22,7 @@ from starlette.types import Scope as Connection
 
 from clew.admin.access import Access, Caller
 from clew.admin.desk import Desk
-from clew.admin.guard import SAFE, is_foreign, is_socket, send_problem
+from clew.admin.guard import SAFE, is_foreign, is_socket
 from clew.admin.problem import Problem, problem_of
 from clew.errors import ClewError
 
@@ -64,6 +64,8 @@ class Routes:
         for row in rows:
             if row.scope not in get_args(Scope):
                 raise ValueError(f"the route {row.method} {row.path} does not declare its scope")
+        self._desk = desk
+        self._page = next((row.tell for row in rows if row.tell), _told)
         self._paths = [Path(row.path, _answering(row, desk), methods=[row.method]) for row in rows]
 
     async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
@@ -73,7 +75,14 @@ class Routes:
                 scope.update(child)
                 await path.handle(scope, receive, send)
                 return
-        await send_problem(_nowhere([path for path, match, _ in found if match is Match.PARTIAL]), send)
+        problem = _nowhere([path for path, match, _ in found if match is Match.PARTIAL])
+        await self._told(Request(scope), problem)(scope, receive, send)
+
+    def _told(self, request: Request, problem: Problem) -> Response:
+        """Whoever looks for a page gets one, where there are pages."""
+        request.state.caller = _caller(request, self._desk.access)
+        looks = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+        return (self._page if looks else _told)(self._desk, request, problem)
 
 
 def _nowhere(partial: Sequence[Path]) -> Problem:
