@@ -270,8 +270,7 @@ class StreamHearing:
         if heard.answer.illegal is not None:
             raise heard.answer.illegal
         await self._settle(heard)
-        with self._passing.client.in_one_piece():
-            self.close()
+        self.close()
 
     def close(self) -> None:
         """The end goes out."""
