@@ -249,6 +249,16 @@ def test_on_a_terminal_the_answer_is_drawn(home: Home) -> None:
     assert not any("waiting" in line or "thinking…" in line for line in lines)
 
 
+def test_who_is_told_to_end_leaves_the_terminal_as_it_was(home: Home, simulator: Simulator) -> None:
+    simulator.fault("stall 60 after=14")
+    with on_terminal(home, "ask", "Hi [[scenario:thinking]]") as terminal:
+        terminal.until("thought for")
+        terminal.process.send_signal(signal.SIGTERM)
+        assert terminal.ended() == 128 + signal.SIGTERM
+        assert terminal.screen.cursor
+    assert any(line.endswith("cut short") for line in home.lines("show", "last"))
+
+
 def test_a_gateway_that_runs_is_used(home: Home, simulator: Simulator) -> None:
     """It is the one that asks; what is kept is the same."""
     config = home.config.read_text()

@@ -113,7 +113,7 @@ def test_lines_of_a_conversation_are_listed_and_gone_to(home: Home, simulator: S
     listed = [line.split() for line in said if "claude-opus-5-5" in line and line.lstrip().startswith(("1 ", "2 ", "* "))]
     assert [row[-1] for row in listed] == ["claude-opus-5-5"] * 3
     assert [row[0] for row in listed] == ["1", "2", "*"]
-    assert said.count("here now: 1 turns; what you say next goes on from there") == 2
+    assert said.count("here now: 1 turn; what you say next goes on from there") == 2
     assert "  One." in said
     last = json.loads(simulator.body(simulator.journal()[-1]["n"]))
     assert [message["content"] for message in last["messages"] if message["role"] == "user"] == ["One.", "Three."]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from genai_prices.types import Provider
     from genai_prices.types import Usage as Tokens
 
-__all__ = ["Cost", "cost_of", "total_cost"]
+__all__ = ["Cost", "cost_of", "prepare", "total_cost"]
 
 _SMALLEST: Final = Decimal("0.0001")
 
@@ -87,6 +87,13 @@ def cost_of(
     low, high = priced
     is_sure = complete and counts.is_whole and low == high and (provider is not None or backend is None)
     return Cost(low, estimated=not is_sure)
+
+
+def prepare() -> None:
+    """Read the price list, which takes a moment: for those who know that they will ask, and have nothing else to do."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    get_snapshot()
 
 
 def total_cost(costs: Iterable[Cost | None]) -> Cost | None:

@@ -6,11 +6,13 @@ was finished of it is kept.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -41,6 +43,11 @@ class NoView:
     def heard(self, event: Said) -> None: ...
 
     def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def close(self) -> None: ...
 
@@ -76,7 +83,10 @@ def unechoed() -> Generator[None]:
 
 def _view(talk: Talk) -> View:
     from clew.chat.display import view_for
+    from clew.chat.prices import prepare
 
+    if not talk.wanted.quiet:
+        Thread(target=prepare, daemon=True).start()  # while the model thinks
     wanted, name = talk.wanted, talk.conversation.backend
     return view_for(sys.stdout, sys.stderr, show_thinking=wanted.show_thinking, name=name)
 
@@ -122,7 +132,7 @@ def _unusual(turn: Turn) -> str:
 
 def aside(text: str) -> None:
     """A line that is no part of the answer."""
-    click.secho(text, dim=True, err=True)
+    click.secho(text, dim=True, err=True, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def what_is_kept(turn: Turn | None) -> str:

@@ -52,6 +52,7 @@ def chat(wanted: Wanted, thread: str, last: bool) -> None:
     if thread and last:
         raise click.UsageError("--last is a thread already: leave --thread out.")
     wanted.thread = "last" if last else thread
+    wanted.on_overflow = "compact"
     with told(), talk(wanted) as open_talk:
         code = _Chat(open_talk).run()
     click.get_current_context().exit(code)

@@ -101,7 +101,8 @@ def _branch(talk: Talk, rest: str, asked: Asked) -> None:
             f"/branch {rest}: there is no such line; /branch lists them, /branch turn N goes to a turn of this one"
         )
     conversation.branch(choices[int(number) - 1])
-    _say(f"here now: {len(conversation.turns)} turns; what you say next goes on from there")
+    count = len(conversation.turns)
+    _say(f"here now: {count} {'turn' if count == 1 else 'turns'}; what you say next goes on from there")
 
 
 def _retry(talk: Talk, rest: str, asked: Asked) -> Answer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -42,6 +44,7 @@ class Wanted(Struct, kw_only=True):
     thinking: Thinking = ""
     show_thinking: bool = False
     quiet: bool = False
+    on_overflow: Literal["error", "compact"] = "error"
 
 
 class Talk:
@@ -88,10 +91,32 @@ def talk(wanted: Wanted) -> Generator[Talk]:
     from clew.chat.blocking import Conversation
 
     at = place()
-    with Conversation.open(_thread(at, wanted.thread), url="auto", system=wanted.system) as conversation:
+    thread, overflow = _thread(at, wanted.thread), wanted.on_overflow
+    with (
+        _ending_well(),
+        Conversation.open(thread, url="auto", system=wanted.system, on_overflow=overflow) as conversation,
+    ):
         if wanted.backend:
             _use(conversation, wanted.backend)
         yield Talk(at, conversation, wanted)
+
+
+@contextmanager
+def _ending_well() -> Generator[None]:
+    """Who is told to end does so as with Ctrl-C: the answer is stopped and kept, and the terminal is as it was."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _use(conversation: Conversation, backend: str) -> None:

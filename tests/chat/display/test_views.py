@@ -214,7 +214,7 @@ def test_a_line_as_long_as_the_screen_is_wide_does_not_wrap() -> None:
 @proves("req:C34")
 def test_a_pipe_gets_the_text_alone_and_harmless() -> None:
     out, aside = io.StringIO(), io.StringIO()
-    view = PlainView(out, aside)
+    view = PlainView(out, aside, thoughts=True)
     for event in (ThinkingDelta("Hm."), TextDelta("One\r"), TextDelta("\n**two**"), ThinkingDelta("So."), TextDelta(EVIL)):
         view.heard(event)
     view.tool(ToolCall("1", "Read\x1b", "{}"), "done", "12 lines")

@@ -1,7 +1,7 @@
 """An answer on a screen: live on a terminal, plain text anywhere else.
 
 A view hears the events of an answer and draws them. `view_for` picks the one that fits; all are closed at the end, whatever
-the end is.
+the end is. `clew.chat.display.runs` shows what an agent does, and asks about its tools.
 """
 
 from clew.chat.display.summary import Summary, summary_of

@@ -9,8 +9,8 @@ answer grows with its length and not faster.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from threading import Event, RLock, Thread
 from typing import IO, TYPE_CHECKING, Final
 
@@ -18,8 +18,8 @@ from clew.chat.display.markdown import markdown
 from clew.chat.display.painter import Painter
 from clew.chat.display.paragraphs import Paragraphs
 from clew.chat.display.tools import Tools
-from clew.chat.display.view import ToolState
-from clew.chat.events import Said, TextDelta, ThinkingDelta
+from clew.chat.display.view import COMPACTED, ToolState
+from clew.chat.events import Compacted, Said, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
 from clew.chat.terminal import harmless
 from clew.pipeline.text_tokens import tokens_of
@@ -74,6 +74,8 @@ class LiveView:
                 self._keep(*map(markdown, self._text.feed(event.text)))
             elif isinstance(event, ToolCall):
                 self.tool(event, "called")
+            elif isinstance(event, Compacted):
+                self.note(COMPACTED)
 
     def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None:
         with self._lock:
@@ -82,6 +84,19 @@ class LiveView:
                 self._stays.append(line)
                 self._has_drawn = True
             self._since = self._clock()
+
+    def note(self, text: str) -> None:
+        with self._lock:
+            self._end_text()
+            self._keep(_dim(harmless(text)))
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        with self._lock:
+            self._painter.paint(self._stays)
+            self._stays = []
+            self._painter.close()
+            yield
 
     def close(self) -> None:
         self._over.set()

@@ -7,20 +7,21 @@
 from __future__ import annotations
 
 import os
-from typing import IO, Literal, Protocol, TypeAlias
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO, Final, Literal, Protocol, TypeAlias
 
-from clew.chat.events import Said, TextDelta, ThinkingDelta
+from clew.chat.events import Compacted, Said, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
 from clew.chat.terminal import harmless
 
-__all__ = ["PlainView", "ToolState", "View", "is_live", "view_for"]
+__all__ = ["COMPACTED", "PlainView", "ToolState", "View", "is_live", "view_for"]
 
 ToolState: TypeAlias = Literal["called", "asking", "running", "done", "failed", "denied"]
 """What became of a tool call: `called` if nobody here runs it; `asking` whether it may."""
 
 
 class View(Protocol):
-    """Shows one answer."""
+    """Shows one answer, or what an agent does until there is one."""
 
     def heard(self, event: Said) -> None:
         """Something was said."""
@@ -30,17 +31,30 @@ class View(Protocol):
         """What becomes of a call."""
         ...
 
+    def note(self, text: str) -> None:
+        """Something that is no part of the answer, and stays."""
+        ...
+
+    def held(self) -> AbstractContextManager[None]:
+        """Draw nothing meanwhile: somebody else has the screen."""
+        ...
+
     def close(self) -> None:
         """Nothing more comes: all that was heard is shown, and stays."""
         ...
 
 
-class PlainView:
-    """The text to one stream, thinking to another if that is wanted. What a terminal would obey is made harmless."""
+COMPACTED: Final = "the conversation had become too long for the model: it goes on from a summary, and the whole is kept"
 
-    def __init__(self, out: IO[str], aside: IO[str] | None = None) -> None:
+
+class PlainView:
+    """The text to one stream; what is no part of it to another, thinking and tools only if they are wanted there. What a
+    terminal would obey is made harmless."""
+
+    def __init__(self, out: IO[str], aside: IO[str] | None = None, *, thoughts: bool = False) -> None:
         self._out = out
         self._aside = aside
+        self._thoughts = aside if thoughts else None
         self._held = ""
         """A carriage return at the end of a piece may be half of a line's end."""
         self._into: IO[str] | None = None
@@ -49,15 +63,26 @@ class PlainView:
     def heard(self, event: Said) -> None:
         if isinstance(event, TextDelta):
             self._write(self._out, event.text)
-        elif isinstance(event, ThinkingDelta) and self._aside is not None:
-            self._write(self._aside, event.text)
+        elif isinstance(event, ThinkingDelta) and self._thoughts is not None:
+            self._write(self._thoughts, event.text)
         elif isinstance(event, ToolCall):
             self.tool(event, "called")
+        elif isinstance(event, Compacted):
+            self.note(COMPACTED)
 
     def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None:
+        if self._thoughts is not None:
+            self.note(f"→ {call.name} {call.arguments} {state} {detail}".rstrip())
+
+    def note(self, text: str) -> None:
+        self._end_line()
         if self._aside is not None:
-            self._end_line()
-            self._aside.write(harmless(f"→ {call.name} {call.arguments} {state} {detail}".rstrip()) + "\n")
+            self._aside.write(harmless(text) + "\n")
+            self._aside.flush()
+
+    def held(self) -> AbstractContextManager[None]:
+        self._end_line()
+        return nullcontext()
 
     def close(self) -> None:
         self._end_line()
@@ -91,4 +116,4 @@ def view_for(out: IO[str], aside: IO[str], *, show_thinking: bool = False, name:
         from clew.chat.display.live import LiveView
 
         return LiveView(out, show_thinking=show_thinking, name=name)
-    return PlainView(out, aside if show_thinking else None)
+    return PlainView(out, aside, thoughts=show_thinking)

@@ -1,0 +1,115 @@
+"""An agent's run on a screen: its steps as answers, its tools with their states; and somebody who is asked before they run.
+
+view = view_for(sys.stdout, sys.stderr)
+agent = Agent(…, approve=Approving(view))
+with closing(view), agent.open() as opened:
+    for event in opened.stream("…"):
+        show(event, view)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from clew.chat.agent.approval import Denied, Later
+from clew.chat.agent.events import (
+    AgentEvent,
+    CallDenied,
+    CallSuspended,
+    FromAgent,
+    LimitReached,
+    OutputRejected,
+    StepRetried,
+    ToolFinished,
+    ToolStarted,
+)
+from clew.chat.agent.tools import Tool
+from clew.chat.display.view import View
+from clew.chat.events import Compacted, TextDelta, ThinkingDelta
+from clew.chat.messages import ToolCall
+from clew.chat.terminal import harmless
+from clew.model.json import JsonValue
+
+__all__ = ["Approving", "show"]
+
+_YES: Final = ("y", "yes")
+_NO: Final = ("", "n", "no")
+
+
+def show(event: AgentEvent, view: View) -> None:
+    """Draw one event of a run. Of a sub-agent only the tools are drawn, under its name: its words are for who sent it.
+
+    >>> from clew import CallDenied, ToolCall
+    >>> from clew.chat.display.view import PlainView
+    >>> view = PlainView(sys.stdout, sys.stdout, thoughts=True)
+    >>> show(CallDenied(ToolCall("t1", "delete"), "not today"), view)
+    → delete {} denied not today
+    """
+    if isinstance(event, TextDelta | ThinkingDelta | Compacted):
+        view.heard(event)
+    elif isinstance(event, FromAgent):
+        _show_below(event, view)
+    elif isinstance(event, StepRetried):
+        view.note(f"{event.error}; asked again in {event.wait:.0f} s")
+    elif isinstance(event, LimitReached):
+        view.note(str(event.limit))
+    elif isinstance(event, OutputRejected):
+        view.note(f"the answer is not of the type that was asked for: {event.why}")
+    else:
+        _show_call(event, view)
+
+
+def _show_below(event: FromAgent, view: View) -> None:
+    below = event.event
+    if isinstance(below, ToolStarted | ToolFinished | CallDenied | CallSuspended):
+        call = ToolCall(f"{event.call.id}/{below.call.id}", f"{event.agent}: {below.call.name}", below.call.arguments)
+        show(msgspec.structs.replace(below, call=call), view)
+    elif isinstance(below, FromAgent):
+        _show_below(below, view)
+
+
+def _show_call(event: AgentEvent, view: View) -> None:
+    if isinstance(event, ToolStarted):
+        view.tool(event.call, "running")
+    elif isinstance(event, ToolFinished):
+        view.tool(event.call, "failed" if event.is_error else "done", _text(event.output) if event.is_error else "")
+    elif isinstance(event, CallDenied):
+        view.tool(event.call, "denied", event.reason)
+    elif isinstance(event, CallSuspended):
+        view.tool(event.call, "asking")
+
+
+def _text(output: JsonValue) -> str:
+    return output if isinstance(output, str) else msgspec.json.encode(output).decode()
+
+
+class Approving:
+    """Asks whoever sits at the terminal about each call; anything but yes and no is the reason that the model reads.
+
+    Where nobody sits, the decision is left for later.
+    """
+
+    def __init__(self, view: View | None = None, read: Callable[[str], str] | None = None) -> None:
+        """`read` shows a question and gives the answer; by default it is `input`, where there is a terminal."""
+        self._view = view
+        self._read = read or (input if sys.stdin.isatty() else None)
+
+    def __call__(self, call: ToolCall, tool: Tool) -> bool | Denied | Later:
+        if self._read is None:
+            return Later()
+        question = harmless(f"{call.name} {call.arguments}\nRun it? [y/N, or why not] ")
+        if self._view is None:
+            return _decision(self._read(question))
+        with self._view.held():
+            return _decision(self._read(question))
+
+
+def _decision(said: str) -> bool | Denied:
+    word = said.strip()
+    if word.lower() in _YES:
+        return True
+    return Denied("the user said no") if word.lower() in _NO else Denied(word)
