@@ -13,6 +13,7 @@ from clew import (
     Agent,
     AsyncAgent,
     CallProposed,
+    Compacted,
     Limits,
     RunEnded,
     StepFinished,
@@ -20,6 +21,7 @@ from clew import (
     StepStarted,
     TextDelta,
     ThinkingDelta,
+    Tool,
     ToolFailed,
     ToolFinished,
     ToolStarted,
@@ -389,3 +391,39 @@ def test_two_agents_share_a_conversation_each_with_its_own_tools(stage: SetUp) -
     asyncio.run(talk())
     bodies = [json.loads(on.claude.body(entry["n"])) for entry in on.claude.journal()]
     assert once(["+".join(tool["name"] for tool in body["tools"]) for body in bodies]) == ["look", "look+smell", "look"]
+
+
+def test_an_agent_has_a_backend_and_a_system_prompt_of_blocks(stage: SetUp) -> None:
+    """A tool may be given as what it is, too; the thread stays with the backend."""
+    on = stage(LOOK, "claude", "deepseek")
+    system = [{"type": "text", "text": "Be brief."}]
+    agent = AsyncAgent(backend="deepseek", model=MODELS["deepseek"], system=system, tools=[Tool.of(look)])
+    with pytest.raises(RequestInvalid, match="has no conversation yet"):
+        _ = agent.conversation
+    result = asyncio.run(agent.run("Look!", **on.place))
+    assert (result.ending, len(on.backends["deepseek"].journal()), on.claude.journal()) == ("answered", 2, [])
+    with Agent(tools=[look]).open(result.thread, **on.place) as opened:
+        assert opened.conversation.backend == "deepseek"
+
+
+def test_a_run_that_becomes_too_long_goes_on_from_a_summary(stage: SetUp) -> None:
+    """In the middle of a tool loop: what the summary took is counted, and the results are in what follows it."""
+    on = stage()
+    long = "Remember this, word for word. " * 9_000
+
+    def read() -> str:
+        """Reads a book."""
+        return long
+
+    agent = Agent(model="claude-sonnet-4-5", tools=[read], on_overflow="compact")
+    with agent.open(**on.place) as opened:
+        assert opened.run(f"One. {long}").ending == "answered"
+        run = opened.stream("Two.")
+        events = list(run)
+        result = run.result()
+    [compacted] = [event for event in events if isinstance(event, Compacted)]
+    steps = [event.turn for event in events if isinstance(event, StepFinished)]
+    assert (result.ending, refusals(on.claude)[0][:18]) == ("answered", "prompt is too long")
+    took = [turn.usage.input + turn.usage.cache_read for turn in [*steps, compacted.summary] if turn and turn.usage]
+    assert result.usage.input + result.usage.cache_read == sum(took)
+    assert len(took) == result.steps + 1

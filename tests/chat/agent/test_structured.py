@@ -16,6 +16,8 @@ from clew.errors import BackendBroken, SettingsInvalid
 from tests.chat.agent.conftest import MODELS, SetUp, Stage
 from tests.engine.talk import MODEL, refusals
 
+TEXT = {"type": "text", "text": "Be brief."}
+
 
 @dataclass
 class Part:
@@ -81,6 +83,16 @@ def test_what_cannot_be_said_in_a_strict_schema_is_asked_for_in_words(kind: Any)
 )
 def test_the_value_is_found_in_the_answer(kind: Any, text: str, value: object) -> None:
     assert form_of(kind).read(text) == value
+
+
+@pytest.mark.parametrize(
+    ("system", "prompt"),
+    [("", "{}"), ("Be brief.", "Be brief.\n\n{}"), ([TEXT], [TEXT, {"type": "text", "text": "{}"}])],
+    ids=["none", "words", "blocks"],
+)
+def test_what_the_answer_has_to_be_is_said_after_the_system_prompt(system: Any, prompt: Any) -> None:
+    said = json.dumps(Agent(system=system, output=Part).plan.prompt)
+    assert json.loads(said) == json.loads(json.dumps(prompt).replace("{}", json.dumps(form_of(Part).words)[1:-1]))
 
 
 def test_a_type_that_is_no_json_is_refused() -> None:

@@ -29,7 +29,7 @@ from clew.chat.agent.working import Working
 from clew.chat.answer import AsyncAnswer
 from clew.chat.conversation import AsyncConversation
 from clew.chat.messages import Message
-from clew.errors import BackendBroken, RequestInvalid
+from clew.errors import BackendBroken
 
 __all__ = ["Course", "Start"]
 
@@ -128,8 +128,6 @@ class Course:
     # Ends.
 
     async def _answered(self) -> Result[Any]:
-        if self._message is None:
-            raise RequestInvalid("nothing was said yet, so there is nothing to resume")
         if self._has_called:
             await marks.unmark(self._working.conversation)
         form, ending = self._working.plan.form, self._ending

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import count
 
 from clew.chat.agent.events import CallProposed, StepFinished, StepRetried, StepStarted
 from clew.chat.agent.plan import hold_to_form
@@ -28,7 +27,8 @@ async def take_step(working: Working, answer: AsyncAnswer) -> Ended:
     spending.step()
     step = spending.steps
     await working.tell(StepStarted(step, conversation.backend, conversation.model))
-    for attempt in count():
+    attempt = 0
+    while True:
         try:
             return await _heard(working, step, answer)
         except BackendError as error:
@@ -38,8 +38,7 @@ async def take_step(working: Working, answer: AsyncAnswer) -> Ended:
                 raise
             await working.tell(StepRetried(step, error, wait))
             await asyncio.sleep(wait)
-            answer = conversation.retry()
-    raise AssertionError("there is always another attempt")
+            answer, attempt = conversation.retry(), attempt + 1
 
 
 async def _heard(working: Working, step: int, answer: AsyncAnswer) -> Ended:
