@@ -1,15 +1,20 @@
 """Somebody runs the gateway: watches what happens, switches, looks at one request, tries a backend, asks the doctor."""
 
 import csv
+import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.demo import Demo
+from tests.browser.staged import Staged
 from tests.browser.talk import Talk
 from tests.browser.visit import Visit
+from tests.gateway.served import until
 
 pytestmark = pytest.mark.slow
 
@@ -41,6 +46,36 @@ def test_requests_are_seen_while_a_client_talks(visit: Visit, talk: Talk) -> Non
     talk.say("And once more?")
     expect(rows.first.locator(".chip.kept")).to_have_text("1 kept")
     expect(rows.nth(1).locator("a")).to_be_focused()
+
+
+SLOW = """
+turn:
+  think: This takes a while.
+  pause: 1.6
+  text: But here it is.
+"""
+
+
+def bodies_of(demo: Demo) -> Any:
+    """Of the last exchange: they are written behind it."""
+    (last,) = demo.api("/api/exchanges?limit=1")["exchanges"]
+    return demo.api(f"/api/exchanges/{last['id']}")["bodies"]
+
+
+def test_a_long_answer_is_seen_while_it_lasts_and_its_timeline_says_where_the_time_went(
+    browser_at: Callable[..., Visit],
+) -> None:
+    with Staged(SLOW) as stage, Talk(stage.demo) as talk, ThreadPoolExecutor(1) as aside:
+        page = watched(browser_at(stage.demo))
+        answer = aside.submit(talk.say, "Slowly, please")
+        row = page.locator("#rows tr").first
+        expect(row).to_contain_text("under way")
+        expect(row).to_contain_text("end_turn")
+        answer.result(20)
+        until(lambda: bodies_of(stage.demo))
+        row.locator("a").click()
+        thinking = page.locator(".phases li", has_text="thinking").locator(".muted")
+        expect(thinking).to_have_text(re.compile(r"^(1\.[0-9]|2\.[0-4]) s$"))
 
 
 def test_a_chip_says_its_reasons_to_pointer_and_keyboard(visit: Visit, talk: Talk, demo: Demo) -> None:
@@ -87,6 +122,7 @@ def test_a_switch_that_somebody_else_made_is_seen(visit: Visit, talk: Talk, demo
 def test_one_request_is_followed_from_the_client_to_the_backend(visit: Visit, talk: Talk, demo: Demo) -> None:
     demo.api("/api/use", method="POST", body={"backend": "deepseek"})
     talk.say("Translate this")
+    until(lambda: bodies_of(demo))
     page = watched(visit)
     page.locator("#rows tr").first.locator("a").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("deepseek")

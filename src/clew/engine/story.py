@@ -172,7 +172,7 @@ class Story:
         )
 
     def turn(self, outcome: Outcome, heard: Heard | None, ended: float) -> Turn:
-        """All that is kept of it. Looks things up, so it may take a moment where the history is long."""
+        """All that is kept of it; its bodies when it is over. Looks things up, which may take a moment."""
         keeps = self.asking.snapshot.settings.store
         recording = recording_for(self.id, self.asking, self.way, self.going, heard)
         request, entry = self.asking.request, self.asking.call.entry
@@ -181,7 +181,7 @@ class Story:
             recording=recording,
             asked=(entry.asked if entry else asked_raw(request)) if keeps.content else (),
             title=title_of(request) if keeps.content else "",
-            bodies=None if keeps.bodies == "off" else self._bodies(),
+            bodies=None if keeps.bodies == "off" or outcome == "open" else self._bodies(),
         )
 
     def _bodies(self) -> Bodies:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -23,6 +24,8 @@ from clew.web.timeline import phases_of
 
 __all__ = ["page_exchange"]
 
+_WRITING: Final = 10.0
+"""Seconds in which the bodies may still be on their way into the store."""
 MOST_SHOWN: Final = 200_000
 """Characters of a body. All of it is in the JSON."""
 
@@ -60,6 +63,7 @@ def _values(desk: Desk, owner: str, id: str) -> dict[str, object]:
         "cost": _cost(desk, exchange),
         "phases": phases_of(exchange, bodies),
         "sides": _sides(desk, bodies, redact) if bodies else None,
+        "writing": 0.0 <= time.time() - exchange.ended < _WRITING,
         "keeps": desk.current.snapshot.settings.store.bodies,
         "owner": owner,
     }
