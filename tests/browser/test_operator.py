@@ -51,7 +51,7 @@ def test_requests_are_seen_while_a_client_talks(visit: Visit, talk: Talk) -> Non
 SLOW = """
 turn:
   think: This takes a while.
-  pause: 1.6
+  pause: 2.5
   text: But here it is.
 """
 
@@ -65,6 +65,7 @@ def bodies_of(demo: Demo) -> Any:
 def test_a_long_answer_is_seen_while_it_lasts_and_its_timeline_says_where_the_time_went(
     browser_at: Callable[..., Visit],
 ) -> None:
+    """It takes three seconds, since that is what it is about: an answer that lasts."""
     with Staged(SLOW) as stage, Talk(stage.demo) as talk, ThreadPoolExecutor(1) as aside:
         page = watched(browser_at(stage.demo))
         answer = aside.submit(talk.say, "Slowly, please")
@@ -75,7 +76,7 @@ def test_a_long_answer_is_seen_while_it_lasts_and_its_timeline_says_where_the_ti
         until(lambda: bodies_of(stage.demo))
         row.locator("a").click()
         thinking = page.locator(".phases li", has_text="thinking").locator(".muted")
-        expect(thinking).to_have_text(re.compile(r"^(1\.[0-9]|2\.[0-4]) s$"))
+        expect(thinking).to_have_text(re.compile(r"^[1-9]\.[0-9] s$"))
 
 
 def test_a_chip_says_its_reasons_to_pointer_and_keyboard(visit: Visit, talk: Talk, demo: Demo) -> None:
