@@ -48,6 +48,24 @@ def test_requests_are_seen_while_a_client_talks(visit: Visit, talk: Talk) -> Non
     expect(rows.nth(1).locator("a")).to_be_focused()
 
 
+SEEN = """(seen) => {
+  Object.defineProperty(document, "hidden", { value: !seen, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_a_page_that_nobody_sees_holds_no_connection_and_catches_up(visit: Visit, talk: Talk) -> None:
+    """A browser has six connections for all tabs of a host."""
+    page = watched(visit)
+    page.evaluate(SEEN, False)
+    expect(page.locator("#live")).to_have_text("paused")
+    talk.say("Nobody looks")
+    rows = page.locator("#rows tr").count()
+    page.evaluate(SEEN, True)
+    expect(page.locator("#live")).to_have_text("live")
+    expect(page.locator("#rows tr")).to_have_count(rows + 1)
+
+
 SLOW = """
 turn:
   think: This takes a while.

@@ -1,18 +1,41 @@
 // Live events (`/api/events`): the browser reconnects by itself and says which exchange it saw last, so nothing is missed.
+// A page that nobody sees lets go of its connection: a browser has six for all tabs of a host, and the seventh would wait.
 
 import { el } from "./dom.js";
 
 /**
- * Listen. `kinds` are functions by the event's name, called with its value. `state` is a place for a word on the connection.
- * An EventSource that is refused never tries again: that is a session which ended.
+ * Listen. `kinds` are functions by the event's name, called with its value; and once without one whenever the page listens
+ * again, since something may have happened meanwhile. `state` is a place for a word on the connection.
  */
 export function live(kinds, state) {
-  const source = new EventSource("/api/events");
-  for (const [kind, heard] of Object.entries(kinds)) source.addEventListener(kind, (event) => heard(JSON.parse(event.data)));
+  let source = null;
+  let opened = false;
   const told = (word, className) => state?.replaceChildren(el("span", { class: `dot ${className}` }), word);
-  source.addEventListener("open", () => told("live", "good"));
-  source.addEventListener("error", () =>
-    source.readyState === EventSource.CLOSED ? told("the session ended: clew status gives a new link", "bad") : told("waiting for the gateway", "warn"));
-  addEventListener("pagehide", () => source.close());
-  return source;
+
+  function open() {
+    told("live", "good");
+    if (opened) for (const heard of Object.values(kinds)) heard();
+    opened = true;
+  }
+  /** An EventSource that is refused never tries again: that is a session which ended. */
+  function trouble() {
+    if (source?.readyState === EventSource.CLOSED) told("the session ended: clew status gives a new link", "bad");
+    else told("waiting for the gateway", "warn");
+  }
+  function begin() {
+    source = new EventSource("/api/events");
+    for (const [kind, heard] of Object.entries(kinds)) source.addEventListener(kind, (event) => heard(JSON.parse(event.data)));
+    source.addEventListener("open", open);
+    source.addEventListener("error", trouble);
+  }
+  function end() {
+    source?.close();
+    source = null;
+    told("paused", "");
+  }
+
+  begin();
+  document.addEventListener("visibilitychange", () => (document.hidden ? end() : source || begin()));
+  addEventListener("pagehide", end);
+  addEventListener("pageshow", (event) => event.persisted && !source && begin());
 }
