@@ -16,7 +16,7 @@ import pytest
 from clew import AsyncConversation, TextDelta
 from clew.chat.local import LocalDesk
 from clew.chat.remote.desk import RemoteDesk
-from clew.errors import BackendOverloaded, BackendUnreachable, RequestInvalid, SettingsInvalid
+from clew.errors import BackendBroken, BackendOverloaded, BackendUnreachable, RequestInvalid, SettingsInvalid
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.settings.running import Running, register, unregister
@@ -25,7 +25,7 @@ from clew.testing import Simulator
 from clew.wire.sse import SseReader
 from tests.chat.conversation.gateway import Gateway
 from tests.engine.talk import MODEL, SHOWN, TOOLS
-from tests.gateway.served import until
+from tests.gateway.served import Served, backend, until
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -88,15 +88,74 @@ def test_a_turn_is_told_when_it_is_kept_and_again_when_it_is_over(gateway: Gatew
 
 
 @proves("req:S4-9")
-def test_a_client_that_is_gone_leaves_what_was_finished(gateway: Gateway, a: Simulator) -> None:
-    """S4-9: the backend is let go, and the turn is marked as cut, with its whole blocks."""
-    a.fault("stall 30 content=7")
+@pytest.mark.parametrize(
+    ("fault", "after", "kept"),
+    [
+        ("slow-start 30", "turn", 0),
+        ("stall 30 content=3", "thinking", 0),
+        ("stall 30 content=7", "text", 1),
+        ("stall 30 before=message_delta", "call", 4),
+    ],
+)
+def test_a_client_that_is_gone_leaves_what_was_finished(
+    gateway: Gateway, a: Simulator, fault: str, after: str, kept: int
+) -> None:
+    """S4-9: at every step; the backend is let go, and the turn is marked as cut, with its whole blocks."""
+    a.fault(fault)
     with asked(gateway, "POST", "/t2/turns", BODY) as response:
-        while b"event: text" not in response.readline():
+        while f"event: {after}".encode() not in response.readline():
             pass
-    until(lambda: outcomes(gateway, "t2") == [("cut", 1)], 10)
-    until(lambda: a.journal()[-1]["ended"] != "whole", 10)
+    until(lambda: outcomes(gateway, "t2") == [("cut", kept)], 10)
+    until(lambda: all(entry["ended"] not in ("", "whole") for entry in a.journal()), 10)
     until(lambda: not len(gateway.admin._desk.tellings), 10)
+
+
+def test_a_client_that_is_gone_before_anything_was_told_stops_the_answer_too(gateway: Gateway, a: Simulator) -> None:
+    a.fault("slow-start 30")
+    for _ in range(3):
+        with asked_in_haste(gateway, "/t5/turns", BODY):
+            pass
+    until(lambda: all(outcome in ("cut", "failed") for outcome, _ in outcomes(gateway, "t5")), 10)
+    until(lambda: not len(gateway.admin._desk.tellings), 10)
+
+
+@contextmanager
+def asked_in_haste(gateway: Gateway, path: str, body: Any) -> Iterator[None]:
+    """A client that asks, and does not wait for a word."""
+    connection = http.client.HTTPConnection(gateway.url.removeprefix("http://"), timeout=20)
+    headers = {"authorization": f"Bearer {gateway.token}", "content-type": "application/json"}
+    connection.request("POST", f"/api/conversations{path}", json.dumps(body), headers)
+    yield
+    connection.close()
+
+
+def test_a_gateway_that_is_killed_loses_nothing_that_was_said(a: Simulator) -> None:
+    """The caller hears of it; whoever opens the conversation later finds the question, and asks it again."""
+
+    async def talk(served: Served) -> str:
+        usual: Any = {"model": MODEL, "thinking": SHOWN, "tools": TOOLS}
+        async with AsyncConversation.open(home=served.home, environ={}, url="auto", **usual) as conversation:
+            assert type(conversation.desk) is RemoteDesk
+            await conversation.ask("Hello.")
+            a.fault("stall 30 content=7")
+            answer = conversation.ask("What I said last. [[scenario:interleaved]]")
+            await anext(answer)
+            served.process.kill()
+            with pytest.raises(BackendBroken):
+                await answer.message()
+            return conversation.thread
+
+    async def again(served: Served, thread: str) -> list[Any]:
+        async with AsyncConversation.open(thread, home=served.home, environ={}, url="auto", model=MODEL) as conversation:
+            assert type(conversation.desk) is LocalDesk
+            found = [turn.outcome for turn in conversation.turns]
+            await conversation.retry()
+            return [found, [turn.outcome for turn in conversation.turns]]
+
+    with Served(backend("claude", a.url, 'preset = "anthropic"')) as served:
+        thread = asyncio.run(talk(served))
+        served.process.wait(10)
+        assert asyncio.run(again(served, thread)) == [["whole", "open"], ["whole", "whole"]]
 
 
 def test_an_answer_that_comes_can_be_stopped_by_whoever_knows_its_turn(gateway: Gateway, a: Simulator) -> None:

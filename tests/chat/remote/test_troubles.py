@@ -10,7 +10,7 @@ import pytest
 
 from clew import errors
 from clew.chat.remote.troubles import Trouble, raised, refused, trouble_of
-from clew.errors import BackendBroken, ClewError, SettingsInvalid
+from clew.errors import BackendBroken, BodyTooLarge, ClewError, RequestInvalid, SettingsInvalid
 
 GIVEN: dict[str, Any] = {
     "path": "messages.3.content.0",
@@ -58,8 +58,15 @@ def test_a_class_of_a_newer_gateway_is_the_base_of_all() -> None:
     assert type(raised(Trouble(kind="OfTomorrow", message="why"))) is ClewError
 
 
-def test_a_refusal_that_is_no_exception_is_told_as_what_it_says() -> None:
-    problem = {"error": {"what": "no valid key", "why": "this needs one", "next": ""}}
-    told = refused(401, json.dumps(problem).encode())
-    assert (type(told), str(told)) == (SettingsInvalid, "the gateway says 401: no valid key: this needs one")
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(400, RequestInvalid), (401, SettingsInvalid), (403, SettingsInvalid), (404, RequestInvalid), (413, BodyTooLarge)],
+)
+def test_a_refusal_that_is_no_exception_is_told_as_what_it_means(status: int, kind: type[ClewError]) -> None:
+    problem = {"error": {"what": "no", "why": "this cannot be", "next": ""}}
+    told = refused(status, json.dumps(problem).encode())
+    assert (type(told), str(told)) == (kind, "the gateway: no: this cannot be")
+
+
+def test_what_is_no_gateways_answer_is_a_broken_one() -> None:
     assert type(refused(502, b"<html>")) is BackendBroken

@@ -9,11 +9,14 @@ import msgspec
 from msgspec import Struct
 
 from clew import errors
-from clew.errors import BackendBroken, ClewError, SettingsInvalid
+from clew.errors import BackendBroken, BodyTooLarge, ClewError, RequestInvalid, SettingsInvalid
 
 __all__ = ["Trouble", "raised", "refused", "trouble_of"]
 
 _KINDS: Final = {name: kind for name in errors.__all__ if issubclass(kind := getattr(errors, name), ClewError)}
+
+_BY_STATUS: Final[dict[int, type[ClewError]]] = {400: RequestInvalid, 404: RequestInvalid, 413: BodyTooLarge}
+"""What a gateway means that tells no exception; anything else is that it does not let us in."""
 
 
 class Trouble(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,5 +66,5 @@ def refused(status: int, body: bytes) -> ClewError:
         return raised(msgspec.json.decode(body, type=_Troubled).error)
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
         said = msgspec.json.decode(body, type=_Refused).error
-        return SettingsInvalid(": ".join(filter(None, (f"the gateway says {status}", said.what, said.why))), key="url")
+        return _BY_STATUS.get(status, SettingsInvalid)(": ".join(filter(None, ("the gateway", said.what, said.why))))
     return BackendBroken(f"the gateway answered {status}, and not as a gateway does")
