@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import msgspec
@@ -24,7 +24,7 @@ from clew.chat.remote import told
 from clew.chat.remote.told import ToldTurn, told_of
 from clew.chat.remote.troubles import trouble_of
 from clew.engine.failures import DRAINING
-from clew.errors import BackendOverloaded
+from clew.errors import BackendOverloaded, StoreError
 
 __all__ = ["Telling", "Tellings"]
 
@@ -32,7 +32,6 @@ PING_SECONDS: Final = 15.0
 PING: Final = b": still here\n\n"
 _MOST_WAITING: Final = 64
 """Events that may wait to be told before the backend has to."""
-_DRAIN_SECONDS: Final = 0.05
 
 _NAMES: Final[dict[type[Said], str]] = {ThinkingDelta: told.THINKING, TextDelta: told.TEXT, ToolCall: told.CALL}
 """The end is told in its own way."""
@@ -75,9 +74,12 @@ class Telling:
             ending.cancel()
 
     def leave(self) -> None:
-        """Nobody listens any more: the answer is stopped."""
-        if not self._task.done() and self._leaving is None:
-            self._leaving = asyncio.create_task(self._abandon())
+        """Nobody listens any more: the answer is stopped, and nothing that is told holds it up."""
+        if self._task.done() or self._leaving is not None:
+            return
+        while not self._waiting.empty():
+            self._waiting.get_nowait()
+        self._leaving = asyncio.create_task(self._abandon())
 
     async def _end_with(self, closing: asyncio.Event) -> None:
         await closing.wait()
@@ -85,12 +87,8 @@ class Telling:
         await self.stop()
 
     async def _abandon(self) -> None:
-        """What waits to be told may not hold up the end."""
-        stopped = asyncio.create_task(self.stop())
-        while not (stopped.done() and self._task.done()):
-            await asyncio.wait((stopped, self._task), timeout=_DRAIN_SECONDS)
-            while not self._waiting.empty():
-                self._waiting.get_nowait()
+        with suppress(StoreError):  # it is in the store's health
+            await self._answer.stop()
 
     async def _next(self) -> bytes | None:
         try:
@@ -116,21 +114,29 @@ class Telling:
 
     async def _run(self) -> None:
         try:
+            await self._listen()
+            if self.id:
+                await self._announce()
+                await self._tell(told.END, told.Ended(self._turn(), trouble_of(self._failure) if self._failure else None))
+        finally:
+            self._ready.set()
+            if self._leaving is None:
+                await self._waiting.put(None)
+
+    async def _listen(self) -> None:
+        """To the end, and until it is kept: where somebody else stops it, that may be later."""
+        try:
             async for said in self._answer:
                 if name := _NAMES.get(type(said)):
                     await self._tell(name, said)
+            await self._answer.stop()
         except Exception as error:  # told to whoever listens, who is no part of this task
             self._failure = error
-        if self.id:
-            await self._announce()
-            await self._answer.stop()  # where somebody else stops it, that may not be done yet
-            await self._tell(told.END, told.Ended(self._turn(), trouble_of(self._failure) if self._failure else None))
-        self._ready.set()
-        await self._waiting.put(None)
 
     async def _tell(self, name: str, value: object) -> None:
         """JSON has no raw line ends, so one line of data holds it."""
-        await self._waiting.put(b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(value)))
+        if self._leaving is None:
+            await self._waiting.put(b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(value)))
 
     def _turn(self) -> ToldTurn:
         return told_of(self._desk.tree[self.id])
