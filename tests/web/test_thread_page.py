@@ -98,9 +98,24 @@ def test_a_long_thread_comes_in_parts(booth: Booth) -> None:
     turns = [said(f"r{n}", text(f"Answer {n}"), after=f"r{n - 1}" if n else "", at=NOON + n) for n in range(PAGE + 3)]
     keep(booth, *turns)
     first = page(booth)
-    assert first.count('class="turn"') == PAGE and f"?from={PAGE}&amp;at=" in first
+    assert first.count('class="turn"') == PAGE and f'?from={PAGE}"' in first
     part = page(booth, f"/threads/t?from={PAGE}&part=1")
     assert part.count('class="turn"') == 3 and "<html" not in part and "data-more" not in part
     middle = page(booth, f"/threads/t?at=x-r{PAGE}")
     assert f'data-turn="x-r{PAGE}"' in middle and "data-wanted" in middle
     assert "From the beginning" in page(booth, "/threads/t?from=99999999999")
+
+
+def test_another_principals_thread_stays_among_its_own(booth: Booth) -> None:
+    """Every link on the page keeps the owner; the chat asks as the operator, so it is not offered."""
+    keep(booth, said("a", text("One"), principal="bob"), said("b", text("Two"), principal="bob", after="a", at=NOON + 1))
+    assert booth.ask("/threads/t").status == 404
+    mine = page(booth, "/threads/t?principal=bob")
+    assert "/threads/t?as=glm&amp;principal=bob" in mine and "/exchanges/x-a?principal=bob" in mine
+    assert (
+        "/api/threads/t/export?format=clew&amp;principal=bob" in mine
+        and 'data-delete="/api/threads/t?principal=bob"' in mine
+    )
+    assert "Continue in chat" not in mine
+    assert 'href="/threads/t?principal=bob"' in page(booth, "/threads?principal=bob")
+    assert "?at=x-a&amp;principal=bob" in page(booth, "/threads?q=well&principal=bob")

@@ -6,12 +6,13 @@ page that is loaded again looks as it did while the answer came.
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from clew.admin.desk import Desk
 from clew.gateway.models import listing
+from clew.settings.gateway_key import LOCAL
 from clew.settings.values import Settings
 from clew.store.values import Thread
 from clew.thinking.effort import LEVELS
@@ -42,7 +43,7 @@ async def page_new_chat(desk: Desk, request: Request) -> Response:
 
 
 async def page_chat(desk: Desk, request: Request) -> Response:
-    asked = asked_in(request, "/chat")
+    asked = structs.replace(asked_in(request, "chat"), owner=LOCAL)  # the chat server asks as the operator
     return await desk.read(lambda: _answer(desk, request, asked))
 
 

@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, Response
 from clew.admin.desk import Desk
 from clew.admin.parameters import principal
 from clew.chat.formats import FORMATS
+from clew.settings.gateway_key import LOCAL
 from clew.web.frame import fragment, page
 from clew.web.viewing import Asked, view_of
 
@@ -15,7 +16,7 @@ __all__ = ["asked_in", "page_thread"]
 
 
 async def page_thread(desk: Desk, request: Request) -> Response:
-    asked = asked_in(request, "/threads")
+    asked = asked_in(request, "threads")
     return await desk.read(lambda: _answer(desk, request, asked))
 
 
@@ -30,7 +31,7 @@ def asked_in(request: Request, place: str) -> Asked:
         start=int(start[:9]) if start.isdecimal() else None,
         backend=query.get("as", ""),
         part=query.get("part", "") == "1",
-        path=place,
+        place=place,
     )
 
 
@@ -39,4 +40,9 @@ def _answer(desk: Desk, request: Request, asked: Asked) -> Response:
     if asked.part:
         return HTMLResponse(fragment("pairs.html" if asked.backend else "turns.html", values))
     backends = sorted(desk.current.snapshot.settings.backends)
-    return page(desk, request, "thread.html", {**values, "backends": backends, "formats": tuple(FORMATS.values())})
+    return page(
+        desk,
+        request,
+        "thread.html",
+        {**values, "backends": backends, "formats": tuple(FORMATS.values()), "own": asked.owner == LOCAL},
+    )

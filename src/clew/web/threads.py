@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from clew.admin.parameters import number, principal
 from clew.admin.status import status_of
 from clew.store import Store
 from clew.store.values import Hit
+from clew.web.addresses import address
 from clew.web.connecting import connecting
 from clew.web.frame import page
 
@@ -54,6 +56,8 @@ def _values(desk: Desk, asked: _Asked) -> dict[str, object]:
     threads = [] if words else store.threads(asked.owner, limit=PAGE + 1, before=asked.before)
     return {
         "words": words,
+        "owner": asked.owner,
+        "to": partial(address, owner=asked.owner),
         "found": _found(store, asked.owner, words) if words else [],
         "threads": threads[:PAGE],
         "more": threads[PAGE - 1].used if len(threads) > PAGE else None,

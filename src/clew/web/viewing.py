@@ -17,6 +17,7 @@ from clew.admin.thread_view import projected
 from clew.chat.lines import line_of
 from clew.store import Store
 from clew.store.values import Passage, Thread
+from clew.web.addresses import address
 from clew.web.as_sent import Compared, compared
 from clew.web.lines import Stretch, first_words, line_through, stretches
 from clew.web.turns import Shown, Way, shown_turns
@@ -38,8 +39,16 @@ class Asked(Struct, frozen=True, kw_only=True):
     backend: str = ""
     part: bool = False
     """Only the turns, to be put behind others."""
-    path: str
-    """Of the page: links to other turns lead there."""
+    place: str
+    """The page's: links to other turns lead there."""
+
+    def to(self, *parts: str, **query: object) -> str:
+        """The address of something of the same owner's."""
+        return address(*parts, owner=self.owner, **query)
+
+    def turn(self, at: str = "", start: int | None = None) -> str:
+        """This page at another turn, or at another part."""
+        return self.to(self.place, self.id, as_=self.backend, from_=start, at=at)
 
 
 class View(Struct, frozen=True, kw_only=True):

@@ -36,14 +36,14 @@ const done = (dialog, work) => dialog?.addEventListener("close", () => dialog.re
 
 done($("#rename"), async () => {
   const form = $("[data-rename]");
-  const told = await call("POST", `/api/threads/${encodeURIComponent(form.dataset.rename)}/title`, { title: form.elements.title.value });
+  const told = await call("POST", form.dataset.rename, { title: form.elements.title.value });
   $("[data-title]").textContent = told.title;
   document.title = `${told.title} · clew`;
   notice("Renamed");
 });
 
 done($("#delete"), async () => {
-  await call("DELETE", `/api/threads/${encodeURIComponent($("[data-delete]").dataset.delete)}`);
+  await call("DELETE", $("[data-delete]").dataset.delete);
   location.href = "/threads";
 });
 
