@@ -211,7 +211,7 @@ def test_what_the_text_does_not_tell_is_told_beside_it(home: Home, scenario: str
 
 def test_ctrl_c_stops_the_answer_and_keeps_what_was_finished(home: Home, simulator: Simulator) -> None:
     """What came before it is on standard output already."""
-    simulator.fault("stall 60 after=14")
+    simulator.fault("stall 60 before=message_delta")
     process = home.start("ask", "Hi [[scenario:thinking]]")
     until(lambda: simulator.journal()[-1:] and home.file.exists())
     with home.store() as store:
@@ -250,13 +250,14 @@ def test_on_a_terminal_the_answer_is_drawn(home: Home) -> None:
 
 
 def test_who_is_told_to_end_leaves_the_terminal_as_it_was(home: Home, simulator: Simulator) -> None:
-    simulator.fault("stall 60 after=14")
+    simulator.fault("stall 60 before=message_delta")
     with on_terminal(home, "ask", "Hi [[scenario:thinking]]") as terminal:
         terminal.until("thought for")
         terminal.process.send_signal(signal.SIGTERM)
         assert terminal.ended() == 128 + signal.SIGTERM
         assert terminal.screen.cursor
-    assert any(line.endswith("cut short") for line in home.lines("show", "last"))
+    shown = home.lines("show", "last")
+    assert any(line.endswith("cut short") for line in shown), shown
 
 
 def test_a_gateway_that_runs_is_used(home: Home, simulator: Simulator) -> None:

@@ -79,7 +79,7 @@ def test_backend_effort_and_thinking_change_between_two_questions(home: Home, si
     assert out.splitlines()[:5] == [
         "* claude",
         "  second",
-        "second answers next, asked for claude-sonnet-5",
+        "second answers next, with claude-sonnet-5",
         "effort: low",
         "thinking: switched off, where the model can do without; its text is folded",
     ]
@@ -131,7 +131,7 @@ def test_title_usage_and_show_tell_what_there_is(home: Home) -> None:
         "it has no title yet: it gets one from what you say first",
         "Nothing was said yet.",
     ]
-    [head] = [index for index, line in enumerate(said) if line.split()[:2] == ["answer", "tokens"]]
+    [head] = [index for index, line in enumerate(said) if line.split()[:2] == ["answer", "in"]]
     assert [line.split()[0] for line in said[head + 1 : head + 4]] == ["1", "2", "all"]
     assert said[head + 4] == "A new name"
     assert home.json("show")[0]["title"] == "A new name"
@@ -219,7 +219,7 @@ def test_a_conversation_is_typed_edited_completed_and_resumed(home: Home, simula
 
 
 def test_ctrl_c_stops_the_answer_and_keeps_it_and_twice_at_the_prompt_leaves(home: Home, simulator: Simulator) -> None:
-    simulator.fault("stall 60 after=14")
+    simulator.fault("stall 60 before=message_delta")
     with on_terminal(home, "chat") as terminal:
         terminal.until(is_at_prompt)
         terminal.type("Why? [[scenario:thinking]]\r")
@@ -252,7 +252,7 @@ def test_a_failure_is_told_and_the_conversation_goes_on(home: Home, simulator: S
 
 def test_what_is_typed_during_an_answer_is_the_next_question(home: Home, simulator: Simulator) -> None:
     """And it is not drawn into the answer."""
-    simulator.fault("stall 0.7 after=14")
+    simulator.fault("stall 0.7 before=message_delta")
     with on_terminal(home, "chat") as terminal:
         terminal.until(is_at_prompt)
         terminal.type("Why? [[scenario:thinking]]\r")

@@ -59,8 +59,7 @@ def shown(talk: Talk, answer: Answer, given: View | None = None) -> float:
     try:
         _hear(answer, view)
     finally:
-        with suppress(BrokenPipeError):  # told where it was written to
-            view.close()
+        _close(view)
     return time.monotonic() - began
 
 
@@ -91,6 +90,16 @@ def _view(talk: Talk) -> View:
     return view_for(sys.stdout, sys.stderr, show_thinking=wanted.show_thinking, name=name)
 
 
+def _close(view: View) -> None:
+    """In any case: a view that is left open would go on drawing, and keep the cursor."""
+    with suppress(BrokenPipeError):  # told where it was written to
+        try:
+            view.close()
+        except BaseException:  # Ctrl-C, at the very end
+            view.close()
+            raise
+
+
 def _hear(answer: Answer, view: View) -> None:
     try:
         for event in answer:
@@ -102,8 +111,12 @@ def _hear(answer: Answer, view: View) -> None:
 
 def say_summary(talk: Talk, turn: Turn | None, seconds: float | None) -> None:
     """What it took, and what was changed on the way."""
+    from clew.chat.display.view import is_live
+
     if turn is None or talk.wanted.quiet:
         return
+    if is_live(sys.stdout):
+        aside("")
     for note in filter(None, (_hidden(turn) if talk.wanted.show_thinking else "", _unusual(turn))):
         aside(note)
     aside(talk.summary(turn, seconds).line)

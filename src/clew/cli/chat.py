@@ -83,7 +83,7 @@ class _Chat:
         conversation = self._talk.conversation
         if not self._prompt.is_live or self._talk.wanted.quiet:
             return
-        aside(printable(f"{conversation.backend}, {conversation.model} · /help lists commands, Ctrl-D leaves"))
+        aside(printable(f"{conversation.backend}, {self._talk.next_model} · /help lists commands, Ctrl-D leaves"))
         if turns := conversation.turns:
             count = f"{len(turns)} {'turn' if len(turns) == 1 else 'turns'}"
             aside(printable(f"going on with “{conversation.title}”: {count}, /show shows them"))

@@ -59,7 +59,7 @@ def _use(talk: Talk, rest: str, asked: Asked) -> None:
     talk.conversation.use(name, model=model.strip())
     talk.wanted.model = "" if model else talk.wanted.model
     talk.wish()
-    _say(f"{name} answers next, asked for {talk.conversation.model}")
+    _say(f"{name} answers next, with {talk.next_model}")
 
 
 def _thinking(talk: Talk, rest: str, asked: Asked) -> None:

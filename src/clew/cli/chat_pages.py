@@ -77,7 +77,7 @@ def usage_page(summaries: Sequence[Summary]) -> Page:
         return [Line("Nothing was used yet.", "quiet")]
     rows = [(str(number), *_cells(summary)) for number, summary in enumerate(summaries, 1)]
     total = (("all", *_cells(_total(summaries))),) if len(rows) > 1 else ()
-    columns = ("answer", "tokens in", "from the cache", "out", "thought", "cost", "by")
+    columns = ("answer", "in", "cached", "out", "thought", "cost", "by")
     return [Table(columns, (*rows, *total))]
 
 
@@ -94,7 +94,7 @@ def _cells(summary: Summary) -> tuple[str, ...]:
         f"{about}{usage.output:,}",
         "" if tokens is None else f"{'≈' if isinstance(thought, Estimate) else ''}{tokens:,}",
         "not known" if summary.cost is None else str(summary.cost),
-        printable(f"{summary.backend}, {summary.model}") if summary.backend else "",
+        printable(summary.backend),
     )
 
 

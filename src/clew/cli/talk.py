@@ -66,6 +66,14 @@ class Talk:
             asked = model = _usual_model(conversation.backend, self.row(conversation.backend))
         conversation.wish(model=model, thinking=self._thinking(asked), effort=wanted.effort)
 
+    @property
+    def next_model(self) -> str:
+        """The model that answers next, under the name that its backend has for it."""
+        from clew.backends.row import model_for
+
+        row, asked = self.row(self.conversation.backend), self.conversation.model
+        return model_for(row, asked) if row else asked
+
     def row(self, backend: str) -> Backend | None:
         return self.at.usable.settings.backends.get(backend)
 

@@ -100,6 +100,17 @@ def test_thinking_is_shown_in_full_if_that_is_wanted() -> None:
     ]
 
 
+def test_a_silence_in_the_middle_of_a_text_is_seen() -> None:
+    terminal = Terminal()
+    with live(terminal) as (view, clock):
+        view.heard(TextDelta("One"))
+        clock.now += 5
+        until(sees(terminal, "One", "… 5 s"))
+        view.heard(TextDelta(" more."))
+        until(sees(terminal, "One more."))
+    assert terminal.screen.lines == ["One more."]
+
+
 def test_an_answer_that_never_came_leaves_nothing() -> None:
     terminal = Terminal()
     with live(terminal):

@@ -31,6 +31,8 @@ __all__ = ["LiveView"]
 
 _SECONDS: Final = 0.08
 """Between two pictures."""
+_SILENCE: Final = 2.0
+"""Seconds after which one wonders whether more is coming."""
 _DIM: Final = "dim"
 _THOUGHT: Final = "dim italic"
 
@@ -72,6 +74,7 @@ class LiveView:
             elif isinstance(event, TextDelta):
                 self._end_thinking()
                 self._keep(*map(markdown, self._text.feed(event.text)))
+                self._since = self._clock()
             elif isinstance(event, ToolCall):
                 self.tool(event, "called")
             elif isinstance(event, Compacted):
@@ -151,7 +154,8 @@ class LiveView:
             shown = self._thoughts.preview(lines) if self._show_thinking else ""
             return [*self._above(), _thought(shown), "", doing] if shown else [*self._above(), doing]
         if shown := self._text.preview(lines):
-            return [*self._above(), markdown(shown)]
+            silence = [_dim(f"… {self._seconds()}")] if self._clock() - self._since > _SILENCE else []
+            return [*self._above(), markdown(shown), *silence]
         if under_way := self._tools.under_way():
             return under_way
         waiting = f"waiting for {self._name}… " if self._name else "waiting… "
