@@ -20,26 +20,37 @@ from store import Block, Turns, bare
 __all__ = ["Commits", "fill"]
 
 BATCH = 50
+PAUSE = 0.002
+"""Seconds between two turns of a client that asks one question after the other, about."""
 
 
 class Commits:
-    """Commits in batches, to be taken between other cases."""
+    """Commits in batches, to be taken between other cases: one at once after the other, and with a pause before each."""
 
     def __init__(self, folder: Path) -> None:
         self._commit: Callable[[Turn], object] = bare(folder / "bare.sqlite")
         self._turns = Turns("bare", _streamed)
         self.taken: list[float] = []
+        self.paused: list[float] = []
 
     def batch(self) -> None:
-        """Note the microseconds of CPU for one commit. The clock is this process's: nothing else runs in it.
+        """Note the microseconds of CPU for one commit. The clock is this process's: nothing else runs in it."""
+        self.taken.append(self._each(0.0))
+        self.paused.append(self._each(PAUSE))
 
-        The turns are made before it starts: to make up the words of one takes four times as long as to commit it.
+    def _each(self, pause: float) -> float:
+        """The turns are made before the clock starts: to make up the words of one takes four times as long as to commit it.
+
+        After a pause the processor has to fetch the program again, as it has in a gateway.
         """
-        turns = [next(self._turns) for _ in range(BATCH)]
-        began = time.process_time()
+        turns, spent = [next(self._turns) for _ in range(BATCH)], 0.0
         for turn in turns:
+            if pause:
+                time.sleep(pause)
+            began = time.process_time()
             self._commit(turn)
-        self.taken.append((time.process_time() - began) / BATCH * 1e6)
+            spent += time.process_time() - began
+        return spent / BATCH * 1e6
 
 
 def fill(path: Path, talk: Talk, prefix: str) -> None:

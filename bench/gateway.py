@@ -107,10 +107,11 @@ def _first_row(bench: Bench, names: list[str], share: int, goal: str) -> Row:
 
 def _store_row(gateways: Gateways) -> Row:
     """One stream after the other, with and without a store, beside a bare commit of the same turn."""
-    bench, bare = gateways.bench, statistics.median(gateways.commits.taken)
+    bench, commits = gateways.bench, gateways.commits
+    bare, paused = statistics.median(commits.taken), statistics.median(commits.paused)
     share = bench.median(ALONE, ON) - bench.median(ALONE, OFF)
-    cells = {ON: f"{share:,.0f} µs ({share / bare:.2f}×)"}
-    name = f"the store's share, × a bare commit of {bare:,.0f} µs"
+    cells = {ON: f"{share:,.0f} µs ({share / bare:.2f}×; {share / paused:.2f}×)"}
+    name = f"the store's share, × a bare commit of {bare:,.0f} µs; of {paused:,.0f} µs after a pause"
     return Row(name, tuple(cells.get(name, "") for name in gateways.names), "≤ 1.5×; aim 1.2×")
 
 
