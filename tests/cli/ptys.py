@@ -53,6 +53,11 @@ class Pty:
             assert self._read() or true(self.screen.lines), "\n".join(self.screen.lines)
         return self.screen.lines
 
+    @property
+    def echoes(self) -> bool:
+        """Whether the terminal itself shows what is typed."""
+        return bool(termios.tcgetattr(self._file)[3] & termios.ECHO)
+
     def is_asleep(self) -> bool:
         """Whether the command's main thread waits for something."""
         stat = Path(f"/proc/{self.process.pid}/stat")
