@@ -9,9 +9,10 @@ from contextlib import contextmanager
 import pytest
 
 from clew.chat.display.live import LiveView
-from clew.chat.display.view import PlainView, view_for
-from clew.chat.events import TextDelta, ThinkingDelta
+from clew.chat.display.view import COMPACTED, PlainView, view_for
+from clew.chat.events import Compacted, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
+from clew.chat.turns import Turn
 from tests.chat.display.screen import Screen
 from tests.gateway.served import until
 from tests.manifest import proves
@@ -217,6 +218,22 @@ def test_a_line_as_long_as_the_screen_is_wide_does_not_wrap() -> None:
         view.heard(TextDelta("x" * 59 + "\n\n" + "漢" * 40))
         until(sees(terminal, "漢" * 11))
     assert terminal.screen.lines == ["x" * 59, "", "漢" * 29, "漢" * 11]
+
+
+def compacted() -> Compacted:
+    refused = Turn(id="1", at=0.0, asked=(), answer=None, outcome="refused")
+    return Compacted(refused, Turn(id="2", at=1.0, asked=(), answer=None, outcome="whole", is_summary=True))
+
+
+def test_a_conversation_that_goes_on_from_a_summary_says_so() -> None:
+    terminal, aside = Terminal(width=120), io.StringIO()
+    with live(terminal) as (view, _):
+        for event in (ThinkingDelta("Hm."), compacted(), TextDelta("So.")):
+            view.heard(event)
+    assert " ".join(terminal.screen.lines).split("  ")[1:] == [COMPACTED, "So."]
+    plain = PlainView(io.StringIO(), aside)
+    plain.heard(compacted())
+    assert aside.getvalue() == f"{COMPACTED}\n"
 
 
 # In a pipe
