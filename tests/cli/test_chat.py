@@ -218,6 +218,20 @@ def test_a_conversation_is_typed_edited_completed_and_resumed(home: Home, simula
         assert terminal.ended() == 0
 
 
+def test_what_is_pasted_is_one_question(home: Home, simulator: Simulator) -> None:
+    with on_terminal(home, "chat", "-q") as terminal:
+        terminal.until(is_at_prompt)
+        terminal.type("\x1b[200~One,\ntwo\x1b[201~")
+        terminal.until("two")
+        terminal.type(" three\r")
+        terminal.until("three”")
+        terminal.until(is_at_prompt)
+        terminal.type("\x04")
+        assert terminal.ended() == 0
+    assert asked(simulator) == ["One,\ntwo three"]
+    assert json.loads((home.root / "chat_history").read_text()) == "One,\ntwo three"
+
+
 def test_ctrl_c_stops_the_answer_and_keeps_it_and_twice_at_the_prompt_leaves(home: Home, simulator: Simulator) -> None:
     simulator.fault("stall 60 before=message_delta")
     with on_terminal(home, "chat") as terminal:
