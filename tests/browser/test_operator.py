@@ -233,4 +233,4 @@ def test_a_session_that_ended_is_said_where_it_was_live(visits: Callable[..., Vi
     visit.context.clear_cookies()
     page.get_by_role("button", name="other", exact=True).click()
     expect(page.locator(".notice.bad")).to_contain_text("not logged in")
-    expect(page.locator(".notice.bad")).to_contain_text("clew status")
+    expect(page.locator(".notice.bad")).to_contain_text("clew ui")

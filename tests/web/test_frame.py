@@ -14,7 +14,7 @@ def test_a_stranger_is_told_how_to_come_in_and_nothing_else(booth: Booth) -> Non
     reply = booth.ask("/", port=True)
     assert (reply.status, reply.headers["content-type"]) == (401, "text/html; charset=utf-8")
     text = reply.raw.decode()
-    assert "clew serve" in text and "clew status" in text
+    assert "clew serve" in text and "clew ui" in text
     assert "glm" not in text and "claude" not in text and "<nav" not in text
 
 
@@ -22,7 +22,7 @@ def test_a_link_that_was_used_says_how_to_get_another(booth: Booth) -> None:
     path = booth.admin.login_url.removeprefix(booth.admin.url)
     assert [booth.ask(path, port=True).status for _ in range(2)] == [303, 401]
     text = booth.ask(path, port=True).raw.decode()
-    assert "This link does not work: it was used already, or is too old." in text and "clew status" in text
+    assert "This link does not work: it was used already, or is too old." in text and "clew ui" in text
 
 
 def test_a_path_that_leads_nowhere_is_a_page_to_whoever_looks_for_one(booth: Booth) -> None:

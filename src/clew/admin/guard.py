@@ -83,7 +83,7 @@ class Guard:
         return _refused_by_fetch(scope)
 
 
-_BY_NAME: Final = "use the address that `clew serve` or `clew status` prints"
+_BY_NAME: Final = "use the address that `clew serve` or `clew ui` prints"
 
 
 def _refused_by_fetch(scope: Scope) -> Problem | None:

@@ -17,7 +17,7 @@ async def log_in(desk: Desk, request: Request) -> Response:
     """The code is in the address, so it works once: whoever finds it in a history later finds nothing."""
     secret = desk.access.log_in(request.query_params.get("code", ""))
     if secret is None:
-        raise Problem(401, "this link does not work", "it was used already, or is too old", "get a new one: `clew status`")
+        raise Problem(401, "this link does not work", "it was used already, or is too old", "get a new one: `clew ui`")
     response = RedirectResponse("/", 303)
     response.set_cookie(
         cookie_name(request), secret, max_age=int(SESSION_SECONDS), path="/", httponly=True, samesite="strict"

@@ -40,7 +40,7 @@ Tell: TypeAlias = Callable[[Desk, Request, Problem], Response]
 _log = logging.getLogger("clew.admin")
 
 _KEYS: Final = "`clew keys` says where it is, and makes one for somebody else"
-_LOG_IN: Final = "open the link that `clew serve` printed, or a new one from `clew status`"
+_LOG_IN: Final = "open the link that `clew serve` printed, or a new one from `clew ui`"
 
 
 class Route(Struct, frozen=True):

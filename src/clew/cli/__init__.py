@@ -21,10 +21,11 @@ class _Row(NamedTuple):
 
 COMMANDS: Final[Mapping[str, _Row]] = {
     "serve": _Row("clew.cli.serve:serve", "Run the gateway; this is what `clew` alone does."),
-    "use": _Row("clew.cli.use:use", "Switch the backend, for all or for one thread or gateway; or list them."),
+    "use": _Row("clew.cli.use:use", "Switch the backend, for all or for a part; or list them."),
     "ask": _Row("clew.cli.ask:ask", "Ask one question, in a pipe or on a terminal."),
     "chat": _Row("clew.cli.chat:chat", "Hold a conversation in the terminal."),
     "status": _Row("clew.cli.status:status", "Say what is active, what runs, and how it goes."),
+    "ui": _Row("clew.cli.ui:ui", "Print a link to the web UI of a gateway that runs."),
     "log": _Row("clew.cli.log:log", "Say what befell each request, and why."),
     "show": _Row("clew.cli.show:show_thread", "Show a conversation as it was said, or as a backend would get it."),
     "export": _Row("clew.cli.export:export", "Write conversations to a file or to standard output, in several formats."),

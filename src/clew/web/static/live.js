@@ -19,7 +19,7 @@ export function live(kinds, state) {
   }
   /** An EventSource that is refused never tries again: that is a session which ended. */
   function trouble() {
-    if (source?.readyState === EventSource.CLOSED) told("the session ended: clew status gives a new link", "bad");
+    if (source?.readyState === EventSource.CLOSED) told("the session ended: clew ui gives a new link", "bad");
     else told("waiting for the gateway", "warn");
   }
   function begin() {

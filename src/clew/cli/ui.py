@@ -1,0 +1,87 @@
+"""`clew ui`: a new link to the web UI of a gateway that runs.
+
+The link is asked for over the gateway's unix socket, which only its owner can open; it holds a code that works once. No
+browser is started unless that is asked for: on a server it would be one in the terminal.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from clew.cli.endings import Failed, told
+
+if TYPE_CHECKING:
+    from clew.settings.running import Running
+
+__all__ = ["ui"]
+
+_SECONDS: Final = 5.0
+
+
+@click.command(short_help="Print a link to the web UI of a gateway that runs.")
+@click.option("--gateway", metavar="NAME", help="Of this one, as `clew status` lists it; of the newest if left out.")
+@click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
+@click.option("--json", "json_", is_flag=True, help="Print JSON.")
+def ui(gateway: str | None, opens: bool, json_: bool) -> None:
+    """Print a link that lets a browser into the web UI: once, within ten minutes, and then for twelve hours.
+
+    \b
+    Examples:
+      clew ui
+      clew ui --open
+
+    Exit status: 0 ok, 1 no gateway runs or it does not answer, 2 no gateway of this name.
+    """
+    from clew.settings.home import home_of
+    from clew.settings.running import running
+
+    with told():
+        chosen = _chosen([each for each in running(home_of(os.environ)) if each.socket], gateway)
+        url = _link(chosen)
+    click.echo(json.dumps({"gateway": chosen.name, "url": url}) if json_ else url)
+    if opens:
+        click.launch(url)
+
+
+def _chosen(there: Sequence[Running], name: str | None) -> Running:
+    if not there:
+        raise Failed("no gateway with a web UI runs: `clew serve` starts one, and prints a link")
+    if name is None:
+        return max(there, key=lambda each: each.started)
+    found = [each for each in there if each.name == name]
+    if not found:
+        raise click.UsageError(f"No gateway {name!r} runs. There are: {', '.join(each.name for each in there)}.")
+    return found[0]
+
+
+class _Local(http.client.HTTPConnection):
+    """Over a unix socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("clew", timeout=_SECONDS)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(_SECONDS)
+        self.sock.connect(self._path)
+
+
+def _link(gateway: Running) -> str:
+    connection = _Local(gateway.socket)
+    try:
+        connection.request("POST", "/api/login", b"{}", {"content-type": "application/json"})
+        return str(json.loads(connection.getresponse().read())["url"])
+    except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
+        raise Failed(
+            f"the gateway {gateway.name} does not answer on {gateway.socket}: {error}; run `clew doctor`"
+        ) from error
+    finally:
+        connection.close()
