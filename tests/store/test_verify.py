@@ -4,6 +4,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from msgspec import structs
 
 from clew.errors import RecordCorrupt
 from clew.model.recording import Strand
@@ -113,3 +114,16 @@ def test_a_strand_that_leads_in_a_circle_is_found(store: SqliteStore) -> None:
     for id, after in (("a", "b"), ("b", "a"), ("c", "c")):
         store.record(turn(recorded(id, strand=Strand(after=after), digest=b""))).result(5)
     assert store.verify() == (Fault("a", "its strand leads in a circle"), Fault("c", "its strand leads in a circle"))
+
+
+def test_what_another_process_did_to_the_index_of_words_is_no_damage(store: SqliteStore, path: Path) -> None:
+    """A turn that was open and in the index is replaced elsewhere, while this store has looked at the index before."""
+    for number in range(25):
+        whole = turn(recorded(f"r{number}"), exchange=f"r{number}")
+        begun = structs.replace(whole, exchange=structs.replace(whole.exchange, outcome="open"))
+        with SqliteStore(path) as other:
+            assert store.record(begun).result(5)
+            assert other.catch_up().result(5) == 1
+            assert other.record(whole).result(5)
+            assert other.catch_up().result(5) == 1
+        assert store.verify() == ()

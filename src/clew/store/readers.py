@@ -42,6 +42,16 @@ class Readers:
             finally:
                 self._give_back(connection)
 
+    @contextmanager
+    def fresh(self) -> Generator[Database]:
+        """A connection that has read nothing yet, and is closed behind the block."""
+        with mapped(self._path):
+            connection = self._connect()
+            try:
+                yield connection
+            finally:
+                connection.close()
+
     def rows(self, statement: str, bindings: Sequence[Value]) -> list[Row]:
         """All that one statement gives: `use` without its ceremony, which would be a third of a small read."""
         connection = self._take()

@@ -232,7 +232,7 @@ class SqliteStore:
         return msgspec.structs.replace(self._writer.health(), skipped=self._keeper.skipped)
 
     def verify(self) -> tuple[Fault, ...]:
-        with self._readers.use() as connection:
+        with self._readers.fresh() as connection:  # FTS5 checks an index by what it remembers of it, others' changes or not
             return verify(connection)
 
 
