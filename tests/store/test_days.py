@@ -56,6 +56,17 @@ def test_each_day_is_summed_by_backend_and_model(store: SqliteStore) -> None:
     )
 
 
+def test_an_answer_that_was_cut_does_not_count_as_one_that_thought(store: SqliteStore) -> None:
+    """Or three answers, of which one was cut and one thought nothing, would all have thought."""
+    cut = recorded("a", whole=False)
+    plain = recorded("b", thread="t2", keys=())
+    for number, each in enumerate((cut, plain, recorded("c", thread="t3"))):
+        outcome = "whole" if each.whole else "cut"
+        store.record(turn(each, at=NOON + number, outcome=outcome)).result()
+    [found] = store.days("local", since=0.0).answers
+    assert (found.asked, found.whole, found.thought) == (3, 2, 1)
+
+
 def test_prompts_of_very_different_length_are_summed_apart(store: SqliteStore) -> None:
     """Their price per token may differ."""
     sizes = (1000, 199_000, 201_000, 201_500)

@@ -37,7 +37,7 @@ FROM exchanges WHERE principal = ? AND ended >= ? AND kind = 'messages' AND outc
 _THOUGHT = f"""
 SELECT {_DAY.format("made")} AS day, said.backend, said.model, count(DISTINCT marks.recording)
 FROM marks JOIN recordings AS said ON said.seq = marks.recording
-WHERE marks.principal = ? AND kind = 'key' AND made >= ? GROUP BY day, said.backend, said.model
+WHERE marks.principal = ? AND kind = 'key' AND made >= ? AND said.whole GROUP BY day, said.backend, said.model
 """  # noqa: S608  (only constants are put in)
 
 _Spent = tuple[str, str, str, int, int, int, int, int, int]

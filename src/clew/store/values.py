@@ -210,7 +210,7 @@ class DaySpent(Struct, frozen=True, kw_only=True):
 
 
 class DayAnswers(Struct, frozen=True, kw_only=True):
-    """How a day's requests to one backend and model went: how many, how many to their end, how many with thinking.
+    """How a day's requests to one backend and model went: how many, how many to their end, how many of those with thinking.
 
     `first_byte` and `seconds` are how long each took to the first content, and to its end; sorted.
     """
