@@ -42,10 +42,10 @@ def test_requests_are_seen_while_a_client_talks(visit: Visit, talk: Talk) -> Non
     first = rows.first
     expect(first.locator(".route")).to_contain_text("claude-opus-5-5")
     expect(page.locator("#none")).to_be_hidden()
-    first.locator("a").focus()
+    first.locator("a").first.focus()
     talk.say("And once more?")
     expect(rows.first.locator(".chip.kept")).to_have_text("1 kept")
-    expect(rows.nth(1).locator("a")).to_be_focused()
+    expect(rows.nth(1).locator("a").first).to_be_focused()
 
 
 SEEN = """(seen) => {
@@ -92,7 +92,7 @@ def test_a_long_answer_is_seen_while_it_lasts_and_its_timeline_says_where_the_ti
         expect(row).to_contain_text("end_turn")
         answer.result(20)
         until(lambda: bodies_of(stage.demo))
-        row.locator("a").click()
+        row.locator("a").first.click()
         thinking = page.locator(".phases li", has_text="thinking").locator(".muted")
         expect(thinking).to_have_text(re.compile(r"^[1-9]\.[0-9] s$"))
 
@@ -143,7 +143,7 @@ def test_one_request_is_followed_from_the_client_to_the_backend(visit: Visit, ta
     talk.say("Translate this")
     until(lambda: bodies_of(demo))
     page = watched(visit)
-    page.locator("#rows tr").first.locator("a").click()
+    page.locator("#rows tr").first.locator("a").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("deepseek")
     expect(page.locator(".diff")).to_be_visible()
     expect(page.locator(".diff ins").first).to_contain_text("deepseek")

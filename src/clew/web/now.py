@@ -74,8 +74,11 @@ def _top(desk: Desk, owner: str) -> dict[str, object]:
 
 
 def _rows(desk: Desk, owner: str) -> dict[str, object]:
-    found: Sequence[Exchange] = desk.store.exchanges(owner, limit=ROWS) if desk.store else ()
-    return {"rows": [row_of(exchange) for exchange in found], "owner": owner, "stored": desk.store is not None}
+    store = desk.store
+    found: Sequence[Exchange] = store.exchanges(owner, limit=ROWS) if store else ()
+    titles = {thread.id: thread.title for thread in store.threads(owner, limit=ROWS)} if store else {}
+    rows = [row_of(exchange) for exchange in found]
+    return {"rows": rows, "titles": titles, "owner": owner, "stored": store is not None}
 
 
 def _parts(status: Status) -> list[Switch]:
