@@ -32,13 +32,17 @@ def answer(page: Page, number: int) -> str:
     return page.locator("[data-turn]").nth(number).locator(".assistant .prose").last.inner_text()
 
 
-def test_an_empty_gateway_teaches_how_to_begin(visits: Callable[..., Visit], demo: Demo) -> None:
-    """Empty states that teach: the lines to connect Claude Code."""
-    page = visits().open("/threads")
-    if not demo.api("/api/threads")["threads"]:
+def test_an_empty_gateway_teaches_how_to_begin(browser_at: Callable[..., Visit]) -> None:
+    """The first start: empty states with the lines to connect Claude Code, and the way to the chat."""
+    with Demo() as fresh:
+        page = browser_at(fresh).page
+        expect(page.get_by_role("heading", level=1)).to_have_text("Now")
+        expect(page.get_by_role("main")).to_contain_text("clew run -- claude")
+        page.get_by_role("link", name="Threads").click()
         expect(page.get_by_role("heading", name="No thread yet")).to_be_visible()
-        assert "clew run -- claude" in page.locator("#connect").inner_text()
-    expect(page.get_by_role("link", name="Chat", exact=True).first).to_be_visible()
+        expect(page.locator("#connect")).to_contain_text("clew run -- claude")
+        page.get_by_role("main").get_by_role("link", name="Chat").click()
+        expect(page.get_by_role("heading", name="Ask something")).to_be_visible()
 
 
 def test_a_switch_in_mid_conversation_is_seen_with_its_reason(visit: Visit) -> None:

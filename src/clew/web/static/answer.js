@@ -43,10 +43,10 @@ export class Answer {
       const count = el("span", { class: "muted" });
       const badge = el("span", { class: "chip accent origin" }, this.origin);
       const prose = el("div", { class: "prose" });
-      const fold = el("details", { class: "fold thought", open: true }, el("summary", {}, "Thinking ", count, " ", badge), prose);
+      const fold = el("details", { class: "fold thought coming", open: true }, el("summary", {}, "Thinking ", count, " ", badge), prose);
       fold.addEventListener("click", () => (fold.dataset.touched = "1"));
       this.section.append(fold);
-      const growing = new Growing(prose);
+      const growing = new Growing(prose, true);
       Object.assign(growing, { fold, count, redacted: Boolean(part.providerMetadata?.anthropic?.redactedData) });
       this.open.set(part.id, growing);
     } else if (part.type === "reasoning-delta") {
@@ -60,6 +60,7 @@ export class Answer {
     const growing = this.open.get(id);
     if (!growing) return;
     this.open.delete(id);
+    growing.fold.classList.remove("coming");
     growing.count.textContent = `${growing.length.toLocaleString("en")} characters`;
     this.ends.push(growing.end());
     if (growing.length && !growing.redacted) return;
@@ -145,6 +146,7 @@ const price = (cost) => (cost ? `, ${cost.estimated ? "≈ " : ""}$${cost.usd < 
 const THINKING = ["thinking", "heal"]; // steps that decide about blocks
 const NAMED = ["restored", "handed over", "left out", "healed"];
 const MOST_REASONS = 8;
+let chipsMade = 0;
 
 /** As the server makes them (`exchange_row`): what became of the thinking; then whatever else was changed, as one. */
 function chips({ kept, changes }) {
@@ -159,9 +161,10 @@ function chips({ kept, changes }) {
   return others.length ? [...made, chip("", `${others.length} ${others.length === 1 ? "edit" : "edits"}`, edits)] : made;
 }
 
-/** Whoever points at it is told the reasons, each once. */
+/** Its reasons, each once, for pointer, keyboard and screen reader. */
 function chip(kind, label, reasons) {
   const each = [...new Set(reasons)].slice(0, MOST_REASONS);
-  return el("span", { class: "tip" }, el("span", { class: `chip ${kind}`, tabindex: 0 }, label),
-    el("span", { class: "tip-text", role: "tooltip" }, each.map((reason) => el("span", {}, reason))));
+  const id = `why-${++chipsMade}`;
+  return el("span", { class: "tip" }, el("span", { class: `chip ${kind}`, tabindex: 0, "aria-describedby": id }, label),
+    el("span", { class: "tip-text", role: "tooltip", id }, each.map((reason) => el("span", {}, reason))));
 }

@@ -1,5 +1,5 @@
 // A text that grows. What is finished of it becomes Markdown, set and cleaned by the server; the open end stays plain text in
-// the same place, so nothing jumps. However fast it comes, the page is painted once a frame.
+// the same place and of the same measure, so nothing jumps. However fast it comes, the page is painted once a frame.
 
 import { changing } from "./api.js";
 import { el } from "./dom.js";
@@ -8,15 +8,18 @@ import { fragment } from "./fragment.js";
 const PAUSE = 200; // milliseconds between two questions to the server
 const MOST = 20000; // characters of an open end; a longer one stays plain
 const LINES = /\r\n?|\n/;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 const unpainted = new Set();
 let planned = false;
+
+const grown = () => dispatchEvent(new Event("grown"));
 
 function paintAll() {
   planned = false;
   for (const each of unpainted) each.paint();
   unpainted.clear();
-  dispatchEvent(new Event("grown"));
+  grown();
 }
 
 function soon(each) {
@@ -27,19 +30,39 @@ function soon(each) {
   else requestAnimationFrame(paintAll);
 }
 
+/** Plain text cut where paragraphs and fenced code end: not set, but as tall as it will be. */
+function pieces(text) {
+  const found = [];
+  let piece = null;
+  let fence = "";
+  for (const line of text.split(LINES)) {
+    const mark = FENCE.exec(line)?.[1] ?? "";
+    if (fence ? mark.startsWith(fence) : mark) {
+      fence = fence ? "" : mark;
+      piece = null;
+      if (fence) found.push((piece = { tag: "pre", lines: [] }));
+    } else if (!fence && !line.trim()) {
+      piece = null;
+    } else {
+      if (!piece) found.push((piece = { tag: "p", lines: [] }));
+      piece.lines.push(line);
+    }
+  }
+  return found;
+}
+
 export class Growing {
-  /** Grows at the end of this element. */
-  constructor(place) {
+  /** Grows at the end of this element, which may be small and scrolled to its end. */
+  constructor(place, scrolls = false) {
     this.place = place;
+    this.scrolls = scrolls;
     this.length = 0;
     this.rest = ""; // what is not set yet
     this.coming = ""; // what is not painted yet
-    this.node = document.createTextNode("");
-    this.open = el("p", { class: "plain open" }, this.node);
+    this.open = []; // the elements that hold the rest
     this.asking = null;
     this.asked = 0;
     this.over = false;
-    place.append(this.open);
   }
 
   add(text) {
@@ -52,8 +75,26 @@ export class Growing {
     const coming = this.coming;
     this.coming = "";
     this.rest += coming;
-    this.node.appendData(coming);
+    this.show();
+    if (this.scrolls) this.place.scrollTop = this.place.scrollHeight;
     if (coming.includes("\n")) this.wish();
+  }
+
+  /** The rest as it stands. Elements that fit are kept, and only what changed in them is written. */
+  show() {
+    const wanted = this.rest.length > MOST ? [{ tag: "p", lines: [this.rest] }] : pieces(this.rest);
+    for (const extra of this.open.splice(wanted.length)) extra.remove();
+    wanted.forEach(({ tag, lines }, index) => {
+      const text = lines.join("\n");
+      let element = this.open[index];
+      if (element?.localName !== tag) {
+        const made = el(tag, { class: "open" });
+        if (element) element.replaceWith(made);
+        else this.place.append(made);
+        element = this.open[index] = made;
+      }
+      if (element.textContent !== text) element.textContent = text;
+    });
   }
 
   /** Ask which blocks are finished, now or in a moment; never twice at a time. */
@@ -72,7 +113,6 @@ export class Growing {
     this.paint();
     await this.asking;
     if (this.rest.trim() && this.rest.length <= MOST) await this.settle(false);
-    else if (!this.rest.trim()) this.open.remove();
   }
 
   async settle(open) {
@@ -82,10 +122,12 @@ export class Growing {
     if (!block) return; // it stays plain text
     const lines = Number(block.dataset.lines);
     if (open && !lines) return;
-    this.place.insertBefore(set, this.open);
+    this.place.insertBefore(set, this.open[0] ?? null);
     block.replaceWith(...block.childNodes);
     this.rest = open ? this.rest.split(LINES).slice(lines).join("\n") : "";
-    this.node.data = this.rest;
-    if (!open) this.open.remove();
+    const gone = Math.max(0, this.open.length - pieces(this.rest).length); // the first ones; the others stay where they are
+    for (const done of this.open.splice(0, gone)) done.remove();
+    this.show();
+    grown();
   }
 }
