@@ -1,10 +1,13 @@
 """Backends: what each supports, and no key."""
 
+import pytest
 from msgspec import structs
 
 from clew.store.values import Try
 from tests.admin.booth import CANARY, Booth
 from tests.store.turns import recorded, turn
+
+pytestmark = pytest.mark.slow
 
 
 def test_each_backend_is_shown_with_what_it_supports_and_without_its_key(booth: Booth) -> None:

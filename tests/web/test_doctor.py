@@ -1,7 +1,11 @@
 """Doctor: the checks of the admin's own home, with how to mend."""
 
+import pytest
+
 from clew.admin.checkup import CHECKS
 from tests.admin.booth import CANARY, Booth
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_page_names_every_check_before_it_is_made(kept_booth: Booth) -> None:

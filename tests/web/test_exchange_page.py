@@ -2,12 +2,15 @@
 
 import json
 
+import pytest
 from msgspec import structs
 
 from clew.model.change import Change
 from clew.store.values import Bodies, Heads, Try
 from tests.admin.booth import CANARY, Booth, until
 from tests.store.turns import recorded, turn
+
+pytestmark = pytest.mark.slow
 
 HOSTILE = "</pre><script>alert(1)</script>"
 

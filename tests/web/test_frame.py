@@ -8,6 +8,8 @@ from clew.settings.running import Running, register
 from clew.web.frame import NAVIGATION
 from tests.admin.booth import Booth
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_stranger_is_told_how_to_come_in_and_nothing_else(booth: Booth) -> None:
     """The logged-out page teaches; it names no backend."""

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from msgspec import structs
 
 from clew.pipeline.attempts import CoolDowns
@@ -10,6 +11,8 @@ from clew.store.values import Exchange, Try
 from clew.web.health import conditions
 from tests.admin.booth import CANARY, Booth
 from tests.web.test_exchange_row import exchange
+
+pytestmark = pytest.mark.slow
 
 
 def tried(*tries: Try, **more: object) -> Exchange:

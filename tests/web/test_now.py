@@ -2,11 +2,14 @@
 
 import re
 
+import pytest
 from msgspec import structs
 
 from clew.model.change import Change
 from tests.admin.booth import Booth
 from tests.store.turns import recorded, turn
+
+pytestmark = pytest.mark.slow
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

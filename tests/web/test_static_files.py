@@ -10,6 +10,8 @@ import clew.web
 from clew.web.static_files import assets, static_prefix
 from tests.admin.booth import Booth
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(clew.web.__file__).parent / "static"
 
 

@@ -84,6 +84,7 @@ def test_the_csv_has_a_line_for_each_day_and_model_and_no_formula() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_page_shows_sums_plots_and_the_table(booth: Booth) -> None:
     assert booth.store is not None
     booth.store.record(turn(recorded("r"), at=time.time(), model="<b>model</b>")).result()
@@ -97,10 +98,12 @@ def test_the_page_shows_sums_plots_and_the_table(booth: Booth) -> None:
     assert len(reply.raw.splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_the_empty_page_teaches(kept_booth: Booth) -> None:
     assert "Nothing was used in the last 30 days" in kept_booth.ask("/usage").raw.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("days", ["0", "31", "-7", "x", "9" * 5000])
 def test_only_the_periods_that_there_are_can_be_asked_for(kept_booth: Booth, days: str) -> None:
     assert kept_booth.ask(f"/usage?days={days}").status == 400
