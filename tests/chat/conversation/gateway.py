@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from clew.admin.server import serve_admin
 from clew.admin.serving import Admin
@@ -63,5 +64,10 @@ class Gateway:
     def token(self) -> str:
         return self.admin.token
 
-    def call(self, coroutine: Any) -> Any:
-        return self._background.call(coroutine)
+    def answering(self) -> int:
+        """Answers of conversations that are not over."""
+
+        async def count() -> int:
+            return sum(task.get_name() == "clew conversation" for task in asyncio.all_tasks())
+
+        return self._background.call(count())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clew import Conversation, Ended, TextDelta, image
+from clew import Conversation, Ended, TextDelta, document, image
 from clew.chat.blocking import Answer
 from clew.errors import BackendOverloaded, RequestInvalid, SettingsInvalid
 from clew.testing import Simulator
@@ -128,6 +128,19 @@ def test_a_picture_is_said_and_kept(opened: Opened, a: Simulator, tmp_path: Path
         assert conversation.messages[0]["content"] == [{"type": "text", "text": "What is this?"}, image(picture)]
         assert conversation.title == "What is this?"
     assert refusals(a) == []
+
+
+def test_a_pdf_is_said_and_kept_and_goes_on_with_the_conversation(opened: Opened, a: Simulator, tmp_path: Path) -> None:
+    """It is in every request that follows, as it was said."""
+    report = tmp_path / "report.pdf"
+    report.write_bytes(b"%PDF-1.4\n%%EOF\n")
+    with opened() as conversation:
+        conversation.ask(["What does it say?", document(report)]).message()
+        conversation.ask("And now?").message()
+        assert conversation.messages[0]["content"][1] == document(report)
+    assert refusals(a) == []
+    bodies = [json.loads(a.body(entry["n"])) for entry in a.journal()]
+    assert [body["messages"][0]["content"][1] for body in bodies] == [document(report)] * 2
 
 
 def test_results_are_wanted_for_each_call_and_for_no_other(opened: Opened) -> None:

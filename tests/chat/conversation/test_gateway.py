@@ -107,16 +107,19 @@ def test_a_client_that_is_gone_leaves_what_was_finished(
             pass
     until(lambda: outcomes(gateway, "t2") == [("cut", kept)], 10)
     until(lambda: all(entry["ended"] not in ("no", "whole") for entry in a.journal()), 10)
-    until(lambda: not len(gateway.admin._desk.tellings), 10)
+    until(lambda: (gateway.answering(), len(gateway.admin._desk.tellings)) == (0, 0), 10)
 
 
 def test_a_client_that_is_gone_before_anything_was_told_stops_the_answer_too(gateway: Gateway, a: Simulator) -> None:
-    a.fault("slow-start 30")
+    a.fault("slow-start 30", times=None)
     for _ in range(3):
         with asked_in_haste(gateway, "/t5/turns", BODY):
             pass
-    until(lambda: all(outcome in ("cut", "failed") for outcome, _ in outcomes(gateway, "t5")), 10)
-    until(lambda: not len(gateway.admin._desk.tellings), 10)
+
+    def over() -> bool:
+        return gateway.answering() == 0 and all(outcome in ("cut", "failed") for outcome, _ in outcomes(gateway, "t5"))
+
+    until(over, 10)
 
 
 @contextmanager
