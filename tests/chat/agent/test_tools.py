@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -223,3 +224,42 @@ def test_what_no_model_could_call_is_refused_when_the_agent_is_made(function: An
 def test_two_tools_of_one_name_are_refused() -> None:
     with pytest.raises(SettingsInvalid, match="two tools are called 'weather'"):
         Agent(tools=[weather, weather])
+
+
+class Shelf:
+    """Not what the model is told."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def count(self, row: int) -> str:
+        """Counts what is in a row."""
+        return f"{row} {self.what}"
+
+    def __call__(self, word: str) -> str:
+        """Looks a word up."""
+        return word
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "words", "taken"),
+    [
+        (Shelf("books").count, "count", "Counts what is in a row.", {"row": {"type": "integer"}}),
+        (partial(Shelf.count, Shelf("books")), "count", "Counts what is in a row.", {"row": {"type": "integer"}}),
+        (Shelf("books"), "Shelf", "Looks a word up.", {"word": {"type": "string"}}),
+    ],
+)
+def test_whatever_can_be_called_is_a_tool(function: Any, name: str, words: str, taken: Any) -> None:
+    """Methods, partials, and objects with a `__call__`: their own words and types count."""
+    made = Tool.of(function)
+    assert (made.name, made.description, made.arguments.schema["properties"]) == (name, words, taken)
+
+
+def test_a_method_of_each_object_has_marks_of_its_own() -> None:
+    """Two objects of one class may be two tools."""
+    books = Tool.of(tool(name="books", approval=True)(Shelf("books").count))
+    plates = Tool.of(tool(name="plates")(Shelf("plates").count))
+    assert [(each.name, each.approval, each.function(row=3)) for each in (books, plates)] == [
+        ("books", True, "3 books"),
+        ("plates", False, "3 plates"),
+    ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast, get_type_hints
 
@@ -20,9 +21,10 @@ from clew.chat.agent.docstrings import doc_of
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["Arguments", "arguments_of", "converted", "plain", "schema_of"]
+__all__ = ["Arguments", "arguments_of", "converted", "plain", "schema_of", "spoken"]
 
 _REF: Final = "#/$defs/{name}"
+_FORMS: Final = "take plain values, lists, dictionaries, dataclasses, TypedDicts or structs of msgspec"
 _SIMPLE = (str, int, float, bool, Enum, type(None))
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -46,10 +48,17 @@ def arguments_of(function: Callable[..., object], name: str) -> Arguments:
     hints = _hints(function, name)
     fields = [_field(each, hints, name) for each in inspect.signature(function).parameters.values()]
     taken = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
-    doc = doc_of(inspect.getdoc(function))
+    doc = doc_of(inspect.getdoc(spoken(function)))
     schema = schema_of(taken, name)
     schema.pop("title", None)
     return Arguments(taken, _described(schema, doc.parameters), doc.summary)
+
+
+def spoken(function: Callable[..., object]) -> Callable[..., object]:
+    """The function whose name, words and types count: what a partial stands for, how an object is called."""
+    while isinstance(function, partial):
+        function = cast("partial[object]", function).func
+    return function if inspect.isroutine(function) else type(function).__call__
 
 
 def schema_of(kind: Any, name: str) -> JsonObject:
@@ -57,7 +66,8 @@ def schema_of(kind: Any, name: str) -> JsonObject:
     try:
         (top,), parts = msgspec.json.schema_components((kind,), schema_hook=_schema_hook, ref_template=_REF)
     except (NameError, TypeError) as error:
-        raise SettingsInvalid(f"{name}: JSON has no form for this: {error}", key=name) from None
+        what = str(error).rpartition("\n")[2]  # before it stands how to teach it to msgspec, which cannot be done from here
+        raise SettingsInvalid(f"{name}: JSON has no form for this: {what}; {_FORMS}", key=name) from None
     return _at_the_top(cast(JsonObject, top), cast(dict[str, JsonValue], parts))
 
 
@@ -73,6 +83,7 @@ def plain(value: object) -> JsonValue:
 
 def _hints(function: Callable[..., object], name: str) -> dict[str, Any]:
     """Types may be named in quotes, and be local to where the function is."""
+    function = spoken(function)
     whole = inspect.unwrap(function)
     local: Mapping[str, Any] = inspect.getclosurevars(whole).nonlocals if inspect.isfunction(whole) else {}
     try:

@@ -10,13 +10,15 @@ signature cannot: whether somebody has to approve a call, how long it may take, 
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeAlias, TypeVar, overload
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeVar, cast, overload
 
 from msgspec import Struct
 
-from clew.chat.agent.schema import Arguments, arguments_of
+from clew.chat.agent.schema import Arguments, arguments_of, spoken
 from clew.chat.messages import ToolCall
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
@@ -121,10 +123,16 @@ def tool(function: Any = None, /, **said: Any) -> Any:
     words = _Said(**said)
 
     def marked(own: F) -> F:
-        setattr(own, _MARK, words)
-        return own
+        held = partial(own) if _is_bound(own) else own
+        setattr(held, _MARK, words)
+        return cast(F, held)
 
     return marked if function is None else marked(function)
+
+
+def _is_bound(function: object) -> bool:
+    """A method of one object can hold no mark of its own, nor can what is built in."""
+    return inspect.ismethod(function) or inspect.isbuiltin(function)
 
 
 def checked_name(name: str) -> str:
@@ -138,7 +146,7 @@ def checked_name(name: str) -> str:
 def tool_of(function: Callable[..., object]) -> Tool:
     """The tool that a function is. Raises SettingsInvalid for what no model could call."""
     said: _Said = getattr(function, _MARK, None) or _Said()
-    name = said.name or getattr(function, "__name__", "") or type(function).__name__
+    name = said.name or _name_of(function)
     arguments = arguments_of(function, checked_name(name))
     return Tool(
         function=function,
@@ -150,3 +158,9 @@ def tool_of(function: Callable[..., object]) -> Tool:
         retries=said.retries,
         idempotent=said.idempotent,
     )
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    """A function's own, also in a partial; an object that can be called has its type's."""
+    words = spoken(function)
+    return type(function).__name__ if words.__name__ == "__call__" else words.__name__
