@@ -77,6 +77,7 @@ def addresses() -> Iterator[str]:
         if page.method != "GET" or page.path.startswith("/static") or page.path.endswith(".csv"):
             continue
         yield page.path.replace("{id}", quote("x-hostile1" if "exchanges" in page.path else THREAD))
+    yield from (f"{path}?principal={quote(NAME)}" for path in ("/", "/threads", f"/threads/{THREAD}", "/usage"))
     yield from (f"/threads?q={quote(NAME)}", "/threads?q=click", f"/exchanges/{quote(f'x-{NAME}', safe='')}")
     yield from (f"/threads/{THREAD}?as={backend}" for backend in ("claude", "other", "deepseek"))
     yield from (

@@ -139,6 +139,7 @@ def test_finished_blocks_and_the_rest_are_the_whole(blocks: list[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", ["[", "![", "*a_", "`", "<", "> ", "- ", "|a", "&#", "[a](", "\\"])
+@proves("fault:X20")
 def test_a_text_that_is_made_to_be_slow_is_not(piece: str) -> None:
     """X20 for Markdown: twice as long takes no more than a few times as long."""
     render_markdown("warm")

@@ -119,3 +119,17 @@ def test_another_principals_thread_stays_among_its_own(booth: Booth) -> None:
     assert "Continue in chat" not in mine
     assert 'href="/threads/t?principal=bob"' in page(booth, "/threads?principal=bob")
     assert "?at=x-a&amp;principal=bob" in page(booth, "/threads?q=well&principal=bob")
+
+
+def test_half_a_character_breaks_no_page(booth: Booth) -> None:
+    """Clients that cut a string inside an emoji send half a surrogate pair; it is legal in JSON, and no text."""
+    keep(booth, said("a", thinking("cut \ud83d", "s"), text("and \udfff"), asked="\ud83d What?"))
+    assert "and \ufffd" in page(booth) and "\ufffd What?" in page(booth, "/chat/t")
+    reply = booth.ask("/threads/t?as=glm")
+    assert (reply.status, "This thread cannot be sent" in reply.raw.decode()) == (409, True)
+
+
+def test_blocks_that_are_none_break_no_page(booth: Booth) -> None:
+    strange = [{"type": 3}, {"type": "text", "text": ["x"]}, {"type": "tool_result", "content": {"a": 1}}, {}, 7]
+    keep(booth, said("a", *strange[:4], {"type": "tool_use", "input": "no object"}, asked=strange))
+    assert "Turn 1" in page(booth)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from clew.store.values import Branch, Passage
 from clew.store.words import texts_asked
+from clew.web.reading import read
 
 __all__ = ["Stretch", "first_words", "line_through", "stretches"]
 
@@ -106,4 +108,9 @@ def _stretch(
 
 
 def first_words(passage: Passage) -> str:
-    return " ".join(" ".join(texts_asked(passage.asked)).split())[:80].strip()
+    """What was asked, as far as it is words."""
+    try:
+        texts = texts_asked(msgspec.json.encode(read(raw)) for raw in passage.asked)
+    except msgspec.MsgspecError:
+        return ""
+    return " ".join(" ".join(texts).split())[:80].strip()

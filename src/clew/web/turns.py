@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from clew.model.blocks import is_thinking, made
+from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
 from clew.store.values import Exchange, Passage
 from clew.web.exchange_row import Chip, chips_of
 from clew.web.pieces import Piece, Results, blocks_in, pieces_of, results_in
+from clew.web.reading import read
 
 __all__ = ["Said", "Shown", "Way", "shown_turns"]
 
@@ -71,7 +72,7 @@ def shown_turns(
 
 
 def _messages(passage: Passage) -> list[JsonObject]:
-    return [msgspec.json.decode(raw, type=JsonObject) for raw in passage.asked]
+    return [read(raw) for raw in passage.asked]
 
 
 def _shown(
@@ -111,12 +112,12 @@ def _asked(message: JsonObject, calls: set[str]) -> Said:
 
 
 def _answer(recording: Recording, results: Results) -> Said:
-    blocks = [msgspec.json.decode(raw, type=JsonObject) for raw in recording.blocks]
+    blocks = [read(raw) for raw in recording.blocks]
     return Said(role="assistant", pieces=pieces_of(blocks, recording.said.ids, results))
 
 
 def _is_held_back(recording: Recording) -> bool:
-    thought = any(is_thinking(made(raw)) for raw in recording.blocks)
+    thought = any(read(raw).get("type") in THINKING_TYPES for raw in recording.blocks)
     return thought and not recording.keys and recording.origin.realm != ANTHROPIC
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 from msgspec import Struct, structs
 
 from clew.admin.desk import Desk
@@ -109,8 +110,14 @@ def _window(line: Sequence[Passage], asked: Asked, newest: bool) -> tuple[int, i
 def _beside(desk: Desk, asked: Asked, line: Sequence[Passage], view: View) -> Compared:
     """A projection is of the whole line; the page shows a part. A turn is a question and an answer: two pairs."""
     answered = line_of(line)
-    found = projected(answered, asked.backend, desk.current.snapshot, desk.kept, asked.owner)
+    try:
+        found = projected(answered, asked.backend, desk.current.snapshot, desk.kept, asked.owner)
+    except (msgspec.MsgspecError, RecursionError):
+        raise Problem(409, "this thread cannot be sent", "something in it is no text that JSON can say", _READ) from None
     return compared(found, answered, 2 * view.first, 2 * view.last)
+
+
+_READ: Final = "read it as it was said"
 
 
 def _ways(passages: Sequence[Passage], line: Sequence[Passage]) -> dict[str, list[Way]]:
