@@ -36,6 +36,7 @@ __all__ = [
     "BlockMismatch",
     "BodyTooLarge",
     "ClewError",
+    "CredentialsExhausted",
     "RecordCorrupt",
     "RequestInvalid",
     "SchemaTooNew",

@@ -30,7 +30,8 @@ GIVEN: dict[str, Any] = {
 }
 """What exceptions are made with."""
 
-KINDS = [getattr(errors, name) for name in errors.__all__]
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ClewError)]
+"""All that there are, and not only those that are listed."""
 
 
 def made(kind: type[ClewError]) -> ClewError:
