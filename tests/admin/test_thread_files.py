@@ -54,3 +54,11 @@ def test_a_thread_gets_another_title(kept: Booth) -> None:
 )
 def test_a_title_that_cannot_be_is_refused(kept: Booth, path: str, body: object, status: int) -> None:
     assert kept.ask(f"/api/threads/{path}/title", method="POST", body=body).status == status
+
+
+def test_what_a_format_cannot_say_is_refused_and_the_own_format_says_it(kept: Booth) -> None:
+    """Half a surrogate pair, as a backend may send it."""
+    assert kept.store is not None
+    half = recorded("h", thread="half", blocks=(b'{"type": "text", "text": "cut \\ud83d"}',))
+    assert kept.store.record(turn(half)).result(5)
+    assert [kept.ask(f"/api/threads/half/export?format={name}").status for name in ("clew", "html")] == [200, 409]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
@@ -39,7 +40,11 @@ def _written(store: Store, owner: str, id: str, format: Format) -> bytes:
     thread = store.thread(owner, id)
     if thread is None:
         raise _no_thread(id)
-    return b"".join([format.head, *format.write(thread, turns_of(store, thread)), format.foot])
+    try:
+        return b"".join([format.head, *format.write(thread, turns_of(store, thread)), format.foot])
+    except (msgspec.MsgspecError, RecursionError):
+        why = "something in this thread is no text that JSON can say"
+        raise Problem(409, f"this thread cannot be written as {format.name}", why, "export it as `clew`") from None
 
 
 class Title(Struct, kw_only=True, forbid_unknown_fields=True):
