@@ -59,7 +59,7 @@ def test_metadata_says_who_answered_what_it_took_and_what_became_of_thinking(cha
         "backend": "claude",
         "model": "claude-opus-5-5",
     }
-    assert last["usage"]["output"] > 0 and last["usage"]["estimated"] is False
+    assert last["usage"]["output"] > last["usage"]["thinking"] > 0 and last["usage"]["estimated"] is False
     assert last["cost"]["usd"] > 0
     assert last["thinking"] == {"kept": 1, "changed": 0, "changes": []}
 

@@ -52,6 +52,7 @@ def _usage(exchanges: Sequence[Exchange]) -> JsonValue:
         cache_read=sum(each.cache_read for each in counts),
         cache_written=sum(each.cache_written for each in counts),
         estimated=len(counts) < len(exchanges) or any(each.estimated for each in counts),
+        thinking=sum(thought) if (thought := [each.thinking for each in counts if each.thinking is not None]) else None,
     )
     return msgspec.to_builtins(total)
 
