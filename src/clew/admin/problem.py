@@ -25,7 +25,9 @@ class Problem(Exception):
 
 
 def problem_of(error: ClewError) -> Problem:
-    """What clew raised on purpose, in this shape."""
+    """What clew raised on purpose, in this shape. The doctor knows no cure for what the caller said."""
     if isinstance(error, StoreError):
         return Problem(503, "the store cannot be used", str(error), "run `clew doctor`")
-    return Problem(error.status if error.status < 500 else 500, "that did not work", str(error), "run `clew doctor`")
+    if error.status < 500:
+        return Problem(error.status, "that did not work", str(error))
+    return Problem(500, "that did not work", str(error), "run `clew doctor`")

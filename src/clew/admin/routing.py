@@ -39,7 +39,7 @@ Tell: TypeAlias = Callable[[Desk, Request, Problem], Response]
 
 _log = logging.getLogger("clew.admin")
 
-_KEYS: Final = "`clew keys` says where it is, and makes one for somebody else"
+_KEYS: Final = "`clew keys list` says where it is, `clew keys add` makes one for somebody else"
 _LOG_IN: Final = "open the link that `clew serve` printed, or a new one from `clew ui`"
 
 

@@ -31,7 +31,7 @@ CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization"
 _REFUSED: Final = Refusal(
     401,
     "No valid gateway key. Send it as x-api-key, as Authorization: Bearer, or as x-clew-key beside your own credential; "
-    "`clew keys` says where it is.",
+    "`clew keys list` says where it is.",
 )
 
 

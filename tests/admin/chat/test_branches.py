@@ -166,6 +166,7 @@ def test_what_cannot_be_asked_is_refused_with_a_reason_and_nothing_is_kept(what:
     reply = chat.call_api("/api/chat", method="POST", body={"id": f"bad-{list(BAD).index(what)}", **body})
     assert reply.status == status
     assert why in reply.why
+    assert "doctor" not in reply.json["error"]["next"]
     assert chat.call_api(f"/api/chat/bad-{list(BAD).index(what)}").status == 404
 
 
