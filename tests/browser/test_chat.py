@@ -147,6 +147,30 @@ def test_a_thousand_events_a_second_keep_the_page_responsive(browser_at: Callabl
         assert sum(value for value, _ in shifts) < 0.1, shifts
 
 
+SEARCHED = """
+turn:
+  text: I look it up.
+  block: {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "<b>lens</b>"}}
+  block: {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{"type": "web_search_result", "url": "https://example.org", "title": "Lens", "encrypted_content": "x"}]}
+  text: Found.
+"""
+
+
+def test_a_call_is_shown_with_its_input_and_its_result(browser_at: Callable[..., Visit]) -> None:
+    with Staged(SEARCHED) as stage:
+        page = say(browser_at(stage.demo))
+        over(page)
+        call = page.locator("details.tool")
+        expect(call.locator("summary")).to_contain_text("web_search")
+        expect(call.locator("summary .chip")).to_have_text("done")
+        call.locator("summary").click()
+        expect(call.locator("pre").first).to_have_text('{ "query": "<b>lens</b>" }')
+        expect(call.locator("pre").last).to_contain_text("https://example.org")
+        expect(prose(page)).to_have_text(["I look it up.", "Found."])
+        page.reload()
+        expect(page.locator("details.tool summary .chip")).to_have_text("done")
+
+
 def plain(text: str) -> list[str]:
     return [part.strip() for part in text.split("\n\n") if not part.startswith("```")]
 

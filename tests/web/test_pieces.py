@@ -101,3 +101,14 @@ def test_reasoning_details_and_broken_arguments_are_shown_as_they_are() -> None:
 def test_a_block_is_left_out_only_as_a_whole(path: str, fate: str) -> None:
     changes = (Change("thinking", path, "left out", "why"),) if path else ()
     assert Piece(kind="call", changes=changes).fate == fate
+
+
+def test_what_a_vendors_own_tool_gave_is_shown_as_a_value() -> None:
+    found = [{"type": "web_search_result", "url": "https://example.org"}]
+    pieces = pieces_of([{"type": "web_search_tool_result", "tool_use_id": "s", "content": found}])
+    assert [(piece.kind, "https://example.org" in piece.text) for piece in pieces] == [("result", True)]
+    failed = {
+        "type": "web_search_tool_result",
+        "content": {"type": "web_search_tool_result_error", "error_code": "too_many"},
+    }
+    assert "too_many" in pieces_of([failed])[0].text

@@ -133,3 +133,15 @@ def test_blocks_that_are_none_break_no_page(booth: Booth) -> None:
     strange = [{"type": 3}, {"type": "text", "text": ["x"]}, {"type": "tool_result", "content": {"a": 1}}, {}, 7]
     keep(booth, said("a", *strange[:4], {"type": "tool_use", "input": "no object"}, asked=strange))
     assert "Turn 1" in page(booth)
+
+
+def test_a_tool_of_the_vendors_own_has_its_result_too(booth: Booth) -> None:
+    call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "lens"}}
+    result = {
+        "type": "web_search_tool_result",
+        "tool_use_id": "srvtoolu_1",
+        "content": [{"type": "web_search_result", "url": "u:1"}],
+    }
+    keep(booth, said("a", call, result, text("Found.")))
+    shown = page(booth)
+    assert shown.count("u:1") == 1 and ">done</span>" in shown and "Result of a tool" not in shown

@@ -128,8 +128,11 @@ def _pretty(value: JsonValue) -> str:
 
 
 def _said(content: JsonValue) -> str:
-    """What a tool answered, as text."""
-    return "\n".join(_words(block, "text") or f"({_described(block)})" for block in blocks_in(content))
+    """What a tool answered, as text; the vendors' own tools answer with values."""
+    blocks = blocks_in(content)
+    if isinstance(content, dict) or any(_kind(block).endswith(("_result", "_error")) for block in blocks):
+        return _pretty(content)
+    return "\n".join(_words(block, "text") or f"({_described(block)})" for block in blocks)
 
 
 def _described(block: JsonObject) -> str:

@@ -113,7 +113,10 @@ def _asked(message: JsonObject, calls: set[str]) -> Said:
 
 def _answer(recording: Recording, results: Results) -> Said:
     blocks = [read(raw) for raw in recording.blocks]
-    return Said(role="assistant", pieces=pieces_of(blocks, recording.said.ids, results))
+    own = results_in([{"content": [*blocks]}])  # of tools that the vendor runs itself
+    called = {str(block["id"]) for block in blocks if "id" in block}
+    shown = [block for block in blocks if str(block.get("tool_use_id", "")) not in called]
+    return Said(role="assistant", pieces=pieces_of(shown, recording.said.ids, {**results, **own}))
 
 
 def _is_held_back(recording: Recording) -> bool:
