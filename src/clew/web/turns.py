@@ -115,7 +115,7 @@ def _answer(recording: Recording, results: Results) -> Said:
     blocks = [read(raw) for raw in recording.blocks]
     own = results_in([{"content": [*blocks]}])  # of tools that the vendor runs itself
     called = {str(block["id"]) for block in blocks if "id" in block}
-    shown = [block for block in blocks if str(block.get("tool_use_id", "")) not in called]
+    shown = [block for block in blocks if "tool_use_id" not in block or str(block["tool_use_id"]) not in called]
     return Said(role="assistant", pieces=pieces_of(shown, recording.said.ids, {**results, **own}))
 
 
