@@ -91,6 +91,23 @@ def test_a_moment_later_there_is_another_go(path: Path) -> None:
         assert store.statistics("local", backend="claude", now=NOON).confirmed == 2
 
 
+@pytest.mark.parametrize("lingers", [0.001, LONG])
+def test_a_turn_that_is_over_is_not_replaced_by_one_that_lingered(path: Path, lingers: float) -> None:
+    """It was under way when it was handed over, and is whole when its time comes. Until then it is found as it was."""
+    whole, half = recorded("r"), recorded("r", words="Half.", whole=False)
+    with SqliteStore(path, limits=Limits(linger=lingers)) as store:
+        opened = store.record_open(turn(half, exchange="r", outcome="open"))
+        if lingers != LONG:
+            assert opened.result(5) is True
+        assert store.recordings("local").by_id("r") == half
+        assert store.record(turn(whole, exchange="r")).result(5) is True
+        assert store.recordings("local").by_id("r") == whole
+    assert opened.result(0) is (lingers != LONG)
+    with SqliteStore(path) as store:
+        assert [(each.exchange, each.recording) for each in store.passages("local", "t")] == [("r", whole)]
+        assert ([each.outcome for each in store.exchanges("local")], store.verify()) == (["whole"], ())
+
+
 @proves("fault:S4")
 def test_what_lingers_is_bounded_and_takes_no_turns_room(path: Path) -> None:
     """S4: a locked database costs no memory for what nobody waits for; and the queue of turns is its own."""
@@ -98,10 +115,18 @@ def test_what_lingers_is_bounded_and_takes_no_turns_room(path: Path) -> None:
         held = store.record(turn(recorded("r0")))
         while store.health().waiting:  # until it is being written, and waits for the lock
             time.sleep(0.001)
-        lazy = [store._writer.submit(lambda _: None, weight=1 << 30, lazily=True) for _ in range(4)]
+        lazy = [store._writer.submit(lambda _: None, weight=20 << 20, lazily=True) for _ in range(4)]
         assert isinstance(lazy[3].exception(0), StoreError)
         turns = [store.record(turn(each)) for each in conversation(4)[1:]]
         assert [write.done() for write in (held, *lazy[:3], *turns)] == [False] * 7
+
+
+def test_what_lingers_is_bounded_in_bytes_too(path: Path) -> None:
+    with SqliteStore(path, limits=Limits(waiting_bytes=1000, linger=LONG)) as store:
+        lazy = [store._writer.submit(lambda _: "done", weight=600, lazily=True) for _ in range(2)]
+        with pytest.raises(StoreError, match="1 writes of 600 bytes wait already"):
+            lazy[1].result(0)
+    assert lazy[0].result(0) == "done"
 
 
 def test_a_closed_store_gathers_nothing(path: Path) -> None:

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from clew.engine.aside import aside
+from clew.engine.aside import LARGE, aside
 from clew.engine.hearing import StreamHearing
 from clew.engine.parts import Parts
 from clew.engine.story import Story
@@ -45,19 +45,22 @@ class Keeping:
             self._timer = asyncio.get_running_loop().call_later(FIRST_FLUSH, self._flush, story, hearing)
 
     def _flush(self, story: Story, hearing: StreamHearing) -> None:
-        """Once that it is under way, then after each block; in a thread, because nobody waits for it."""
+        """Once that it is under way, then after each block."""
         loop = asyncio.get_running_loop()
         story.times.append((hearing.size, round(self._parts.clock() - story.began, 3)))
         if hearing.stops != self._flushed:
             self._flushed = hearing.stops
-            loop.run_in_executor(None, self._open, story, hearing)
+            if max(hearing.size, len(story.asking.call.body)) > LARGE:
+                loop.run_in_executor(None, self._open, story, hearing)
+            else:
+                self._open(story, hearing)
         self._timer = loop.call_later(NEXT_FLUSH, self._flush, story, hearing)
 
     def _open(self, story: Story, hearing: StreamHearing) -> None:
         store = self._parts.store
         if store is not None and not self.done:
             turn = story.turn("open", hearing.heard(whole=False), self._parts.wall())
-            store.record(turn).add_done_callback(_retrieved)
+            store.record_open(turn).add_done_callback(_retrieved)
 
     def _end(self) -> None:
         self.done = True

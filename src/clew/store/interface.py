@@ -44,6 +44,10 @@ class Store(Protocol):
         """
         ...
 
+    def record_open(self, turn: Turn) -> Future[bool]:
+        """The same for one that is under way, and that nobody waits for: within a moment, together with others."""
+        ...
+
     def touch(
         self,
         principal: str,

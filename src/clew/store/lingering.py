@@ -28,7 +28,8 @@ class Lingering(Generic[T]):
         self._most = most
         self._most_bytes = most_bytes
         self._queue: deque[tuple[T, int]] = deque()
-        self._bytes = 0
+        self.bytes = 0
+        """What all of them weigh."""
         self._due = 0.0
 
     def __len__(self) -> int:
@@ -40,7 +41,7 @@ class Lingering(Generic[T]):
             self._due = monotonic() + self._seconds
         had_enough = self._has_enough()
         self._queue.append((what, weight))
-        self._bytes += weight
+        self.bytes += weight
         return len(self._queue) == 1 or self._has_enough() > had_enough
 
     def left(self) -> float | None:
@@ -56,10 +57,10 @@ class Lingering(Generic[T]):
         room = self._most_bytes
         while self._queue and len(batch) < self._most and (room > 0 or not batch):
             what, weight = self._queue.popleft()
-            self._bytes -= weight
+            self.bytes -= weight
             room -= weight
             batch.append(what)
         return batch
 
     def _has_enough(self) -> bool:
-        return len(self._queue) >= self._most or self._bytes >= self._most_bytes
+        return len(self._queue) >= self._most or self.bytes >= self._most_bytes

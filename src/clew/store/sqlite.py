@@ -104,10 +104,18 @@ class SqliteStore:
     # Writing
 
     def record(self, turn: Turn) -> Future[bool]:
+        return self._record(turn, lazily=False)
+
+    def record_open(self, turn: Turn) -> Future[bool]:
+        return self._record(turn, lazily=True)
+
+    def _record(self, turn: Turn, *, lazily: bool) -> Future[bool]:
         _check(turn)
         kept = turn if self._content else _without_content(turn)
         recorded = self._writer.submit(
-            lambda connection: commands.record(connection, kept, readable=self._content), weight=_weight(kept)
+            lambda connection: commands.record(connection, kept, readable=self._content),
+            weight=_weight(kept),
+            lazily=lazily,
         )
         self._keeper.follow(recorded, kept)
         if kept.recording is not None:

@@ -147,10 +147,10 @@ class Writer:
             return "is closed"
         if self._state == "read-only":
             return f"is read-only since a failure: {self._why}"
-        waiting = len(self._lazy if lazily else self._waiting)
-        full = waiting >= self._limits.waiting or (not lazily and self._bytes + weight > self._limits.waiting_bytes)
+        count, size = (len(self._lazy), self._lazy.bytes) if lazily else (len(self._waiting), self._bytes)
+        full = count >= self._limits.waiting or size + weight > self._limits.waiting_bytes
         if full and not later:
-            return f"is too slow: {waiting} writes of {self._bytes} bytes wait already"
+            return f"is too slow: {count} writes of {size} bytes wait already"
         return ""
 
     def _work(self) -> None:
