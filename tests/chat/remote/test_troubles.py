@@ -69,5 +69,9 @@ def test_a_refusal_that_is_no_exception_is_told_as_what_it_means(status: int, ki
     assert (type(told), str(told)) == (kind, "the gateway: no: this cannot be")
 
 
-def test_what_is_no_gateways_answer_is_a_broken_one() -> None:
-    assert type(refused(502, b"<html>")) is BackendBroken
+@pytest.mark.parametrize("body", [b"<html>", b'{"type": "error", "error": {"type": "not_found_error", "message": "no"}}'])
+def test_what_is_no_gateways_answer_says_so_and_asks_for_the_address(body: bytes) -> None:
+    """The address for clients is the likely mistake."""
+    told = refused(404, body)
+    assert type(told) is BackendBroken
+    assert str(told).startswith("no gateway's admin answers so (404); is this its address, and not the one for clients?")

@@ -15,6 +15,7 @@ __all__ = ["Trouble", "raised", "refused", "trouble_of"]
 
 _KINDS: Final = {name: kind for name in errors.__all__ if issubclass(kind := getattr(errors, name), ClewError)}
 
+_WHERE: Final = "is this its address, and not the one for clients? `clew status --json` has both"
 _BY_STATUS: Final[dict[int, type[ClewError]]] = {400: RequestInvalid, 404: RequestInvalid, 413: BodyTooLarge}
 """What a gateway means that tells no exception; anything else is that it does not let us in."""
 
@@ -67,4 +68,4 @@ def refused(status: int, body: bytes) -> ClewError:
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
         said = msgspec.json.decode(body, type=_Refused).error
         return _BY_STATUS.get(status, SettingsInvalid)(": ".join(filter(None, ("the gateway", said.what, said.why))))
-    return BackendBroken(f"the gateway answered {status}, and not as a gateway does")
+    return BackendBroken(f"no gateway's admin answers so ({status}); {_WHERE}")
