@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clew.settings.home import Home as Place
+from clew.settings.running import Running, register, unregister
 from clew.testing import Simulator
+from tests.chat.conversation.gateway import Gateway
 from tests.cli.homes import Home
 from tests.cli.ptys import Pty, on_terminal
 from tests.gateway.served import until
@@ -263,6 +268,22 @@ def test_a_failure_is_told_and_the_conversation_goes_on(home: Home, simulator: S
         said(terminal, "/nonsense", "Error: there is no /nonsense; /help lists what there is")
         terminal.type("\x04")
         assert terminal.ended() == 0
+
+
+def test_a_chat_whose_gateway_has_ended_says_how_to_go_on(home: Home) -> None:
+    """Its threads are in the store, and the next command finds another gateway, or none."""
+    with ExitStack() as until_it_ends:
+        admin = until_it_ends.enter_context(Gateway(home.root)).admin
+        row = register(Place(home.root), Running(pid=os.getpid(), url=admin.url, socket=str(admin.socket)))
+        until_it_ends.callback(unregister, Place(home.root), row)
+        with on_terminal(home, "chat") as terminal:
+            terminal.until(is_at_prompt)
+            said(terminal, "One.", "You said: “One.”")
+            until_it_ends.close()
+            said(terminal, "Two.", "the gateway of this chat has ended: leave (Ctrl-D), and come back")
+            terminal.type("\x04")
+            assert terminal.ended() == 0
+            assert terminal.screen.lines[-1].startswith("kept; come back with `clew chat --thread ")
 
 
 def test_what_is_typed_during_an_answer_is_the_next_question(home: Home, simulator: Simulator) -> None:

@@ -117,7 +117,7 @@ class _Chat:
         except ClewError as error:
             if not self._prompt.is_live:
                 raise
-            _regret(error)
+            self._regret(error)
 
     def _asked(self, line: str) -> Answer | None:
         """What a line asks for: an answer, or what a command does."""
@@ -144,11 +144,14 @@ class _Chat:
         except ClewError as error:
             if not self._prompt.is_live:
                 raise
-            _regret(error)
-            aside(f"{what_is_kept(answer.turn)}, and /retry asks again")
+            self._regret(error, f"{what_is_kept(answer.turn)}, and /retry asks again")
         else:
             say_summary(self._talk, answer.turn, seconds)
 
-
-def _regret(error: ClewError) -> None:
-    click.secho(f"Error: {harmless(str(error))}", fg="red", err=True)
+    def _regret(self, error: ClewError, next_: str = "") -> None:
+        """What is wrong, and what can be done now."""
+        click.secho(f"Error: {harmless(str(error))}", fg="red", err=True)
+        if self._talk.is_cut_off:
+            next_ = "the gateway of this chat has ended: leave (Ctrl-D), and come back with the command that you then see"
+        if next_:
+            aside(next_)

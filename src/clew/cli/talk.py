@@ -14,6 +14,7 @@ from msgspec import Struct
 from clew.cli.kept import Place, opened, place, thread_named
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
+from clew.settings.running import Running, running
 
 if TYPE_CHECKING:
     from clew.backends.row import Backend
@@ -50,10 +51,16 @@ class Wanted(Struct, kw_only=True):
 class Talk:
     """One conversation, and what is wished of it."""
 
-    def __init__(self, at: Place, conversation: Conversation, wanted: Wanted) -> None:
+    def __init__(self, at: Place, conversation: Conversation, wanted: Wanted, gateway: Running | None = None) -> None:
         self.at = at
         self.conversation = conversation
         self.wanted = wanted
+        self._gateway = gateway
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Did the gateway that holds this conversation end? Another one in its place has another socket."""
+        return self._gateway is not None and self._gateway not in running(self.at.home)
 
     def wish(self) -> None:
         """Before each answer, since the active backend may be another by then. Raises SettingsInvalid where nobody can tell
@@ -97,6 +104,7 @@ def talk(wanted: Wanted) -> Generator[Talk]:
     """Opens it: with the gateway of this home, if one runs, else in this process; the threads are the same. Ends the command
     for a thread or a backend that there is not."""
     from clew.chat.blocking import Conversation
+    from clew.chat.remote.finding import gateway_in
 
     at = place()
     thread, overflow = _thread(at, wanted.thread), wanted.on_overflow
@@ -106,7 +114,7 @@ def talk(wanted: Wanted) -> Generator[Talk]:
     ):
         if wanted.backend:
             _use(conversation, wanted.backend)
-        yield Talk(at, conversation, wanted)
+        yield Talk(at, conversation, wanted, gateway_in(at.home))
 
 
 @contextmanager
