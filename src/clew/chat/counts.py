@@ -56,7 +56,8 @@ def _estimated(message: Message, output: int | None) -> Estimate | None:
 def heard_usage(usage: Usage, answer: Message | None) -> Usage:
     """The usage of an answer that was cut: its last count came at its beginning, and what was heard since counts too.
 
-    >>> heard_usage(Usage(input=9, output=1, estimated=True), Message(role="assistant", content="It was a dark night")).output
+    >>> answer = Message(role="assistant", content="It was a dark night")
+    >>> heard_usage(Usage(input=9, output=1, estimated=True), answer).output
     5
     """
     if not usage.estimated or answer is None:

@@ -84,8 +84,8 @@ def test_all_answers_together() -> None:
 
 def test_of_an_answer_that_was_cut_what_was_heard_counts() -> None:
     """The vendor's last count came at its beginning: 1 token, of which hundreds were thought, would be told as they came."""
-    blocks = [{"type": "thinking", "thinking": "Hm, let me see. " * 40, "signature": "s"}, {"type": "text", "text": "Yes."}]
-    answer = Message(role="assistant", content="Yes.", raw_content=blocks)
+    thought = {"type": "thinking", "thinking": "Hm, let me see. " * 40, "signature": "s"}
+    answer = Message(role="assistant", content="Yes.", raw_content=[thought, {"type": "text", "text": "Yes."}])
     cut = turn(outcome="cut", answer=answer, usage=Usage(input=9, output=1, estimated=True))
     found = summary_of(cut, CLAUDE)
     assert found.usage is not None and isinstance(found.thinking, Estimate) and found.cost is not None
