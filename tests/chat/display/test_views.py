@@ -159,7 +159,7 @@ def test_a_call_that_nobody_runs_here_is_named() -> None:
     assert "".join(terminal.screen.lines).endswith("… (512 characters)")
 
 
-@proves("req:C34")
+@proves("req:C34", "fault:X11")
 def test_nothing_that_was_said_is_obeyed_or_lost() -> None:
     """The screen refuses every sequence that no view writes."""
     terminal = Terminal()
@@ -239,7 +239,30 @@ def test_a_conversation_that_goes_on_from_a_summary_says_so() -> None:
 # In a pipe
 
 
-@proves("req:C34")
+@pytest.mark.parametrize(
+    "evil",
+    [
+        "\x1b]8;;http://evil.example/\x1b\\click\x1b]8;;\x1b\\",
+        "\x1b]52;c;ZXZpbA==\x07",
+        "\x9d52;c;ZXZpbA==\x9c",
+        "\x1bP+q\x1b\\",
+    ],
+    ids=["a link that says another name", "the clipboard", "the clipboard, in one byte", "a question to the terminal"],
+)
+@proves("fault:X11")
+def test_links_the_clipboard_and_questions_are_pictures(evil: str) -> None:
+    terminal, out = Terminal(), io.StringIO()
+    with live(terminal) as (view, _):
+        view.heard(TextDelta(evil))
+    plain = PlainView(out)
+    plain.heard(TextDelta(evil))
+    plain.close()
+    for seen in ("".join(terminal.screen.lines), out.getvalue()):
+        assert not {"\x1b", "\x07", "\x9c", "\x9d"} & set(seen)
+        assert ("␛" in seen) or ("�" in seen)
+
+
+@proves("req:C34", "fault:X11")
 def test_a_pipe_gets_the_text_alone_and_harmless() -> None:
     out, aside = io.StringIO(), io.StringIO()
     view = PlainView(out, aside, thoughts=True)
