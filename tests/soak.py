@@ -24,6 +24,8 @@ GROUPS = {
     "identity": ["tests/identity", "tests/thinking"],
     "simulator": ["tests/simulator", "tests/http", "tests/testing"],
     "gateway": ["tests/engine", "tests/gateway", "tests/faults", "tests/chaos", "tests/clients"],
+    "conversations": ["tests/chat", "tests/store", "tests/conversations"],
+    "pages": ["tests/admin", "tests/web", "tests/browser"],
     "the rest": ["tests"],
 }
 """What is tested together; the last group has everything that no other names."""
