@@ -41,8 +41,8 @@ NO_RETRY = ("x-should-retry", "false")
 def no_credential(backend: str) -> bytes:
     """What a client reads that comes without a credential to a backend that takes the client's own."""
     message = (
-        f"{backend} takes the client's own credential, and this request has none: set ANTHROPIC_API_KEY or log in, "
-        "beside the gateway's key in x-clew-key; or give the backend a key in clew.toml"
+        f"{backend} takes the client's own credential, and this request has none: set ANTHROPIC_API_KEY or log in, or give "
+        "the backend a key in clew.toml. A gateway's key, where one is asked for, goes beside it, in x-clew-key"
     )
     return error_body("authentication_error", message)
 
