@@ -157,7 +157,11 @@ def test_files_go_before_the_question(home: Home, simulator: Simulator, tmp_path
         (("--show-thinking", "--no-thinking", "Hi"), 2, "cannot both be meant"),
         (("--system", "@/nowhere", "Hi"), 2, "--system @/nowhere: No such file"),
         (("--attach", "/nowhere.png", "Hi"), 2, "does not exist"),
-        (("--attach", __file__, "Hi"), 1, "is no picture that models take"),
+        (
+            ("--attach", __file__, "Hi"),
+            2,
+            "is no picture that models take: PNG, JPEG, GIF, WebP; or PDF. Text can be piped in",
+        ),
         (("--backend", "local", "Hi"), 5, "which model? Nobody named one for 'local'"),
         (("--backend", "gone", "Hi"), 3, "gone: "),
     ],
@@ -275,3 +279,14 @@ def test_a_gateway_that_runs_is_used(home: Home, simulator: Simulator) -> None:
     assert '"event":"request"' in log
     assert json.loads(home.clew("ask", "--json", "--thread", "last", "And?").stdout)["answer"]
     assert len(asked(simulator)["messages"]) == 3
+
+
+def test_ctrl_c_before_anything_is_asked_ends_it_as_a_shell_expects(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it still reads the config, for example: without a word about aborting."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("clew.cli.talk.place", interrupted)
+    done = home.clew("ask", "Hi")
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "", "\n")

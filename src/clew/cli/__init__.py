@@ -1,6 +1,6 @@
 """The command line: one file per command, listed here, imported when used.
 
-Exit codes: 0 ok, 1 failed, 2 usage, 3 upstream, 4 auth, 5 config. Errors say what, why, and what to do next.
+Exit codes: 0 ok, 1 failed, 2 usage, 3 upstream, 4 auth, 5 config, 130 Ctrl-C. Errors say what, why, and what to do next.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ from typing import Final, NamedTuple
 
 import click
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "INTERRUPTED", "main"]
+
+
+INTERRUPTED: Final = 130
+"""As a shell says it of a command that Ctrl-C ended."""
 
 
 class _Row(NamedTuple):
@@ -56,6 +60,14 @@ class _Lazy(click.Group):
             return None
         module, _, function = COMMANDS[cmd_name].target.partition(":")
         return getattr(import_module(module), function)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Ctrl-C where nobody waits for it ends a command as a shell expects, without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo(err=True)
+            ctx.exit(INTERRUPTED)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

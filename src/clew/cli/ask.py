@@ -5,25 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
+from clew.cli import INTERRUPTED
 from clew.cli.answer_json import answer_json
 from clew.cli.answering import NoView, aside, say_summary, shown, unechoed, what_is_kept
 from clew.cli.endings import ending, told
 from clew.cli.talk import Talk, Wanted, talk
 from clew.cli.wanting import wanting
-from clew.errors import ClewError
+from clew.errors import ClewError, RequestInvalid
 
 if TYPE_CHECKING:
     from clew.chat.blocking import Answer
     from clew.chat.contents import Content
 
-__all__ = ["INTERRUPTED", "ask"]
-
-INTERRUPTED: Final = 130
-"""As a shell says it of a command that Ctrl-C ended."""
+__all__ = ["ask"]
 
 
 @click.command(short_help="Ask one question, in a pipe or on a terminal.")
@@ -129,5 +127,8 @@ def _content(words: str, files: Sequence[Path]) -> Content:
     """Files first: models read them before they read what is asked about them."""
     from clew.chat.contents import document, image
 
-    blocks = [document(file) if file.suffix.lower() == ".pdf" else image(file) for file in files]
+    try:
+        blocks = [document(file) if file.suffix.lower() == ".pdf" else image(file) for file in files]
+    except RequestInvalid as error:
+        raise click.UsageError(f"{error}; or PDF. Text can be piped in: clew ask … < FILE") from error
     return [*blocks, words] if blocks else words

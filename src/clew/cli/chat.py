@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from clew.chat.terminal import harmless
+from clew.cli import INTERRUPTED
 from clew.cli.answering import aside, say_summary, shown, unechoed, what_is_kept
-from clew.cli.ask import INTERRUPTED
 from clew.cli.chat_commands import COMMANDS, Leave, completions, obey
 from clew.cli.chat_input import Prompt
 from clew.cli.endings import told
