@@ -32,23 +32,56 @@ def read(data: bytes, known: Known, limits: Limits | None = None) -> tuple[list[
     return list(reader.ready), reader.finished, reader.in_body
 
 
-@settings(max_examples=examples(200), deadline=None)
-@given(
-    st.lists(
-        st.builds(
-            message,
-            st.sampled_from(HEADS),
-            st.sampled_from([b"", b"content-length: %d\r\n", b"Content-Length: %d\r\n", b"content-length:%d\r\n"]),
-            st.sampled_from([b"", b"abc", b"abcde", b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"]),
-        ),
-        max_size=12,
-    )
+messages_of = st.lists(
+    st.builds(
+        message,
+        st.sampled_from(HEADS),
+        st.sampled_from([b"", b"content-length: %d\r\n", b"Content-Length: %d\r\n", b"content-length:%d\r\n"]),
+        st.sampled_from([b"", b"abc", b"abcde", b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"]),
+    ),
+    max_size=12,
 )
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(messages_of)
 def test_what_is_known_reads_as_what_is_new(messages: list[bytes]) -> None:
     """Whatever came before on this server."""
     known = Known()
     for data in [*messages, *messages]:
         assert read(data, known) == read(data, Known())
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(messages_of, st.sampled_from([b"", b"x", b"\r\n", b"GET / HTTP/1.1\r\n"]), st.integers(0, 3))
+def test_a_connection_reads_the_next_of_its_requests_as_a_new_one_would(
+    messages: list[bytes], more: bytes, less: int
+) -> None:
+    """By the head of its last one, at a glance; also what is longer or shorter than its head says is not misread."""
+    reader = RequestReader(Limits(body_bytes=30))
+    for data in [*messages, *messages, *(data + more for data in messages), *(data[:-less] for data in messages if less)]:
+        found = reader.again(data)
+        if found is not None:
+            assert read(data, Known(), Limits(body_bytes=30)) == ([found], False, False)
+            continue
+        if reader.finished or reader.in_head or reader.in_body:
+            reader = RequestReader(Limits(body_bytes=30), reader._known)
+        reader.feed(data)
+        reader.ready.clear()
+
+
+def test_the_next_request_of_a_connection_is_read_at_a_glance() -> None:
+    """Else the property above would hold for nothing."""
+    reader = RequestReader(Limits())
+    lengths = b"content-length: %d\r\n"
+    for body in (b"a", b"bb"):
+        reader.feed(message(HEADS[1], lengths, body))
+        reader.ready.clear()
+    found = reader.again(message(HEADS[1], lengths, b"c" * 1000))
+    assert found is not None
+    assert found.body == b"c" * 1000
+    assert reader.again(message(HEADS[2], lengths, b"c")) is None
+    assert reader.again(message(HEADS[1], b"content-length: 0%d\r\n", b"c")) is None
 
 
 def test_the_same_head_is_one_object_for_bodies_of_any_length() -> None:

@@ -14,6 +14,7 @@ from clew.model.recording import Recording
 from clew.thinking.recognise import Context
 
 if TYPE_CHECKING:
+    from clew.engine.form import Form
     from clew.store.values import Exchange  # late: the listener does not wait for the store
 
 __all__ = ["AGENT", "CLASS", "SESSION", "Call", "Entry", "Kind"]
@@ -48,7 +49,19 @@ class Entry(Struct, frozen=True, kw_only=True, eq=False):
 class Call:
     """One request of a client. What follows from its head is worked out once, for all calls with that head (`with_body`)."""
 
-    __slots__ = ("betas", "body", "context", "credential", "entry", "headers", "kind", "principal", "query", "version")
+    __slots__ = (
+        "betas",
+        "body",
+        "context",
+        "credential",
+        "entry",
+        "forms",
+        "headers",
+        "kind",
+        "principal",
+        "query",
+        "version",
+    )
 
     def __init__(
         self,
@@ -75,11 +88,13 @@ class Call:
         words = headers.get("anthropic-beta", "").split(",")
         self.betas = tuple(word for each in words if (word := each.strip()))
         self.version = headers.get("anthropic-version", "2023-06-01")
+        self.forms: list[Form] = []
+        """What was decided about calls with this head, for those that are like them."""
 
     def with_body(self, body: bytes) -> Call:
         """The same head, another body."""
         made = Call.__new__(Call)
         made.kind, made.query, made.headers, made.version = self.kind, self.query, self.headers, self.version
         made.principal, made.credential, made.context = self.principal, self.credential, self.context
-        made.betas, made.body, made.entry = self.betas, body, None
+        made.betas, made.body, made.entry, made.forms = self.betas, body, None, self.forms
         return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from clew.engine.by_rote import by_rote
 from clew.engine.call import Call
 from clew.engine.express import Express
 from clew.engine.parts import Parts
@@ -24,3 +25,9 @@ class Engine:
         Either raises ClewError only before anything was said to the client.
         """
         return Express(self.parts, call, client).begin()
+
+    def again(self, call: Call, body: bytes, client: Responder) -> Awaitable[None] | None:
+        """The same for a call with the head of one that was seen before, and this body."""
+        if by_rote(self.parts, call, body, client):
+            return None
+        return Express(self.parts, call.with_body(body), client).begin()

@@ -10,30 +10,52 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from clew.engine.aside import LARGE
+from clew.engine.asking import asking_of
 from clew.engine.dialects import Refused
 from clew.engine.exchange import LiveExchange
-from clew.engine.hearing import JSON, STREAM, Whole, comes_as, read_whole
+from clew.engine.form import learn
+from clew.engine.hearing import JSON, LIMITS, StreamHearing, Whole, comes_as, read_whole
+from clew.engine.outgoing import place_of
+from clew.engine.passing import Passing
 from clew.engine.reply_head import JSON_TYPE
+from clew.engine.snapshot import Snapshot
+from clew.engine.story import Story
+from clew.engine.streaming import Streaming
 from clew.engine.turns import Heard
-from clew.errors import BackendError, ClewError, StreamIllegal
+from clew.errors import BackendError, ClewError
 from clew.http.client import ClientConnection
+from clew.http.client_message import ClientRequest, ResponseHead
+from clew.settings.values import Settings
 from clew.upstream.pool import Asking
 from clew.upstream.reply import Reply
 
-__all__ = ["Express"]
+__all__ = ["Begun", "Express"]
 
 
-class Express(LiveExchange):
+class Begun(NamedTuple):
+    """What is under way already, begun elsewhere (`rote`)."""
+
+    id: str
+    snapshot: Snapshot
+    on: ClientConnection
+    request: ClientRequest
+    """As it went out, but for its body."""
+    started: float
+    began: float
+    """The same moment on the clock that never jumps."""
+    passing: Passing | None = None
+    hearing: StreamHearing | None = None
+    opened_at: float | None = None
+    """Since when the first content is waited for."""
+    first_at: float = 0.0
+    """When it came."""
+
+
+class Express(LiveExchange, Streaming):
     """Begun once. Holds the client's responder as long as it goes the short way."""
-
-    _on: ClientConnection
-    """What the request went out on. Its `news` are ours as long as this is the short way."""
-    _step: Callable[[], None]
-    """What is done when there is news."""
-    _taken: tuple[bytes, ...] = ()
-    """What came before the first content."""
 
     def begin(self) -> Awaitable[None] | None:
         """None if it is under way; else what is left to be awaited. Raises ClewError if the request cannot be read."""
@@ -103,7 +125,43 @@ class Express(LiveExchange):
             self._project(way, story)
         except ClewError:  # said by the long way, which meets it again
             return False
+        if self._parts.store is None and len(self._call.body) <= LARGE:  # else nothing goes by rote
+            learn(self._call, story, self._parts.pool)
         return True
+
+    # What was begun by rote.
+
+    def take_over(self, begun: Begun) -> None:
+        """All that is known of a request that is on its way already, as if it had been sent from here."""
+        self._id, self._on, parts = begun.id, begun.on, self._parts
+        self._story = story = self._begin(asking_of(self._call, begun.snapshot, parts.store, begun.id))
+        story.started, story.began, way = begun.started, begun.began, story.way
+        story.tries_way(way, begun.began)
+        self._project(way, story)
+        endpoint, request = place_of(way.backend.url).endpoint, begun.request.with_body(story.sent)
+        asked = parts.pool.ask(endpoint, request, timeouts=way.patience, limits=LIMITS)
+        self._asked = asked.goes_on(begun.on, parts.clock() - begun.began)
+        if begun.on.heard is not None:
+            self._note_head(begun.on.heard, story)
+        self._take_stream_over(begun, story)
+
+    def _take_stream_over(self, begun: Begun, story: Story) -> None:
+        self._passing, self._hearing, self._opened_at = begun.passing, begun.hearing, begun.opened_at
+        if self._passing is not None:
+            self._passing.headers = self._headers
+        if self._hearing is not None:
+            self._hearing.settle = self._settle
+            if self._hearing.opened:
+                story.content_begins(begun.first_at)
+
+    def go_on(self) -> None:
+        """With what came of the answer, in a task."""
+        self._go_the_long_way()
+
+    def fail(self, error: Exception) -> None:
+        """Something went wrong that is no fault of the backend."""
+        self._let_go()
+        self._client.hand_over(self._guard(_raised(error)))
 
     # Hearing: an answer in one piece.
 
@@ -132,85 +190,25 @@ class Express(LiveExchange):
         story = self._told()
         story.answered = whole.raw
         story.content_begins(self._parts.clock())
-        self._settle_then(whole.heard, lambda: self._client.send(200, [JSON_TYPE, *self._headers()], whole.shown))
+        self._is_told(whole.heard, lambda: self._client.send(200, [JSON_TYPE, *self._headers()], whole.shown))
 
-    # Hearing: a stream.
+    # Hearing: a stream (`streaming`).
 
-    def _stream_begins_to_come(self) -> None:
-        """All up to the first content is taken, and given back if it turns out to be unusual."""
-        on, head = self._on, self._on.heard
-        if on.has_failed or (head is not None and not comes_as(head, STREAM)):
-            self._go_the_long_way()
-        if head is None or on.news is None or self._passing is None:
-            return
-        if self._hearing is None:
-            self._note_head(head, self._told())
-            self._opened_at = on.heard_at
-            self._hearing = self._stream_hearing(self._told(), self._passing)
-        data = on.take()
-        self._taken = (*self._taken, data) if data else self._taken
-        self._open(data)
+    def _heard_of(self, head: ResponseHead, passing: Passing) -> StreamHearing:
+        self._note_head(head, self._told())
+        self._opened_at = self._on.heard_at
+        return self._stream_hearing(self._told(), passing)
 
-    def _open(self, data: bytes) -> None:
-        on, hearing = self._on, self._hearing
-        assert hearing is not None
-        try:
-            first = hearing.opening(data)
-        except (StreamIllegal, BackendError):
-            self._take_back()
-            return
-        if first is None and not on.is_over and self._may_wait():
-            return
-        if first is None or not hearing.begun:
-            self._take_back()
-            return
-        self._taken = ()
-        with self._client.in_one_piece():
-            hearing.open(first, self._stream_begins)
-            self._stream_goes_on()
+    def _reply(self, head: ResponseHead) -> Reply:
+        assert self._asked is not None
+        return Reply(self._asked.endpoint, self._on, head)
 
-    def _may_wait(self) -> bool:
-        """Whether somebody looks (`_quiet`) before the first content is overdue."""
-        settings = self._told().asking.snapshot.settings
-        return settings.first_content_seconds > settings.gateway.ping_seconds
-
-    def _stream_goes_on(self) -> None:
-        on, hearing, asked = self._on, self._hearing, self._asked
-        assert hearing is not None
-        assert asked is not None
-        assert on.heard is not None
-        if on.is_over:
-            self._stream_is_over()
-        elif hearing.ended:
-            self._go_the_long_way()
-        else:
-            self._listen(self._stream_is_over)
-            on.pour(hearing.sink(Reply(asked.endpoint, on, on.heard)))
-
-    def _stream_is_over(self) -> None:
-        hearing = self._hearing
-        assert hearing is not None
-        if (self._on.has_failed and not hearing.ended) or hearing.size > LARGE or not hearing.is_whole():
-            self._go_the_long_way()
-            return
-        heard = hearing.heard(whole=True)
-        if heard.answer.illegal is not None:
-            self._go_the_long_way()
-            return
-        self._let_go()
-        self._settle_then(heard, hearing.close)
-
-    def _quiet(self) -> None:
-        """Nothing came for a while. For the first content there is a time to keep, and the long way keeps it."""
-        hearing = self._hearing
-        if hearing is not None and not hearing.begun and self._on.news is not None:
-            self._take_back()
-        if self._passing is not None:
-            self._passing.tick()
+    def _settings(self) -> Settings:
+        return self._told().asking.snapshot.settings
 
     # Ending.
 
-    def _settle_then(self, heard: Heard, tell: Callable[[], None]) -> None:
+    def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
         """At once, if nobody has to be waited for."""
         story = self._told()
         if len(self._call.body) > LARGE and self._parts.store is not None:
@@ -220,6 +218,7 @@ class Express(LiveExchange):
         if self._keeping.settle_at_once(story, heard):
             tell()
             self._client.release()
+            self._forget()
             return
         self._step = lambda: self._hand_in(heard, tell)
         asyncio.get_running_loop().call_soon(self._news)
@@ -237,6 +236,7 @@ class Express(LiveExchange):
             with self._client.in_one_piece():
                 tell()
             self._client.release()
+            self._forget()
 
     @property
     def _is_left(self) -> bool:
@@ -248,35 +248,16 @@ class Express(LiveExchange):
         with self._client.in_one_piece():
             tell()
 
-    def _take_back(self) -> None:
-        """As if nothing had been heard."""
-        self._hearing = None
-        self._on.put_back(b"".join(self._taken))
-        self._taken = ()
-        self._go_the_long_way()
-
     def _go_the_long_way(self) -> None:
         self._on.news = None
         self._client.hand_over(self._go_on())
 
     def _let_go(self) -> None:
-        """The backend is done, or no longer wanted."""
-        self._on.news = None
+        """The backend is done, or no longer wanted. Once that is so, its connection may be somebody else's."""
         if self._asked is not None:
+            self._on.news = None
             self._asked.end()
             self._asked = None
-
-    def _listen(self, step: Callable[[], None]) -> None:
-        self._step = step
-        self._on.news = self._news
-
-    def _news(self) -> None:
-        """Nothing that goes wrong here may be lost on the loop: the client would wait for ever."""
-        try:
-            self._step()
-        except Exception as error:
-            self._let_go()
-            self._client.hand_over(self._guard(_raised(error)))
 
 
 async def _cancelled() -> None:

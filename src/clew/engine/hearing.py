@@ -46,7 +46,10 @@ Settle = Callable[[Heard], Awaitable[None]]
 
 def comes_as(head: ResponseHead, wanted: str) -> bool:
     """Is it an answer of the type that was asked for?"""
-    return 200 <= head.status < 300 and not _packing(head) and _type_of(head) == wanted
+    first = head.first
+    if not 200 <= head.status < 300 or (b"content-encoding" in first and _packing(head)):
+        return False
+    return _named_in(first.get(b"content-type", b"")) == wanted
 
 
 def check_encoding(reply: Reply) -> None:
@@ -81,8 +84,8 @@ class StreamHearing:
     """One streamed answer. `answer` is what was heard so far, at any moment."""
 
     __slots__ = (
-        *("_blocks", "_dialect", "_dress", "_grace", "_hints", "_passing", "_relay", "_reply", "_seconds", "_settle"),
-        *("_since", "opened"),
+        *("_blocks", "_dialect", "_dress", "_grace", "_hints", "_passing", "_relay", "_reply", "_seconds", "_since"),
+        *("opened", "settle"),
     )
 
     def __init__(
@@ -100,10 +103,10 @@ class StreamHearing:
         """`first_content`: how many seconds that may take, counted from now or from `since`, on the loop's clock."""
         self._dress = dress
         self._dialect = dialect
-        self._hints = hints if blocks else structs.replace(hints, blocks=False)
+        self._hints = hints if blocks is hints.blocks else structs.replace(hints, blocks=blocks)
         self._relay = dialect.relay(dress, self._hints)
         self._passing = passing
-        self._settle = settle
+        self.settle = settle
         self._seconds = first_content
         self._since = since
         self._blocks = blocks
@@ -269,7 +272,7 @@ class StreamHearing:
         heard = await aside(relay.size, lambda: self.heard(whole=True))
         if heard.answer.illegal is not None:
             raise heard.answer.illegal
-        await self._settle(heard)
+        await self.settle(heard)
         self.close()
 
     def close(self) -> None:

@@ -15,19 +15,19 @@ class _Chance:
     """The system's randomness, fetched for some hundred ids at a time."""
 
     def __init__(self) -> None:
-        self._digits = ""
+        self._parts: list[str] = []
         if hasattr(os, "register_at_fork"):  # where a process can be forked
             os.register_at_fork(after_in_child=self.forget)
 
     def forget(self) -> None:
         """A child must not draw what its parent drew."""
-        self._digits = ""
+        self._parts = []
 
     def take(self) -> str:
-        if len(self._digits) < _CHANCE:
-            self._digits = os.urandom(2048).hex()
-        taken, self._digits = self._digits[:_CHANCE], self._digits[_CHANCE:]
-        return taken
+        if not self._parts:
+            digits = os.urandom(_CHANCE * 128).hex()
+            self._parts = [digits[at : at + _CHANCE] for at in range(0, len(digits), _CHANCE)]
+        return self._parts.pop()
 
 
 _chance = _Chance()

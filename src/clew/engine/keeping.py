@@ -121,11 +121,7 @@ class Keeping:
     def _tell(self, story: Story, exchange: Exchange, recording: Recording | None) -> None:
         if entry := story.asking.call.entry:
             entry.told(exchange, recording)
-        if self._parts.log is not None:
-            self._parts.log.finished(exchange, recording)
-        if self._parts.finished is not None:
-            self._parts.finished(exchange, recording)
-        self._parts.hub.publish("exchange", exchange)
+        self._parts.tell(exchange, recording)
 
     def _unrecorded(self, story: Story, why: StoreError) -> None:
         if self._parts.log is not None:

@@ -24,16 +24,17 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import IO, Final, NamedTuple, Protocol
+from typing import IO, Final, Protocol
 
 from clew.engine.log_lines import TRACE, Line, Sink, as_json, as_pairs, line_of
+from clew.engine.log_summary import Counts, Summary
 from clew.engine.redact import Redactor
 from clew.model.blocks import is_thinking, made, string_of
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.pipeline.stream.traced import State
-from clew.store.values import Exchange, Usage
+from clew.store.values import Exchange
 from clew.thinking.registry.values import Filtered
 
 __all__ = ["LogWanted", "RequestLog", "open_log"]
@@ -74,17 +75,6 @@ class LogWanted(Protocol):
     def thinking_text(self) -> bool: ...
 
 
-class _Counts(NamedTuple):
-    """The document's counts for one request, in its words."""
-
-    session: int
-    confirmed: int = 0
-    cleanup_old_session: int = 0
-    cleanup_confirmed_unused: int = 0
-    cleanup_orphaned: int = 0
-    filtered_from_request: int = 0
-
-
 def open_log(wanted: LogWanted, redact: Redactor, *, out: IO[str] | None = None) -> Sink:
     """Send what clew and its libraries log to `out` (standard error), until the sink is closed. Once per process."""
     stream = out or sys.stderr
@@ -114,10 +104,10 @@ class RequestLog:
         """Lines go to `logger`, and so to its handlers; or at once to `sink`, where that is known to be all that listens."""
         self._logger = logger or logging.getLogger("clew")
         self._write = sink.emit if sink is not None else self._logger.handle
-        self._open: dict[str, _Counts] = {}
+        self._open: dict[str, Counts] = {}
         self._known = known
         self.epoch = 0
-        self._none = _Counts(0)
+        self._none = Counts(0)
         self.wanted = wanted
         self.follow(wanted)
 
@@ -126,15 +116,14 @@ class RequestLog:
         self.wanted = wanted
         chosen = _LEVELS.get(wanted.level.lower(), logging.INFO)
         self._logger.setLevel(min(chosen, logging.DEBUG) if wanted.debug else max(chosen, logging.INFO))
+        self.shows_bodies = self._logger.isEnabledFor(logging.DEBUG)
+        """Looked at for every request, so it is looked up once."""
+        self._tells = self._logger.isEnabledFor(logging.INFO)
 
     @property
     def traces(self) -> bool:
         """Whether anybody reads what `decided` has to say."""
         return self._logger.isEnabledFor(TRACE)
-
-    @property
-    def shows_bodies(self) -> bool:
-        return self._logger.isEnabledFor(logging.DEBUG)
 
     def unrecorded(self, exchange: str, why: Exception) -> None:
         """An answer went out that the store could not take in time."""
@@ -145,6 +134,7 @@ class RequestLog:
         if old == new:
             return
         self.epoch += 1
+        self._none = Counts(self.epoch)
         fields: JsonObject = {"old_backend": old, "new_backend": new}
         self._say(logging.INFO, "backend switch", fields | {"old_session": self.epoch - 1, "new_session": self.epoch})
 
@@ -156,7 +146,7 @@ class RequestLog:
 
     def filtered(self, exchange: str, filtered: Filtered) -> None:
         """The same under the session policy: its own counts, and its own decisions."""
-        counts = _Counts(
+        counts = Counts(
             session=filtered.session,
             confirmed=filtered.confirmed,
             cleanup_old_session=filtered.cleanup_old_session,
@@ -186,21 +176,19 @@ class RequestLog:
 
     def finished(self, exchange: Exchange, recording: Recording | None) -> None:
         """The end of a request: its blocks, then its summary."""
-        counts = self._open.pop(exchange.id, None) or self._counts(exchange.kept, exchange.changes)
+        counts = self._open.pop(exchange.id, None) if self._open else None
+        if counts is None:
+            counts = self._counts(exchange.kept, exchange.changes) if exchange.kept or exchange.changes else self._none
         if recording is not None:
             self._known += len(recording.keys)
             if self._logger.isEnabledFor(logging.DEBUG):
                 self._recorded(recording, counts.session)
-        if self._logger.isEnabledFor(logging.INFO):
-            line = Line(self._logger.name, logging.INFO, "request", partial(_summary, exchange, counts, self._known))
-            line.names = exchange.asked_model, exchange.backend, exchange.model, exchange.thread
-            self._write(line)
+        if self._tells:
+            self._write(Summary(self._logger.name, exchange, counts, self._known))
 
-    def _counts(self, kept: int, changes: Sequence[Change]) -> _Counts:
-        if not changes and not kept:
-            return self._none if self._none.session == self.epoch else _Counts(self.epoch)
+    def _counts(self, kept: int, changes: Sequence[Change]) -> Counts:
         gone = [change for change in changes if change.step in _THINKING_STEPS and change.what in _GONE]
-        return _Counts(self.epoch, confirmed=kept, filtered_from_request=len(gone))
+        return Counts(self.epoch, confirmed=kept, filtered_from_request=len(gone))
 
     def _recorded(self, recording: Recording, session: int) -> None:
         thoughts = [block for block in map(made, recording.blocks) if is_thinking(block)]
@@ -219,7 +207,7 @@ class RequestLog:
     def _block(self, exchange: str, path: str, decision: str, why: str) -> None:
         self._say(TRACE, "block", {"exchange": exchange, "path": path, "decision": decision, "why": why})
 
-    def _remember(self, exchange: str, counts: _Counts) -> None:
+    def _remember(self, exchange: str, counts: Counts) -> None:
         if len(self._open) >= OPEN:
             del self._open[next(iter(self._open))]
         self._open[exchange] = counts
@@ -227,33 +215,3 @@ class RequestLog:
     def _say(self, level: int, event: str, fields: JsonObject, more: Mapping[str, object] | None = None) -> None:
         if self._logger.isEnabledFor(level):
             self._write(Line(self._logger.name, level, event, fields, more))
-
-
-_NO_USAGE: Final = Usage()
-
-
-def _summary(exchange: Exchange, counts: _Counts, known: int) -> JsonObject:
-    usage = exchange.usage or _NO_USAGE
-    return {
-        "exchange": exchange.id,
-        "thread": exchange.thread,
-        "asked": exchange.asked_model,
-        "backend": exchange.backend,
-        "model": exchange.model,
-        "outcome": exchange.outcome,
-        "status": exchange.status,
-        "seconds": round(exchange.ended - exchange.started, 3),
-        "first_byte": None if exchange.first_byte is None else round(exchange.first_byte, 3),
-        "attempts": exchange.attempts,
-        "input": usage.input,
-        "output": usage.output,
-        "cache_read": usage.cache_read,
-        "cache_written": usage.cache_written,
-        "session": counts.session,
-        "confirmed": counts.confirmed,
-        "cleanup_old_session": counts.cleanup_old_session,
-        "cleanup_confirmed_unused": counts.cleanup_confirmed_unused,
-        "cleanup_orphaned": counts.cleanup_orphaned,
-        "filtered_from_request": counts.filtered_from_request,
-        "cache_size_after": known,
-    }

@@ -46,8 +46,6 @@ _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\uf
 _BARE = re.compile(r"[\w./:@%+\-]+", re.ASCII)
 
 Form: TypeAlias = Callable[[JsonObject], str]
-Fields: TypeAlias = JsonObject | Callable[[], JsonObject]
-"""What a record says, or what puts that together."""
 
 
 class Line(logging.LogRecord):
@@ -57,10 +55,17 @@ class Line(logging.LogRecord):
     args = exc_info = exc_text = stack_info = None
     pathname = filename = module = funcName = ""  # noqa: N815  (as `logging` names them)
     lineno = 0
-    names: tuple[str, ...] | None = None
-    """All in it that came from outside, if that is known."""
+    is_light = False
+    """Every request makes one, and it holds no body."""
 
-    def __init__(self, name: str, level: int, event: str, fields: Fields, more: Mapping[str, object] | None = None) -> None:
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """All in it that came from outside, if that is known."""
+        return None
+
+    def __init__(
+        self, name: str, level: int, event: str, fields: JsonObject, more: Mapping[str, object] | None = None
+    ) -> None:
         self.name = name
         self.msg = event
         self.levelno = level
@@ -73,12 +78,20 @@ class Line(logging.LogRecord):
 
     @property
     def fields(self) -> JsonObject:
-        """Put together by whoever writes them, if they were not before."""
-        return self._fields() if callable(self._fields) else self._fields
+        """What it says."""
+        return self._fields
+
+    def told(self, at: str) -> msgspec.Struct | None:
+        """All that a line of JSON says, where that has a form of its own."""
+        return None
 
 
 def line_of(record: logging.LogRecord, redact: Redactor, form: Form, *, pretty: bool = False) -> str:
     """The record as it is written, without the newline. A pretty one with a body is indented JSON, so it has several."""
+    if form is as_json and isinstance(record, Line) and record.names is not None and redact.trusts(record.names):
+        told = record.told(_moment(record.created))
+        if told is not None:
+            return as_json(told)
     level = "trace" if record.levelno == TRACE else record.levelname.lower()
     fields: JsonObject = {"at": _moment(record.created), "level": level, **_fields(record, redact)}
     return as_json(fields, indent=True) if pretty and "body" in fields else form(fields)
@@ -135,12 +148,12 @@ def _short(value: JsonValue, name: str) -> JsonValue:
     return f"…{value[-LONGEST:]}" if name == "exception" else f"{value[:LONGEST]}… ({len(value)} characters)"
 
 
-def as_json(fields: JsonObject, *, indent: bool = False) -> str:
+def as_json(fields: JsonObject | msgspec.Struct, *, indent: bool = False) -> str:
     """One line, or with `indent` a block of lines of which only the first begins with a brace."""
     try:
         raw = msgspec.json.encode(fields)
     except UnicodeEncodeError:  # half a character: the other writer can say it
-        raw = json.dumps(fields).encode()
+        raw = json.dumps(msgspec.to_builtins(fields)).encode()
     text = (msgspec.json.format(raw, indent=2) if indent else raw).decode()
     return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escape, text)
 
@@ -183,13 +196,20 @@ class Sink(logging.Handler):
         self._closing = False
         self._writing = False
         self._hurry = False
+        self._asleep = False
         self._lock = threading.Lock()
         self._arrived = threading.Condition(self._lock)
         self._thread = threading.Thread(target=self._write, name="clew log", daemon=True)
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        weight = 0 if isinstance(record, Line) and record.names is not None else _weight(record)
+        if getattr(record, "is_light", False) and len(self._waiting) < WAITING and not self._closing:
+            self._waiting.append(record)  # no lock: a deque takes one at a time, and one thread takes them out again
+            if self._asleep:
+                with self._lock:
+                    self._arrived.notify_all()
+            return
+        weight = _weight(record)
         with self._lock:
             if self._closing or len(self._waiting) >= WAITING or self._bytes + weight > WAITING_BYTES:
                 self._lost += 1
@@ -231,13 +251,14 @@ class Sink(logging.Handler):
             with self._arrived:
                 self._writing = False
                 self._arrived.notify_all()
+                self._asleep = True  # before the look: whoever comes after it wakes us
                 self._arrived.wait_for(lambda: self._waiting or self._closing)
+                self._asleep = False
                 self._arrived.wait_for(lambda: self._hurry or self._closing, LINGER_SECONDS)
-                batch, lost = list(self._waiting), self._lost
+                batch, lost = [self._waiting.popleft() for _ in range(len(self._waiting))], self._lost
                 if not batch and not lost:
                     return
                 self._writing = True
-                self._waiting.clear()
                 self._bytes = self._lost = 0
             yield [*batch, _loss(lost)] if lost else batch
 

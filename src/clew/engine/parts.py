@@ -47,5 +47,13 @@ class Parts:
     token_counts: TokenCounts = field(default_factory=TokenCounts)
     sessions: Sessions = field(default_factory=Sessions)
 
+    def tell(self, exchange: Exchange, recording: Recording | None) -> None:
+        """An exchange is over."""
+        if self.log is not None:
+            self.log.finished(exchange, recording)
+        if self.finished is not None:
+            self.finished(exchange, recording)
+        self.hub.publish("exchange", exchange)
+
     def learn(self, cooled: CoolDowns, now: float) -> None:
         self.cool_downs = (self.cool_downs | cooled).after(now) if cooled.until else self.cool_downs

@@ -28,14 +28,14 @@ class Passing:
     """The client's side of one streamed answer."""
 
     __slots__ = (
-        *("_catching_up", "_due", "_headers", "_hides", "_last", "_seconds", "_source", "_timer", "client", "pushed"),
+        *("_catching_up", "_due", "_hides", "_last", "_seconds", "_source", "_timer", "client", "headers", "pushed"),
     )
 
     def __init__(self, client: Responder, headers: Callable[[], list[tuple[str, str]]], ping_seconds: float) -> None:
         self.client = client
         self.pushed = False
         """Has the answer itself begun to go out?"""
-        self._headers = headers
+        self.headers = headers
         self._seconds = ping_seconds
         self._last = 0.0
         self._source: Reply | None = None
@@ -58,7 +58,7 @@ class Passing:
     def open(self) -> None:
         """The 200, if it has not gone yet."""
         if not self.client.started:
-            self.client.start(200, [*STREAM_TYPE, *self._headers()])
+            self.client.start(200, [*STREAM_TYPE, *self.headers()])
 
     def push(self, data: bytes) -> None:
         """Whole events, at once. The answer has begun, also where nothing of it can be seen yet (hidden thinking)."""

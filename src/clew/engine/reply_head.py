@@ -21,6 +21,7 @@ __all__ = [
     "kept_paths",
     "own_headers",
     "thinking_counts",
+    "who_headers",
 ]
 
 ESTIMATED = ("x-clew-tokens", "estimated")
@@ -31,9 +32,12 @@ STREAM_TYPE = (("content-type", "text/event-stream; charset=utf-8"), ("cache-con
 
 def own_headers(exchange: str, way: Way | None, thinking: str) -> list[tuple[str, str]]:
     """clew's own: which exchange it was, who answered, and what became of the thinking."""
-    headers = [("x-clew-exchange", exchange)]
-    if way is not None:
-        headers += _who(way.backend.name, way.target.model)
+    return [("x-clew-exchange", exchange), *who_headers(way, thinking)]
+
+
+def who_headers(way: Way | None, thinking: str) -> list[tuple[str, str]]:
+    """Those of them that do not name the exchange."""
+    headers = [] if way is None else [*_who(way.backend.name, way.target.model)]
     return [*headers, ("x-clew-thinking", thinking)] if thinking else headers
 
 

@@ -41,6 +41,10 @@ class Answers(Protocol):
         """
         ...
 
+    def again(self, call: Call, body: bytes, client: Responder) -> Awaitable[None] | None:
+        """The same for a call with the head of one that was seen before, and this body."""
+        ...
+
 
 class Governs(Protocol):
     """What the plane needs to know of the present settings."""
@@ -68,6 +72,7 @@ class _Pass(Struct, frozen=True, eq=False):
 
     settings: Settings
     keys: int
+    action: Action
     match: Match
     access: Access
     call: Call
@@ -112,12 +117,18 @@ class DataPlane:
 
     def handle(self, request: HttpRequest, respond: Responder) -> Awaitable[None] | None:
         """Answer one request, at once or later."""
-        granted = self._let_in(request)
+        granted = request.head.notes.get(self)
+        if (
+            not isinstance(granted, _Pass)
+            or granted.settings is not self.governs.settings
+            or granted.keys != self._keys.version
+        ):
+            granted = self._let_in(request)
         if isinstance(granted, Refusal):
             _log.info("refused with %d", granted.status)
             refuse(granted, respond)
             return None
-        return self._actions[granted.match.route.action](request, granted, respond)
+        return self._actions[granted.action](request, granted, respond)
 
     def refuse(self, refusal: Refusal, respond: Responder) -> None:
         """What the HTTP layer does not even hand on."""
@@ -128,13 +139,11 @@ class DataPlane:
     def _let_in(self, request: HttpRequest) -> _Pass | Refusal:
         """The checks look at the head alone, so they are made once for a head, and again when settings or keys change."""
         settings, keys = self.governs.settings, self._keys.version
-        granted = request.head.notes.get(self)
-        if not isinstance(granted, _Pass) or granted.settings is not settings or granted.keys != keys:
-            found = self._check(request)
-            if isinstance(found, Refusal):
-                return found
-            granted = _Pass(settings, keys, *found, _call(request, *found))
-            request.head.notes[self] = granted
+        found = self._check(request)
+        if isinstance(found, Refusal):
+            return found
+        granted = _Pass(settings, keys, found[0].route.action, *found, _call(request, *found))
+        request.head.notes[self] = granted
         return granted
 
     def _check(self, request: HttpRequest) -> tuple[Match, Access] | Refusal:
@@ -195,11 +204,10 @@ class DataPlane:
             return None
         self._running += 1
         respond.after = self._left
-        call = granted.call.with_body(request.body)
         if self._engine is None:
-            return self._told(self._wait(call, respond), respond)
+            return self._told(self._wait(granted.call.with_body(request.body), respond), respond)
         try:
-            work = self._engine.answer(call, respond)
+            work = self._engine.again(granted.call, request.body, respond)
         except ClewError as error:
             fail(error, respond)
             return None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeAlias, cast
+from typing import cast
 
 from clew.http.client_message import (
     ClientRequest,
@@ -26,92 +26,72 @@ from clew.http.client_message import (
     Timeouts,
 )
 from clew.http.client_reader import ResponseReader
+from clew.http.client_waiting import Awaited, Sink
 from clew.http.client_watch import Watch
 from clew.http.readable import is_readable
 
 __all__ = ["ClientConnection", "Sink"]
 
-Sink: TypeAlias = Callable[[bytes], None]
-"""Takes what one read brought of a body, at once."""
 
-
-class ClientConnection(asyncio.Protocol):
+class ClientConnection(Awaited):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
     __slots__ = (
-        *("_closed", "_error", "_limits", "_parts", "_paused", "_reader", "_sending", "_sink", "_timeouts", "_transport"),
-        *("_unsent", "_used", "_waiter", "_waiting", "_watch", "news", "sink_error"),
+        *("_closed", "_limits", "_paused", "_sending", "_sink", "_timeouts", "_transport"),
+        *("_unsent", "_used", "_waiting", "news", "sink_error"),
     )
 
     def __init__(self) -> None:
+        super().__init__()
         self.sink_error: Exception | None = None
         """What the sink of a relay raised, if that is what ended it."""
         self.news: Callable[[], None] | None = None
         """Called when there is a head, a piece of the body that nobody took, an end, or an error."""
         self._transport: asyncio.Transport | None = None
-        self._reader: ResponseReader | None = None
         self._used: ResponseReader | None = None
         """The last exchange's: it reads the next one's too."""
-        self._watch: Watch | None = None
         self._timeouts = Timeouts()
         self._limits = ResponseLimits()
-        self._error: Exception | None = None
         self._closed = False
         self._sending = False
         self._unsent = 0
         self._paused = False
-        self._parts: list[bytes] = []
         self._waiting = 0
         self._sink: Sink | None = None
-        self._waiter: asyncio.Future[None] | None = None
 
     # What the owner calls.
 
     def begin(
-        self, request: ClientRequest, timeouts: Timeouts, limits: ResponseLimits, *, began: float | None = None
+        self,
+        request: ClientRequest,
+        timeouts: Timeouts,
+        limits: ResponseLimits,
+        *,
+        began: float | None = None,
+        body: bytes | None = None,
     ) -> None:
-        """Send a request. `began`: since when the total counts, if it is not now."""
+        """Send a request, or one that is like it but for its `body`. `began`: since when the total counts, if it is not
+        now."""
         assert self._reader is None, "one exchange at a time"
         self._timeouts, self._limits = timeouts, limits
         self._error = None
-        self._reader = self._reading(limits, head_only=request.method == b"HEAD")
+        self._reader = reader = self._used or ResponseReader(limits)
+        reader.again(limits, head_only=request.method == b"HEAD")
         self._watch = watch = self._watch or Watch(self._expired)
-        watch.begin(total=timeouts.total, began=began)
-        if self._transport is None or self._gone:
-            self._fail(self._reader.closed())
+        transport = self._transport
+        if transport is None or self._closed or transport.is_closing():
+            self._fail(reader.closed())
             return
-        parts = request.parts()
+        parts = request.parts(body)
         if len(parts) == 1:
-            self._transport.write(parts[0])
+            transport.write(parts[0])
         else:
-            self._transport.writelines(parts)
+            transport.writelines(parts)
         if self._sending:
-            self._unsent = self._transport.get_write_buffer_size()
-            watch.enter("send", timeouts.send)
+            self._unsent = transport.get_write_buffer_size()
+            watch.begin("send", timeouts.send, total=timeouts.total, began=began)
         else:
-            watch.enter("first byte", timeouts.first_byte)
-
-    def _reading(self, limits: ResponseLimits, *, head_only: bool) -> ResponseReader:
-        if self._used is None:
-            return ResponseReader(limits, head_only=head_only)
-        self._used.again(limits, head_only=head_only)
-        return self._used
-
-    async def head(self) -> ResponseHead:
-        """The head of the response, as soon as it is whole."""
-        reader = self._exchange()
-        while reader.head is None:
-            await self._news()
-        return reader.head
-
-    async def chunk(self) -> bytes:
-        """What came of the body; b"" at its end."""
-        reader = self._exchange()
-        while not self._parts:
-            if reader.done:
-                return b""
-            await self._news()
-        return self.take()
+            watch.begin("first byte", timeouts.first_byte, total=timeouts.total, began=began)
 
     def take(self) -> bytes:
         """What came of the body and was not taken yet."""
@@ -147,17 +127,13 @@ class ClientConnection(asyncio.Protocol):
 
     def whole(self) -> bytes | None:
         """The rest of the body, if all of it is here; None if it has to be waited for."""
-        reader = self._reader
+        reader, parts = self._reader, self._parts
         if reader is None or not reader.done or self._error is not None:
             return None
-        return self.take()
-
-    async def relay(self, sink: Sink) -> None:
-        """Hand the rest of the body to `sink`, read by read; returns at its end. What the sink raises ends it too."""
-        reader = self._exchange()
-        self.pour(sink)
-        while not reader.done or self._error is not None:
-            await self._news()
+        if len(parts) != 1 or self._paused:
+            return self.take()
+        self._waiting = 0
+        return parts.pop()
 
     def pour(self, sink: Sink) -> None:
         """From now on `sink` is called with each read."""
@@ -180,20 +156,28 @@ class ClientConnection(asyncio.Protocol):
     @property
     def reusable(self) -> bool:
         """The last exchange is over, all of it, and the server is willing to hear the next."""
-        reader = self._reader
-        over = reader is None or (reader.done and reader.keep_alive and not self._parts)
-        return over and not self._sending and self._error is None and not self._gone
+        reader, transport = self._reader, self._transport
+        if reader is not None and (not reader.done or not reader.keep_alive or self._parts):
+            return False
+        if self._sending or self._closed or self._error is not None:
+            return False
+        return transport is not None and not transport.is_closing()
 
     @property
     def fresh(self) -> bool:
         """Nothing has come since it was laid aside. Asks the kernel: the loop may not have seen the server's FIN yet."""
         return self.reusable and self._transport is not None and not is_readable(self._transport)
 
-    def rest(self) -> None:
-        """Lay it aside for the next request. Only one that is reusable can rest."""
+    def rest(self) -> bool:
+        """Lay it aside for the next request, if it is reusable. Else nothing has happened."""
+        if not self.reusable:
+            return False
         self._used, self._reader, self._sink, self.news = self._reader, None, None, None
-        self._parts, self._waiting = [], 0
-        self._read(on=True)
+        if self._parts:
+            self._parts, self._waiting = [], 0
+        if self._paused:
+            self._read(on=True)
+        return True
 
     def abort(self) -> None:
         """Close at once; what waits is told so."""
@@ -210,6 +194,10 @@ class ClientConnection(asyncio.Protocol):
         reader, watch = self._reader, self._watch
         if reader is None or watch is None or reader.done:
             self._drop()  # nobody asked: whatever it is, it is not the answer to the next request
+            return
+        if not reader.began and (whole := reader.at_once(data)) is not None:
+            watch.since = watch.now()
+            self._deliver(reader, whole)
             return
         had_head = reader.head is not None
         if had_head:
@@ -228,7 +216,7 @@ class ClientConnection(asyncio.Protocol):
                 self._sink_failed(error)
             return
         if reader.head is not None and not had_head:
-            watch.enter("gap", self._timeouts.gap)
+            watch.enter("gap", None if reader.done else self._timeouts.gap)
         self._deliver(reader, new)
 
     def eof_received(self) -> bool:
@@ -267,10 +255,6 @@ class ClientConnection(asyncio.Protocol):
     def _gone(self) -> bool:
         return self._closed or self._transport is None or self._transport.is_closing()
 
-    def _exchange(self) -> ResponseReader:
-        assert self._reader is not None, "begin comes first"
-        return self._reader
-
     def _deliver(self, reader: ResponseReader, new: bytes) -> None:
         if new and self._sink is not None:
             self._pour(new)
@@ -303,18 +287,6 @@ class ClientConnection(asyncio.Protocol):
         (self._transport.resume_reading if on else self._transport.pause_reading)()
         if self._watch is not None:
             self._watch.hold(not on)
-
-    async def _news(self) -> None:
-        """Wait until something happened. Raises what ended the exchange."""
-        if self._error is not None:
-            raise self._error
-        assert self._waiter is None, "one waits at a time"
-        assert self._watch is not None
-        self._waiter = self._watch.loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
 
     def _expired(self, error: PhaseTimedOut) -> None:
         """Time is up; while sending only if not a byte went meanwhile."""

@@ -110,9 +110,10 @@ class ClientRequest:
         made.body = body
         return made
 
-    def parts(self) -> list[bytes]:
-        """The bytes on the wire; a long body is not copied, a short one is, because one piece is written with less ado."""
-        body = self.body
+    def parts(self, body: bytes | None = None) -> list[bytes]:
+        """The bytes on the wire, with another `body` if one is given; a long one is not copied, a short one is, because one
+        piece is written with less ado."""
+        body = self.body if body is None else body
         if not body and self.method in _BODILESS:
             return [self._head + b"\r\n"]
         if len(body) < _LONG:
@@ -139,17 +140,18 @@ def _are_tokens(names: list[bytes]) -> bool:
 class ResponseHead:
     """The status line and the header fields. Names are lower case, values as they came."""
 
-    __slots__ = ("_first", "headers", "status", "version")
+    __slots__ = ("first", "headers", "status", "version")
 
     def __init__(self, status: int, headers: Headers, version: str = "1.1") -> None:
         self.status = status
         self.headers = headers
         self.version = version
-        self._first = dict(reversed(headers))
+        self.first = dict(reversed(headers))
+        """The first value of each name."""
 
     def header(self, name: bytes) -> bytes | None:
         """The first value of that name (lower case), or None."""
-        return self._first.get(name)
+        return self.first.get(name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ResponseHead) and self._told() == other._told()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import httptools
 
 from clew.http.client_message import PeerClosed, ResponseBroken, ResponseHead, ResponseLimits
+from clew.http.client_whole import read_at_once
 
 __all__ = ["ResponseReader"]
 
@@ -63,6 +64,18 @@ class ResponseReader:
             before += [new] if new else []
         finally:
             self._parts[:0] = before
+
+    def at_once(self, data: bytes) -> bytes | None:
+        """The body of a plain answer that these bytes are, all of it and nothing else; None if that cannot be seen at once,
+        or something came before. Then it has to be `passed`."""
+        if self.began or self._head_only:
+            return None
+        whole = read_at_once(data, self._limits)
+        if whole is None:
+            return None
+        self.head = whole.head
+        self.began = self.done = self.keep_alive = True
+        return whole.body
 
     def passed(self, data: bytes) -> bytes:
         """Take what came, and hand out what it brought of the body: for whoever takes each read at once.
@@ -142,7 +155,7 @@ class ResponseReader:
             # llhttp cannot be told that no body follows. So reading stops here, and the connection is not used again.
             self.done = True
             raise _StopError
-        self._check_framing(self.head)
+        self._check_framing(self.head, self.head.first)
 
     def on_message_complete(self) -> None:
         if self.head is None:  # an interim response
@@ -163,8 +176,8 @@ class ResponseReader:
         """A read may hold much of the body too, so only a large one is looked at closely."""
         return sum(len(name) + len(value) + _LINE_OVERHEAD for name, value in self._headers)
 
-    def _check_framing(self, head: ResponseHead) -> None:
-        coding, length = head.header(b"transfer-encoding"), head.header(b"content-length")
+    def _check_framing(self, head: ResponseHead, first: dict[bytes, bytes]) -> None:
+        coding, length = first.get(b"transfer-encoding"), first.get(b"content-length")
         if coding is not None and coding.strip().lower() != b"chunked":
             self._stop("no transfer coding but chunked is understood")
         most = self._limits.body_bytes

@@ -27,17 +27,23 @@ class Watch:
         self._timer: asyncio.TimerHandle | None = None
         self._when = 0.0
         self.now = self.loop.time
-        self.begin()
-
-    def begin(self, *, total: float | None = None, began: float | None = None) -> None:
-        """An exchange: how long it may last in all, and since when that counts, if it is not now."""
-        self.since = self.now() if began is None else began
+        self.since = self.now()
         """When something came last."""
-        self._total = total
-        self._end = None if total is None else self.since + total
+        self._total: float | None = None
+        self._end: float | None = None
         self._phase: Phase = "send"
         self._limit: float | None = None
         self._held = False
+
+    def begin(self, phase: Phase, limit: float | None, *, total: float | None = None, began: float | None = None) -> None:
+        """An exchange: its first phase, how long it may last in all, and since when that counts, if it is not now."""
+        self._held = False
+        self._total = total
+        if total is not None:
+            self._end = (self.now() if began is None else began) + total
+        else:
+            self._end = None
+        self.enter(phase, limit)
 
     @property
     def phase(self) -> Phase:

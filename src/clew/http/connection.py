@@ -75,9 +75,15 @@ class Connection(Outlet):
     def data_received(self, data: bytes) -> None:
         if self._discarding:
             return
-        if not (self._reader.in_head or self._reader.in_body):
+        reader = self._reader
+        request = None if self._responder is not None or self._closing else reader.again(data)
+        if request is not None:  # as nearly always: nothing else is to be looked at
             self._since = self._server.now()
-        self._reader.feed(data)
+            self._answer(request)
+            return
+        if not (reader.in_head or reader.in_body):
+            self._since = self._server.now()
+        reader.feed(data)
         self._advance()
 
     def eof_received(self) -> bool:
@@ -106,7 +112,8 @@ class Connection(Outlet):
     def released(self) -> None:
         """Whoever held the responder is done: the next request may have its turn."""
         self._rest()
-        self._go_on()
+        if self._reader.ready or self._probes is not None or self._paused or self._reader.expects_continue:
+            self._go_on()
 
     def close(self) -> None:
         """Close after what was written; to a client that was turned away, only our half."""
@@ -193,7 +200,10 @@ class Connection(Outlet):
     def _begin(self, item: HttpRequest | Refusal) -> None:
         if isinstance(item, Refusal):
             self._turn_away(item)
-            return
+        else:
+            self._answer(item)
+
+    def _answer(self, item: HttpRequest) -> None:
         server = self._server
         self._responder = responder = WireResponder(self, item, keep_alive=item.head.keep_alive and not server.closing)
         try:
@@ -210,7 +220,7 @@ class Connection(Outlet):
 
     async def _serve(self, work: Awaitable[None], responder: Responder) -> None:
         try:
-            await self._answer(work, responder)
+            await self._answered(work, responder)
         finally:
             self._task = None
             if responder.holder is None:
@@ -218,7 +228,7 @@ class Connection(Outlet):
         if responder.holder is None:
             self._go_on()
 
-    async def _answer(self, work: Awaitable[None], responder: Responder) -> None:
+    async def _answered(self, work: Awaitable[None], responder: Responder) -> None:
         try:
             await work
         except ConnectionError:
@@ -232,7 +242,8 @@ class Connection(Outlet):
         """Nothing is being answered."""
         responder, self._task, self._responder = self._responder, None, None
         self._since = self._server.now()
-        self._server.rested()
+        if self._server.closing:
+            self._server.rested()
         if responder is not None and responder.after is not None:
             responder.after()
 

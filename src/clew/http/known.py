@@ -9,17 +9,18 @@ parser has read as one complete request is remembered, so nothing passes here th
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from clew.http.message import HttpRequest, Refusal
 
-__all__ = ["Alone", "Known"]
+__all__ = ["Alone", "Known", "Seen"]
 
 MOST = 512
 """Heads to remember; a client has a handful."""
 LONGEST = 8192
 """Bytes of a head that is worth remembering."""
 
+_DIGITS = 9
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d{1,9})(?=\r\n)", re.IGNORECASE)
 
 
@@ -27,11 +28,31 @@ Alone: TypeAlias = tuple[bytes, bytes]
 """One request in one read: its head without the length of the body, and the body."""
 
 
+class Seen(NamedTuple):
+    """A head that was read before: its bytes in front of the length of the body, those behind it, and what they say."""
+
+    before: bytes
+    after: bytes
+    like: HttpRequest
+
+    def again(self, data: bytes, most: int) -> HttpRequest | None:
+        """The request that these bytes are, if it has this head, and a body of that length and at most so many bytes."""
+        before, after, like = self
+        if not data.startswith(before):
+            return None
+        start = len(before)
+        end = data.find(after, start, start + _DIGITS + len(after))
+        body = data[end + len(after) :]
+        if end < 0 or len(body) > most or data[start:end] != b"%d" % len(body):
+            return None
+        return HttpRequest.again(like, body)
+
+
 class Known:
     """Belongs to one server: what is refused depends on its limits."""
 
     def __init__(self) -> None:
-        self.heads: dict[bytes, HttpRequest] = {}
+        self.heads: dict[bytes, Seen] = {}
 
     def split(self, data: bytes) -> Alone | None:
         """None for anything but one whole request whose body has the length that its head says."""
@@ -47,9 +68,13 @@ class Known:
         start, stop = length.span()
         return data[:start] + data[stop:end], data[end + 4 :]
 
-    def remember(self, key: bytes, request: HttpRequest | Refusal) -> None:
+    def remember(self, key: bytes, data: bytes, request: HttpRequest | Refusal) -> None:
+        """`data` is what it was read from."""
         if isinstance(request, Refusal) or not request.keep_alive or request.header("expect") is not None:
             return
         if len(self.heads) >= MOST:
             self.heads.clear()
-        self.heads[key] = HttpRequest.again(request, b"")
+        end = len(data) - len(request.body)
+        length = _LENGTH.search(data, 0, end)
+        cut = length.span(1) if length else (end, end)
+        self.heads[key] = Seen(data[: cut[0]], data[cut[1] : end], HttpRequest.again(request, b""))

@@ -46,6 +46,13 @@ class Outlet(asyncio.Protocol):
         if not self._lost:
             self._write(parts)
 
+    def put(self, data: bytes) -> None:
+        """The same with one piece."""
+        if self._corked is not None:
+            self._corked.append(data)
+        elif not self._lost:
+            self._transport.write(data)
+
     def push(self, parts: list[bytes]) -> bool:
         if self._lost:
             return False

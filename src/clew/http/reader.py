@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import httptools
 
-from clew.http.known import Known
+from clew.http.known import Known, Seen
 from clew.http.message import HttpRequest, Limits, Refusal
 
 __all__ = ["RequestReader"]
@@ -26,7 +26,7 @@ class RequestReader:
     """Reads the requests of one connection."""
 
     __slots__ = (
-        *("_body", "_head_size", "_headers", "_known", "_limits", "_parser", "_refusal", "_target", "_unframed"),
+        *("_body", "_head_size", "_headers", "_known", "_limits", "_parser", "_refusal", "_seen", "_target", "_unframed"),
         *("body_size", "expects_continue", "finished", "in_body", "in_head", "ready"),
     )
 
@@ -45,8 +45,17 @@ class RequestReader:
         self._parser: httptools.HttpRequestParser | None = None
         """There only inside a request: most need none (`known`), and a thousand idle streams should not keep a thousand."""
         self._refusal: Refusal | None = None
+        self._seen: Seen | None = None
+        """The head of the last request here, if that is known: the next one's is nearly always the same."""
         self._unframed = 0
         self._begin()
+
+    def again(self, data: bytes) -> HttpRequest | None:
+        """The request, if these bytes are one like others before, and neither a part of another nor a whole one waits."""
+        seen = self._seen
+        if seen is None or self.finished or self.in_head or self.in_body or self.ready:
+            return None
+        return seen.again(data, self._limits.body_bytes)
 
     def feed(self, data: bytes) -> None:
         """Take what came from the client. Never raises for it."""
@@ -57,14 +66,15 @@ class RequestReader:
             self._parse(data)
             return
         key, body = alone
-        like = self._known.heads.get(key)
-        if like is not None:
-            self.ready.append(HttpRequest.again(like, body))
+        seen = self._known.heads.get(key)
+        if seen is not None:
+            self._seen = seen if seen.after else None
+            self.ready.append(HttpRequest.again(seen.like, body))
             return
         before = len(self.ready)
         self._parse(data)
         if len(self.ready) == before + 1 and not self.finished:
-            self._known.remember(key, self.ready[-1])
+            self._known.remember(key, data, self.ready[-1])
 
     def _parse(self, data: bytes) -> None:
         self._unframed += len(data)

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
-__all__ = ["HeaderList", "Holder", "Responder"]
+__all__ = ["HeaderList", "Holder", "Responder", "lines_of"]
 
 HeaderList: TypeAlias = Iterable[tuple[str, str]]
 
@@ -63,6 +63,11 @@ class Responder(ABC):
     def send(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
         """A whole response in one write."""
 
+    def send_lines(self, status: int, lines: str, body: bytes = b"") -> None:
+        """The same with headers that are written out (`lines_of`)."""
+        pairs = [line.partition(": ") for line in lines.split("\r\n") if line]
+        self.send(status, [(name, value) for name, _, value in pairs], body)
+
     @abstractmethod
     def start(self, status: int, headers: HeaderList) -> None:
         """The head of a streamed response; it goes out at once."""
@@ -98,3 +103,12 @@ class Responder(ABC):
     @abstractmethod
     def abort(self) -> None:
         """Reset the connection; what was written and not yet sent is lost."""
+
+
+def lines_of(headers: HeaderList) -> str:
+    """Headers as they are written. Raises ValueError for what could be read as something else."""
+    rows = [f"{name}: {value}\r\n" for name, value in headers]
+    lines = "".join(rows)
+    if lines.count("\n") != len(rows) or lines.count("\r") != len(rows):
+        raise ValueError("a header may hold no line break")
+    return lines

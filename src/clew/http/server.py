@@ -106,9 +106,8 @@ class Server:
         self._changed.set()
 
     def rested(self) -> None:
-        """A connection has nothing more to answer for now."""
-        if self.closing:
-            self._changed.set()
+        """A connection has nothing more to answer for now. Only who is closing wants to know."""
+        self._changed.set()
 
     def _make_room(self, newcomer: Connection) -> None:
         """Whoever only waits is closed first: a crowd that asks nothing keeps nobody out."""

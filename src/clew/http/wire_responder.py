@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Protocol
 
 from clew.http.message import HttpRequest
-from clew.http.responder import HeaderList, Responder
+from clew.http.responder import HeaderList, Responder, lines_of
 
 __all__ = ["Wire", "WireResponder"]
 
@@ -27,6 +27,7 @@ class Wire(Protocol):
     """What a responder needs of its connection."""
 
     def write(self, parts: list[bytes]) -> None: ...
+    def put(self, data: bytes) -> None: ...
     def push(self, parts: list[bytes]) -> bool: ...
     def flow(self) -> Callable[[bytes], bool]: ...
     def cork(self) -> None: ...
@@ -58,6 +59,7 @@ class WireResponder(Responder):
 
     def release(self) -> None:
         self._wire.released()
+        self.holder = None  # it knows us, and the two should not wait for the garbage collector
 
     def hand_over(self, work: Awaitable[None]) -> None:
         self.holder = None
@@ -65,17 +67,30 @@ class WireResponder(Responder):
 
     def send(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
         self._begin(status)
-        length = () if status in _NO_BODY else (("content-length", str(len(body))),)
-        head = self._opening(status, [*headers, *length])
-        self._wire.write([head] if self._silent else [head + body] if len(body) < _LONG else [head, body])
+        self._send(status, lines_of(headers), body)
+
+    def send_lines(self, status: int, lines: str, body: bytes = b"") -> None:
+        self._begin(status)
+        self._send(status, lines, body)
+
+    def _send(self, status: int, lines: str, body: bytes) -> None:
+        if status not in _NO_BODY:
+            lines = f"{lines}content-length: {len(body)}\r\n"
+        head = self._opening(status, lines)
+        if self._silent:
+            self._wire.put(head)
+        elif len(body) < _LONG:
+            self._wire.put(head + body)
+        else:
+            self._wire.write([head, body])
         self._finish()
 
     def start(self, status: int, headers: HeaderList) -> None:
         self._begin(status)
         self.chunked = not self._old and status not in _NO_BODY
         self.keep_alive = self.keep_alive and (self.chunked or self._silent)
-        coding = (("transfer-encoding", "chunked"),) if self.chunked else ()
-        self._wire.write([self._opening(status, [*headers, *coding])])
+        coding = "transfer-encoding: chunked\r\n" if self.chunked else ""
+        self._wire.put(self._opening(status, lines_of(headers) + coding))
 
     async def write(self, data: bytes) -> None:
         assert self.started, "start comes before write"
@@ -144,14 +159,11 @@ class WireResponder(Responder):
         self.started = self.ended = True
         self.keep_alive = False
 
-    def _opening(self, status: int, headers: list[tuple[str, str]]) -> bytes:
+    def _opening(self, status: int, lines: str) -> bytes:
         if not self.keep_alive:
-            headers.append(("connection", "close"))
-        elif self._old:
-            headers.append(("connection", "keep-alive"))
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-        if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
-            raise ValueError("a header may hold no line break")
+            lines += "connection: close\r\n"
+        elif self._head.version == "1.0":
+            lines += "connection: keep-alive\r\n"
         return f"{_CLOCK.opening(status)}{lines}\r\n".encode("latin-1")
 
 

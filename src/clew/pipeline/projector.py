@@ -10,12 +10,13 @@ looked at; but a single question in words, without a system prompt, holds nothin
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
 
-from clew.model.request import Request
+from clew.model.request import Message, Request
 from clew.model.target import Target
 from clew.pipeline.cache_marks import cache_marks
 from clew.pipeline.context_edits import context_edits
@@ -27,7 +28,7 @@ from clew.pipeline.safeguards import safeguards
 from clew.pipeline.sampling import sampling
 from clew.pipeline.step import Facts, Step
 
-__all__ = ["Projector"]
+__all__ = ["Projector", "is_question"]
 
 MOST = 256
 """Sets of parameters to remember; a client has a handful."""
@@ -60,12 +61,18 @@ class Projector:
         self._in_order: set[_Parameters] = set()
         self._remembers = options.cache is None and options.budget is None and cache_marks in self._steps
 
+    @property
+    def is_about_form(self) -> bool:
+        """Whether all that is done about a question (`is_question`) follows from what stands around it: no step reads its
+        words, or puts a mark on it."""
+        return self._remembers
+
     def project(self, request: Request, facts: Facts) -> Projection:
         """As `clew.pipeline.project.project` does."""
         known = self._remembers and _may_be_known(request)
         asked = _parameters(request, facts) if known else ()
         in_order = known and asked in self._in_order
-        if in_order and _is_question(request):
+        if in_order and request.body.system is UNSET and is_question(request.messages):
             return Projection(*model_name(request, self._target, facts))
         if in_order and _is_still(loop_parameter, request, self._target, facts):
             return project(request, self._target, facts, steps=self._short)
@@ -88,10 +95,9 @@ def _is_still(step: Step, request: Request, target: Target, facts: Facts) -> boo
     return step(request, target, facts)[0] is request
 
 
-def _is_question(request: Request) -> bool:
-    """Nothing but one message of words."""
-    messages = request.messages
-    if len(messages) != 1 or request.body.system is not UNSET:
+def is_question(messages: Sequence[Message]) -> bool:
+    """Nothing but one message of words, in which no step finds anything to do, whichever words they are."""
+    if len(messages) != 1 or messages[0].output_config is not UNSET:
         return False
     content = messages[0].content
     return messages[0].role == "user" and isinstance(content, str) and bool(content) and not content.isspace()

@@ -136,7 +136,8 @@ class KeyTable:
     @property
     def version(self) -> int:
         """Rises when a key was added, removed or changed: what was admitted before has to be looked at again."""
-        self._refresh()
+        if self._path is not None and self._clock() - self._looked >= 1.0:  # asked for every request: no call for nothing
+            self._refresh()
         return self._version
 
     def principal_of(self, presented: str) -> str | None:

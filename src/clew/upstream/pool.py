@@ -159,6 +159,33 @@ class Pool:
             self._send(kept, asking)
         return kept
 
+    def send(
+        self, shelf: Shelf, request: ClientRequest, body: bytes, timeouts: Timeouts, limits: ResponseLimits
+    ) -> ClientConnection | None:
+        """Send a request with this body on a kept connection, if there is one and it may be used: then whoever asked gives
+        it back (`give_back`), or goes on with it (`Asking.goes_on`)."""
+        if self.is_closed or not shelf.resting or not shelf.slots.take_at_once():
+            return None
+        now = self.now()
+        kept = shelf.take(now)
+        if kept is None:
+            shelf.slots.give_back()
+            return None
+        self._busy.add(kept)
+        kept.begin(request, timeouts, limits, began=now, body=body)
+        return kept
+
+    def give_back(self, shelf: Shelf, connection: ClientConnection) -> None:
+        """Keep the connection if the answer was read to its end, else close it."""
+        self._busy.discard(connection)
+        shelf.slots.give_back()
+        if not connection.rest():
+            connection.abort()
+            return
+        shelf.resting.append((self.now(), connection))
+        if self._sweeper is None:
+            self._sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
+
     def _send(self, connection: ClientConnection, asking: Asking) -> None:
         try:
             self._check_open(asking.endpoint)  # a dial may outlast the pool
@@ -185,16 +212,6 @@ class Pool:
         """Made when first needed: loading the system's authorities takes a while."""
         self._context = self._context or tls_context(self._settings.ca_file)
         return self._context
-
-    def leave(self, shelf: Shelf, connection: ClientConnection) -> None:
-        self._busy.discard(connection)
-        if not connection.reusable:
-            connection.abort()
-            return
-        connection.rest()
-        shelf.resting.append((self.now(), connection))
-        if self._sweeper is None:
-            self._sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
 
     def _sweep(self) -> None:
         """One timer for all: it goes off no later than half an idle time after the first that is due."""
@@ -243,6 +260,12 @@ class Asking:
             shelf.slots.give_back()
         return self.begun
 
+    def goes_on(self, begun: ClientConnection, since: float) -> Asking:
+        """It went out already (`Pool.send`), so long ago."""
+        self.begun = begun
+        self.began = self.sent = self.began - since
+        return self
+
     async def open(self) -> ClientConnection:
         """Send it on a connection of its own. Raises BackendError, and so does the block then."""
         try:
@@ -265,10 +288,7 @@ class Asking:
     def end(self) -> None:
         """Keep the connection if the answer was read to its end, else close it."""
         assert self.begun is not None
-        try:
-            self._pool.leave(self._shelf, self.begun)
-        finally:
-            self._shelf.slots.give_back()
+        self._pool.give_back(self._shelf, self.begun)
 
     async def __aenter__(self) -> Reply:
         if self._failed is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -20,7 +21,7 @@ from clew.wire.arrays import Array, Item, find_array, last_elements, recompose
 from clew.wire.body import decode_json
 from clew.wire.splice import Edit, Span, apply, drop_key, edit_object, elements, locate, set_key
 
-__all__ = ["encode", "messages_after_last_answer", "parse", "raw_of"]
+__all__ = ["Around", "around_messages", "encode", "messages_after_last_answer", "parse", "raw_of"]
 
 MAX_BYTES = 32 * 1024 * 1024
 """The vendor's own limit for a request body."""
@@ -103,6 +104,20 @@ def _array(source: Source) -> Array:
     if not isinstance(source.layout, Array):
         source.layout = find_array(source.raw, "messages", _raw_messages.decode(source.raw).messages)
     return source.layout
+
+
+class Around(NamedTuple):
+    """The bytes of a request: its messages, and what stands before and after them."""
+
+    before: bytes
+    messages: bytes
+    after: bytes
+
+
+def around_messages(raw: bytes) -> Around:
+    """Cut a request that was read before. Raises RequestInvalid where `messages` is there twice."""
+    start, end, _ = find_array(raw, "messages", _raw_messages.decode(raw).messages)
+    return Around(raw[:start], raw[start:end], raw[end:])
 
 
 def _message_edits(request: Request, array: Array) -> list[Edit]:

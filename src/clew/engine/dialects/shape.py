@@ -16,7 +16,7 @@ from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relay
 from clew.pipeline.stream.traced import Tell
 
-__all__ = ["KEEP", "NO_HINTS", "Dialect", "Hints", "Repair", "Written"]
+__all__ = ["KEEP", "NO_HINTS", "UNSAID", "Dialect", "Hints", "Repair", "Written"]
 
 
 class Written(NamedTuple):
@@ -48,6 +48,8 @@ class Hints(Struct, frozen=True, kw_only=True, eq=False):
 
 
 NO_HINTS: Final = Hints(call=Call(body=b""), exchange="", model="", keep=False)
+UNSAID: Final = Hints(call=Call(body=b""), exchange="", model="", keep=False, blocks=False)
+"""The same, and nobody asks at its end what was said."""
 KEEP: Final = Hints(call=Call(body=b""), exchange="", model="")
 """For the client's own dialect, which needs no more: whether what came is kept."""
 

@@ -14,7 +14,7 @@ from clew.pipeline.step import Facts
 from clew.pipeline.thinking.binding import for_binding, last_answer
 from clew.pipeline.thinking.open import for_open
 from clew.pipeline.thinking.pieces import applied, filtered
-from clew.pipeline.thinking.usual import usual_case
+from clew.pipeline.thinking.usual import is_unknown, usual_case
 from clew.thinking.history import answers_of
 from clew.thinking.recognise import Found, recognise
 
@@ -27,8 +27,11 @@ def keep_thinking(request: Request, target: Target, facts: Facts) -> tuple[Reque
     """The step."""
     if not any(message.role == "assistant" for message in request.messages):
         return request, ()
-    if target.binding and facts.options.policy == "origin" and (short := usual_case(request, target, facts)):
-        return applied(request, *short)
+    if target.binding and facts.options.policy == "origin":
+        if is_unknown(request.messages, facts.recordings):
+            return request, ()
+        if short := usual_case(request, target, facts):
+            return applied(request, *short)
     found = found_in(request, facts)
     if facts.options.policy == "strip":
         return applied(request, found, [filtered(request, each, lambda block: STRIPPED) for each in found])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.model.blocks import THINKING_TYPES
-from clew.model.recording import Recording
+from clew.model.recording import Recording, Recordings, Shelf
 from clew.model.request import Message, Request, blocks_of
 from clew.model.target import Target
 from clew.pipeline.step import Facts
@@ -23,7 +23,7 @@ from clew.thinking.profiles import canonical_model
 from clew.thinking.recognise import Found
 from clew.thinking.seal import PREFIX, is_seal
 
-__all__ = ["Whole", "made_here", "usual_case", "whole_copy"]
+__all__ = ["Whole", "is_unknown", "made_here", "usual_case", "whole_copy"]
 
 
 class Whole(Struct, frozen=True, eq=False):
@@ -44,6 +44,14 @@ def usual_case(request: Request, target: Target, facts: Facts) -> tuple[list[Fou
         for each in found
     ]
     return found, outcomes
+
+
+def is_unknown(messages: Sequence[Message], recordings: Recordings) -> bool:
+    """Whether nothing is recorded of anybody, and a vendor signed all thinking: then the client's copy goes as it came."""
+    if not (isinstance(recordings, Shelf) and recordings.is_empty):
+        return False
+    proofs = _proofs_in([message for message in messages if message.role == "assistant"])
+    return all(proofs) and not any([proof.startswith(PREFIX) for proof in proofs])  # noqa: C419  (a list is faster)
 
 
 def whole_copy(messages: Sequence[Message], target: Target, facts: Facts) -> Whole | None:

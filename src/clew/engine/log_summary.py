@@ -1,0 +1,117 @@
+"""The line of a request that is over, and how it is written with little ado.
+
+Every request writes one, so it is a record of its own: made of what is there already, and put together by the thread that
+writes it, in one go where nothing in it can be a secret.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Final, NamedTuple
+
+from msgspec import Struct, structs
+
+from clew.engine.log_lines import Line
+from clew.model.json import JsonObject
+from clew.store.values import Exchange, Usage
+
+__all__ = ["Counts", "Summary"]
+
+_NO_USAGE: Final = Usage()
+
+
+class Counts(NamedTuple):
+    """The document's counts for one request, in its words."""
+
+    session: int
+    confirmed: int = 0
+    cleanup_old_session: int = 0
+    cleanup_confirmed_unused: int = 0
+    cleanup_orphaned: int = 0
+    filtered_from_request: int = 0
+
+
+class _Told(Struct, frozen=True, gc=False):
+    """The fields in their order."""
+
+    at: str
+    level: str
+    event: str
+    exchange: str
+    thread: str
+    asked: str
+    backend: str
+    model: str
+    outcome: str
+    status: int
+    seconds: float
+    first_byte: float | None
+    attempts: int
+    input: int
+    output: int
+    cache_read: int
+    cache_written: int
+    session: int
+    confirmed: int
+    cleanup_old_session: int
+    cleanup_confirmed_unused: int
+    cleanup_orphaned: int
+    filtered_from_request: int
+    cache_size_after: int
+
+
+class Summary(Line):
+    """What became of one request."""
+
+    msg = "request"
+    levelno = logging.INFO
+    levelname = "INFO"
+    is_light = True
+
+    def __init__(self, name: str, exchange: Exchange, counts: Counts, known: int) -> None:
+        self.name = name
+        self.created = time.time()
+        self.exchange = exchange
+        self.counts = counts
+        self.known = known
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A thread that begins with this exchange has its id, which is of our own making."""
+        exchange = self.exchange
+        told = exchange.asked_model, exchange.backend, exchange.model
+        return told if exchange.thread == exchange.id else (*told, exchange.thread)
+
+    @property
+    def msecs(self) -> float:
+        return self.created % 1 * 1000
+
+    @property
+    def fields(self) -> JsonObject:
+        told = structs.asdict(self.told(""))
+        return {name: value for name, value in told.items() if name not in ("at", "level", "event")}
+
+    def told(self, at: str) -> Struct:
+        exchange, usage = self.exchange, self.exchange.usage or _NO_USAGE
+        return _Told(
+            at,
+            "info",
+            "request",
+            exchange.id,
+            exchange.thread,
+            exchange.asked_model,
+            exchange.backend,
+            exchange.model,
+            exchange.outcome,
+            exchange.status,
+            round(exchange.ended - exchange.started, 3),
+            None if exchange.first_byte is None else round(exchange.first_byte, 3),
+            exchange.attempts,
+            usage.input,
+            usage.output,
+            usage.cache_read,
+            usage.cache_written,
+            *self.counts,
+            self.known,
+        )

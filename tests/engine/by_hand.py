@@ -1,0 +1,170 @@
+"""An engine without sockets: a test says, byte for byte, what a client asks and how a backend answers."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, cast
+
+from clew.engine.call import Call
+from clew.engine.engine import Engine
+from clew.engine.parts import Parts
+from clew.engine.snapshot import Snapshot
+from clew.errors import ClewError
+from clew.http.client import ClientConnection
+from clew.http.message import HttpRequest
+from clew.http.outlet import Outlet
+from clew.http.wire_responder import WireResponder
+from clew.pipeline.attempts import CoolDowns
+from clew.store.values import Exchange
+from clew.upstream.pool import Asking, Pool
+
+__all__ = ["ByHand", "Seen"]
+
+_DATE = re.compile(rb"\r\ndate: [^\r]*")
+_TURNS = 60
+
+
+class Seen(NamedTuple):
+    """What one question led to: what went to the backend, what the client got, and what is told of it."""
+
+    sent: tuple[bytes, ...]
+    got: bytes
+    told: tuple[Exchange, ...]
+    error: str
+
+
+class Plug:
+    """A transport that keeps what is written."""
+
+    def __init__(self, wrote: Callable[[bytes], None] = lambda data: None) -> None:
+        self.written = b""
+        self.closed = False
+        self._wrote = wrote
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+        self._wrote(data)
+
+    def writelines(self, parts: Sequence[bytes]) -> None:
+        self.write(b"".join(parts))
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+    abort = close
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def set_write_buffer_limits(self, **limits: int) -> None: ...
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+
+
+class Client(Outlet):
+    """A client's connection."""
+
+    def __init__(self) -> None:
+        super().__init__(asyncio.get_running_loop())
+        self.plug = Plug()
+        self._transport = cast("asyncio.Transport", self.plug)
+        self.done = asyncio.Event()
+        self.error = ""
+
+    def close(self) -> None:
+        self.plug.close()
+
+    reset = close
+
+    def hand_over(self, work: Awaitable[None]) -> None:
+        self._loop.create_task(self._await(work))
+
+    async def _await(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except Exception as error:
+            self.error = str(error)
+        self.done.set()
+
+    def released(self) -> None:
+        self.done.set()
+
+
+class _Pool(Pool):
+    """Its connections lead to a script."""
+
+    def __init__(self, played: Callable[[ClientConnection, bytes], None]) -> None:
+        super().__init__()
+        self.now = lambda: 0.0  # so that no connection has rested for long
+        self._played = played
+
+    async def _dial(self, asking: Asking) -> ClientConnection:
+        connection = ClientConnection()
+        plug = Plug(lambda data: self._played(connection, data))
+        connection.connection_made(cast("asyncio.BaseTransport", plug))
+        return connection
+
+
+class ByHand:
+    """One engine. `snapshot` may be another one for each question."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._id = ""
+        self._told: list[Exchange] = []
+        self._sent: list[bytes] = []
+        self._answers: Sequence[Sequence[bytes]] = ()
+        self._ends: Sequence[bool] = ()
+        parts = Parts(
+            pool=_Pool(self._play),
+            snapshot=lambda: self.snapshot,
+            finished=lambda exchange, recording: self._told.append(exchange),
+            new_id=lambda: self._id,
+            wall=lambda: 7.0,
+            clock=lambda: 5.0,
+            jitter=lambda: 0.0,
+        )
+        self.engine = Engine(parts)
+
+    async def asks(
+        self, id: str, call: Call, body: bytes, answer: Sequence[bytes], *, ends: bool = False, then: Sequence[bytes] = ()
+    ) -> Seen:
+        """`answer` comes read by read, and with `ends` the connection ends behind it. `then`: what whoever is asked next
+        says, if it is something else."""
+        self._id, self._answers, self._ends = id, [answer, then or answer], [ends, ends and not then]
+        self._told, self._sent = [], []
+        self.engine.parts.cool_downs = CoolDowns()
+        client = Client()
+        request = HttpRequest(method="POST", target="/v1/messages", headers=(), body=body)
+        try:
+            work = self.engine.again(call, body, WireResponder(client, request, keep_alive=True))
+        except ClewError as error:
+            return Seen((), b"", (), str(error))
+        if work is not None:
+            client.hand_over(work)
+        async with asyncio.timeout(10):
+            await client.done.wait()
+            for _ in range(_TURNS):  # a connection that ended is lost a few turns later
+                await asyncio.sleep(0)
+        got = _DATE.sub(b"", client.plug.written)
+        return Seen(tuple(self._sent), got, tuple(self._told), client.error)
+
+    def _play(self, connection: ClientConnection, data: bytes) -> None:
+        self._sent.append(data)
+        loop = asyncio.get_running_loop()
+        again = len(self._sent) > 1
+        for piece in self._answers[again]:
+            loop.call_soon(self._comes, connection, piece)
+        if self._ends[again]:
+            loop.call_soon(connection.eof_received)
+            loop.call_soon(connection.connection_lost, None)
+
+    def _comes(self, connection: ClientConnection, piece: bytes) -> None:
+        transport: Any = connection
+        if not transport._transport.is_closing():
+            connection.data_received(piece)
