@@ -263,3 +263,25 @@ def test_a_method_of_each_object_has_marks_of_its_own() -> None:
         ("books", True, "3 books"),
         ("plates", False, "3 plates"),
     ]
+
+
+def find(
+    word: Annotated[str, "What to look for."],
+    most: Annotated[int, "How many.", Meta(ge=1)] = 3,
+    where: Annotated[str, 7] = "",
+) -> str:
+    """Finds a word.
+
+    Args:
+        most: How many at most.
+    """
+    return word * most + where
+
+
+def test_words_beside_a_type_describe_its_parameter() -> None:
+    """The docstring's own count more."""
+    assert Tool.of(find).arguments.schema["properties"] == {
+        "word": {"type": "string", "description": "What to look for."},
+        "most": {"type": "integer", "minimum": 1, "default": 3, "description": "How many at most."},
+        "where": {"type": "string", "default": ""},
+    }

@@ -2,7 +2,7 @@
 
 A function's parameters are the fields of a struct that is made for it: msgspec then writes the schema, checks what a model
 gave, and says what is wrong and where. Whatever msgspec knows can be a parameter: plain values, `Literal`, enums, unions,
-lists, dictionaries, `TypedDict`, dataclasses, structs, dates, and `Annotated` with `msgspec.Meta`; paths too.
+lists, dictionaries, `TypedDict`, dataclasses, structs, dates, and `Annotated` with `msgspec.Meta` or with words; paths too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def arguments_of(function: Callable[..., object], name: str) -> Arguments:
     doc = doc_of(inspect.getdoc(spoken(function)))
     schema = schema_of(taken, name)
     schema.pop("title", None)
-    return Arguments(taken, _described(schema, doc.parameters), doc.summary)
+    return Arguments(taken, _described(schema, {**_noted(hints), **doc.parameters}), doc.summary)
 
 
 def spoken(function: Callable[..., object]) -> Callable[..., object]:
@@ -111,6 +111,14 @@ def _at_the_top(top: JsonObject, parts: dict[str, JsonValue]) -> JsonObject:
     if name and again not in msgspec.json.encode([whole, {key: part for key, part in parts.items() if key != name}]):
         del parts[name]
     return {**whole, "$defs": parts} if parts else whole
+
+
+def _noted(hints: Mapping[str, Any]) -> dict[str, str]:
+    """What `Annotated[str, "Where it is."]` says of a parameter."""
+    notes = {
+        name: [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, str)] for name, hint in hints.items()
+    }
+    return {name: note[0] for name, note in notes.items() if note}
 
 
 def _described(schema: JsonObject, words: Mapping[str, str]) -> JsonObject:
