@@ -88,6 +88,16 @@ def test_a_link_logs_a_browser_in_once(booth: Booth) -> None:
     assert (second.status, "set-cookie" in second.headers) == (401, False)
 
 
+def test_a_link_that_was_used_leads_whoever_is_logged_in_to_the_page(booth: Booth) -> None:
+    """A tab that a browser opens again has the old address. Nobody else gets in by it, and no session is made."""
+    path = booth.admin.login_url.removeprefix(booth.admin.url)
+    cookie = {"cookie": booth.ask(path, port=True).headers["set-cookie"].partition(";")[0]}
+    again = booth.ask(path, headers=cookie, port=True)
+    assert (again.status, again.headers.get("location"), "set-cookie" in again.headers) == (303, "/", False)
+    assert booth.ask("/api/session", method="DELETE", headers=cookie, port=True).status == 403
+    assert booth.ask(path, headers={"cookie": cookie["cookie"] + "x"}, port=True).status == 401
+
+
 @proves("fault:X19")
 def test_a_session_needs_its_own_csrf_and_ends_when_it_is_left(booth: Booth) -> None:
     """reliability 4.1."""

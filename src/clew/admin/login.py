@@ -16,6 +16,8 @@ __all__ = ["link", "log_in", "log_out", "login_url", "session"]
 async def log_in(desk: Desk, request: Request) -> Response:
     """The code is in the address, so it works once: whoever finds it in a history later finds nothing."""
     secret = desk.access.log_in(request.query_params.get("code", ""))
+    if secret is None and _is_in(desk, request):  # a tab that is opened again, for example
+        return RedirectResponse("/", 303)
     if secret is None:
         raise Problem(401, "this link does not work", "it was used already, or is too old", "get a new one: `clew ui`")
     response = RedirectResponse("/", 303)
@@ -23,6 +25,10 @@ async def log_in(desk: Desk, request: Request) -> Response:
         cookie_name(request), secret, max_age=int(SESSION_SECONDS), path="/", httponly=True, samesite="strict"
     )
     return response
+
+
+def _is_in(desk: Desk, request: Request) -> bool:
+    return desk.access.session(request.cookies.get(cookie_name(request), "")) is not None
 
 
 async def session(desk: Desk, request: Request) -> Response:
