@@ -291,6 +291,21 @@ def test_what_is_held_back_is_not_lost() -> None:
     assert out.getvalue() == "One␍\n"
 
 
+def test_whoever_gets_the_screen_reads_first_what_was_said() -> None:
+    """A person who is asked about a call wants to know why the model makes it."""
+    terminal = Terminal()
+    with live(terminal, show_thinking=True) as (view, clock):
+        view.heard(ThinkingDelta("The hosts first."))
+        view.heard(TextDelta("I look into"))
+        clock.now += 1
+        with view.held():
+            assert terminal.screen.lines == ["The hosts first.", "", "thought for 0 s, ≈4 tokens", "", "I look into"]
+            clock.now += 60
+        view.heard(ThinkingDelta("Hm."))
+        view.heard(TextDelta("Yes."))
+    assert terminal.screen.lines[-3:] == ["thought for 0 s, ≈2 tokens", "", "Yes."]
+
+
 def test_the_view_fits_where_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     view = view_for(Terminal(), io.StringIO())
     view.close()

@@ -96,10 +96,12 @@ class LiveView:
     @contextmanager
     def held(self) -> Generator[None]:
         with self._lock:
+            self._end_text()  # whoever has the screen reads first what was said
             self._painter.paint(self._stays)
             self._stays = []
             self._painter.close()
             yield
+            self._since = self._clock()
 
     def close(self) -> None:
         self._over.set()
