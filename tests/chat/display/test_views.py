@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Thread
 
 import pytest
 
@@ -304,6 +305,18 @@ def test_whoever_gets_the_screen_reads_first_what_was_said() -> None:
         view.heard(ThinkingDelta("Hm."))
         view.heard(TextDelta("Yes."))
     assert terminal.screen.lines[-3:] == ["thought for 0 s, ≈2 tokens", "", "Yes."]
+
+
+def test_a_view_is_closed_while_somebody_has_the_screen() -> None:
+    """Ctrl-C at a question that another thread asks: nobody waits for the answer to it."""
+    terminal = Terminal()
+    with live(terminal) as (view, _), view.held():
+        view.heard(TextDelta("Meanwhile."))
+        closing = Thread(target=view.close)
+        closing.start()
+        closing.join(5)
+        assert not closing.is_alive()
+    assert terminal.screen.lines == ["Meanwhile."]
 
 
 def test_the_view_fits_where_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

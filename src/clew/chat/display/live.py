@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from threading import Event, RLock, Thread
+from threading import Event, Lock, RLock, Thread
 from typing import IO, TYPE_CHECKING, Final
 
 from clew.chat.display.markdown import markdown
@@ -63,6 +63,9 @@ class LiveView:
         """Finished, and not drawn yet."""
         self._has_drawn = False
         self._lock = RLock()
+        self._is_held = False
+        self._holder = Lock()
+        """Of the screen: one at a time, and not in the way of whoever closes this."""
         self._over = Event()
         self._ticker = Thread(target=self._tick, args=(pause,), name="clew-display", daemon=True)
         self._ticker.start()
@@ -95,13 +98,22 @@ class LiveView:
 
     @contextmanager
     def held(self) -> Generator[None]:
+        with self._holder:
+            self._hold()
+            try:
+                yield
+            finally:
+                with self._lock:
+                    self._is_held, self._since = False, self._clock()
+
+    def _hold(self) -> None:
+        """Whoever gets the screen reads first what was said."""
         with self._lock:
-            self._end_text()  # whoever has the screen reads first what was said
+            self._end_text()
             self._painter.paint(self._stays)
             self._stays = []
             self._painter.close()
-            yield
-            self._since = self._clock()
+            self._is_held = True
 
     def close(self) -> None:
         self._over.set()
@@ -145,8 +157,9 @@ class LiveView:
     def _tick(self, pause: float) -> None:
         while not self._over.wait(pause):
             with self._lock, suppress(OSError):  # a terminal that is gone: whoever closes this hears of it
-                self._painter.paint(self._stays, self._live())
-                self._stays = []
+                if not self._is_held:
+                    self._painter.paint(self._stays, self._live())
+                    self._stays = []
 
     def _live(self) -> list[RenderableType]:
         """The open block, if there is one, and what is being done."""
