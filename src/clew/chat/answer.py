@@ -58,8 +58,9 @@ class AsyncAnswer:
         """Raises BackendError and its kin if the answer fails: the turn is then marked, and can be tried again."""
         try:
             event = await self._next()
-        except asyncio.CancelledError:
-            await self.stop()
+        except BaseException:
+            if self._holds:  # it broke off here, by cancelling or by a fault: the conversation goes on without it
+                await self.stop()
             raise
         if event is None:
             raise StopAsyncIteration

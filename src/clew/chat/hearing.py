@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from clew.chat.events import Said, TextDelta, ThinkingDelta
 from clew.chat.failures import broken_off, in_their_words
+from clew.chat.joining import Joining
 from clew.chat.listener import Listener
 from clew.chat.responses import format_response
 from clew.engine.call import Call
-from clew.errors import BackendError, ClewError
+from clew.errors import BackendError, ClewError, StreamIllegal
 from clew.model.assemble import Assembler
 from clew.model.events import BlockDelta, Event, StreamFailed
 from clew.wire.events import decode_event
@@ -30,6 +32,7 @@ class LocalHearing:
         self._desk = desk
         self._listener = Listener()
         self._reader = SseReader()
+        self._joining = Joining()
         self._assembler = Assembler()
         self._told: ClewError | None = None
         self._broken: BackendError | None = None
@@ -62,7 +65,12 @@ class LocalHearing:
         self._listener.leave()
 
     def _read(self, data: bytes) -> list[Said]:
-        return [said for sse in self._reader.feed(data) for said in self._hear(decode_event(sse))]
+        """What breaks the rules of a stream is not heard: the engine reads the same, ends it there, and says why."""
+        heard: list[Said] = []
+        for sse in self._reader.feed(data):
+            with suppress(StreamIllegal):
+                heard += (said for event in self._joining.feed(decode_event(sse)) for said in self._hear(event))
+        return heard
 
     def _hear(self, event: Event) -> Iterator[Said]:
         if isinstance(event, StreamFailed):

@@ -33,6 +33,8 @@ class Listener(Responder):
         self._changed = asyncio.Event()
         self._over = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._has_begun = False
+        """Does that task run? One that was only made cannot be cancelled so that anybody hears of it."""
         self._left = False
 
     def ask(self, engine: Engine, call: Call) -> None:
@@ -61,7 +63,13 @@ class Listener(Responder):
         if self._left or self._over.is_set():
             return
         self._left = True
-        if self._task is not None:
+        self._cancel()
+
+    def _cancel(self) -> None:
+        """Not before the task began: it would put back nothing of what was taken for it, and `over` would never come."""
+        if self._task is not None and not self._has_begun:
+            asyncio.get_running_loop().call_soon(self._cancel)
+        elif self._task is not None:
             self._task.cancel()
         elif self.holder is not None:
             self.holder.cancel()
@@ -78,9 +86,11 @@ class Listener(Responder):
 
     def hand_over(self, work: Awaitable[None]) -> None:
         self.holder = None
+        self._has_begun = False
         self._task = asyncio.get_running_loop().create_task(self._serve(work))
 
     async def _serve(self, work: Awaitable[None]) -> None:
+        self._has_begun = True
         try:
             await work
         except asyncio.CancelledError:

@@ -96,3 +96,22 @@ def test_the_loop_of_a_program_without_one_raises_what_was_raised_there() -> Non
 
     with Loop() as loop, pytest.raises(LookupError, match="there"):
         loop.call(fail())
+
+
+def test_who_leaves_before_the_work_began_is_told_of_its_end() -> None:
+    """A task that is cancelled before its first step runs none of its clauses."""
+    seen: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            seen.append("ended")
+
+    async def listen(listener: Listener) -> list[str]:
+        listener.hand_over(work())
+        listener.leave()
+        await asyncio.wait_for(listener.over(), 5)
+        return seen
+
+    assert heard(listen) == ["ended"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +21,7 @@ from clew.chat.ui.parts import Part, finish_reason
 from clew.chat.ui.step import Step
 from clew.chat.ui.stored import groups_of, parts_told, result_parts
 from clew.chat.ui.words import words_of
+from clew.errors import ClewError
 from clew.model.events import Event
 from clew.model.json import JsonObject
 
@@ -96,6 +98,7 @@ class Answering:
             await self._finish(hearing)
         except Exception as error:
             _log.exception("an answer could not be told")
+            await _left(hearing)
             self._run.tell({"type": "error", "errorText": words_of(error)})
         finally:
             self._run.end()
@@ -119,6 +122,13 @@ class Answering:
     def _metadata(self, turn: str) -> JsonObject:
         group = groups_of(self._table.desk.tree.line(turn))[-1]
         return self._table.account(group.spots)
+
+
+async def _left(hearing: Hearing) -> None:
+    """Nobody can be told any more: it ends too, before another question is asked there."""
+    hearing.leave()
+    with suppress(ClewError):  # it is in the store's health
+        await hearing.kept()
 
 
 def _finished(reason: str, metadata: JsonObject) -> Part:

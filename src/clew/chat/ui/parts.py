@@ -7,6 +7,7 @@ begun and never ended is one that broke off.
 
 from __future__ import annotations
 
+import json
 from typing import Final, TypeAlias
 
 import msgspec
@@ -47,7 +48,10 @@ def framed(part: Part) -> bytes:
     >>> framed({"type": "start"})
     b'data: {"type":"start"}\\n\\n'
     """
-    return b"data: " + msgspec.json.encode(part) + b"\n\n"
+    try:
+        return b"data: %b\n\n" % msgspec.json.encode(part)
+    except UnicodeEncodeError:  # half a character, which JSON can say as an escape, and JavaScript can hold
+        return b"data: %b\n\n" % json.dumps(part).encode()
 
 
 def finish_reason(stop_reason: str | None) -> str:
