@@ -39,6 +39,8 @@ _SPARE: Final = 128
 """Descriptors that are neither a client's nor a backend's: files, pipes, the store."""
 _MEGABYTE: Final = 1024 * 1024
 _BACKLOG: Final = 1024
+_KEEPING_SECONDS: Final = 5.0
+"""At the end, for what was cut off to be put together and kept. It takes milliseconds, unless the machine is busy."""
 
 
 @dataclass(slots=True)
@@ -77,7 +79,8 @@ class Gateway:
     async def drain(self, ending: Ending) -> None:
         """Take nobody new, let the running ones finish, end the rest; at once if somebody insists."""
         self.plane.draining = True
-        closing = asyncio.ensure_future(self.server.close(self.plane.governs.settings.gateway.drain_seconds))
+        grace = self.plane.governs.settings.gateway.drain_seconds
+        closing = asyncio.ensure_future(self.server.close(grace, wind_up=_KEEPING_SECONDS))
         insisting = asyncio.ensure_future(ending.insisted.wait())
         await asyncio.wait({closing, insisting}, return_when=asyncio.FIRST_COMPLETED)
         insisting.cancel()

@@ -108,6 +108,7 @@ class Connection(Outlet):
         """Whoever held the responder goes on in a task."""
         assert self._responder is not None
         self._task = self._server.loop.create_task(self._serve(work, self._responder))
+        self._server.works(self._task)
 
     def released(self) -> None:
         """Whoever held the responder is done: the next request may have its turn."""
@@ -159,14 +160,13 @@ class Connection(Outlet):
         self._reader.ready.clear()
         self._responder.keep_alive = False
 
-    def interrupt(self) -> asyncio.Task[None] | None:
-        """Cancel what is being answered, and let it say so. Returns its task; None if there is none, and all is closed."""
+    def interrupt(self) -> None:
+        """Cancel what is being answered, and let it say so."""
         if self._responder is None:
             self.close()
         elif not self._wound_up:
             self._responder.draining = True
             self._cancel()
-        return self._task
 
     def kill(self) -> None:
         """End it now, whatever it does."""

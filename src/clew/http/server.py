@@ -48,6 +48,7 @@ class Server:
         self._listener: asyncio.Server | None = None
         self._local: LocalSocket | None = None
         self._connections: set[Connection] = set()
+        self._working: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._ticker: asyncio.TimerHandle | None = None
 
@@ -71,15 +72,19 @@ class Server:
             self._listener = await self.loop.create_unix_server(lambda: Connection(self), sock=plug, backlog=_BACKLOG)
         self._tick()
 
-    async def close(self, grace: float = 5.0) -> None:
-        """Finish what runs within `grace` seconds; then end it. May be cancelled, and called again with less grace."""
+    async def close(self, grace: float = 5.0, wind_up: float = _WIND_UP_SECONDS) -> None:
+        """Finish what runs within `grace` seconds; then end it. May be cancelled, and called again with less grace.
+
+        What is ended has `wind_up` seconds to put its things in order.
+        """
         self._stop_accepting()
         for connection in list(self._connections):
             connection.retire()
         await self._until(lambda: not any(connection.busy for connection in self._connections), grace)
-        tasks = [task for connection in list(self._connections) if (task := connection.interrupt())]
-        if tasks:
-            await asyncio.wait(tasks, timeout=_WIND_UP_SECONDS)
+        for connection in list(self._connections):
+            connection.interrupt()
+        await asyncio.sleep(0)  # by then whoever was held back works on his end in a task
+        await self._until(lambda: not self._working, wind_up)
         await self._until(lambda: not self._connections, _WIND_UP_SECONDS)
         for connection in list(self._connections):
             connection.kill()
@@ -104,6 +109,16 @@ class Server:
     def left(self, connection: Connection) -> None:
         self._connections.discard(connection)
         self._changed.set()
+
+    def works(self, task: asyncio.Task[None]) -> None:
+        """Something is being answered in a task. It may outlive its connection, and is waited for all the same."""
+        self._working.add(task)
+        task.add_done_callback(self._is_done)
+
+    def _is_done(self, task: asyncio.Task[None]) -> None:
+        self._working.discard(task)
+        if self.closing:
+            self._changed.set()
 
     def rested(self) -> None:
         """A connection has nothing more to answer for now. Only who is closing wants to know."""
