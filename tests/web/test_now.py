@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 
 from clew.model.change import Change
+from clew.store.values import Try, Usage
 from tests.admin.booth import Booth
 from tests.store.turns import recorded, turn
 
@@ -55,6 +56,18 @@ def test_a_request_is_a_row_and_nothing_in_it_is_believed(booth: Booth) -> None:
         assert "<img src=x" not in page, path
     assert text(booth, "/now/rows").count("&lt;img src=x onerror=alert(1)&gt;") >= 4
     assert '<div id="none" hidden>' in text(booth)
+
+
+def test_of_an_answer_that_was_cut_the_tokens_out_are_the_estimate(booth: Booth) -> None:
+    """The prompt was counted before it began; and what is said of a backend is not said twice."""
+    assert booth.store is not None
+    usage = Usage(input=9, output=3, estimated=True)
+    tries = (Try(backend="claude", status=401, why="refused (401)"),)
+    booth.store.record(turn(recorded("r", whole=False), outcome="cut", usage=usage, tries=tries)).result()
+    rows = text(booth, "/now/rows")
+    assert '<td class="number" data-label="in">9</td>' in rows
+    assert '<td class="number" data-label="out">≈3</td>' in rows
+    assert text(booth, "/now/top").count("refused (401)") == 1
 
 
 def test_without_a_store_the_page_says_so(tmp_path) -> None:

@@ -58,7 +58,7 @@ def _values(desk: Desk, owner: str, id: str) -> dict[str, object]:
     redact = desk.redactor()
     return {
         "it": exchange,
-        "row": row_of(exchange),
+        "row": row_of(exchange, time.time()),
         "tries": [(each, redact(each.why)) for each in exchange.tries],
         "cost": _cost(desk, exchange),
         "phases": phases_of(exchange, bodies),

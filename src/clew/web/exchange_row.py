@@ -23,6 +23,9 @@ _THINKING: Final = frozenset({"thinking", "heal"})
 """Steps that decide about blocks."""
 _NAMED: Final[tuple[What, ...]] = ("restored", "handed over", "left out", "healed")
 _MOST_REASONS: Final = 8
+_LONGEST: Final = 900.0
+"""Seconds that one block takes, at most."""
+_NO_END: Final[tuple[str, Mood]] = ("no end was heard", "warn")
 
 
 class Chip(Struct, frozen=True):
@@ -45,10 +48,10 @@ class ExchangeRow(Struct, frozen=True):
     chips: tuple[Chip, ...]
 
 
-def row_of(exchange: Exchange) -> ExchangeRow:
-    ending, mood = ending_of(exchange)
+def row_of(exchange: Exchange, now: float = 0.0) -> ExchangeRow:
+    ending, mood = _NO_END if _is_left(exchange, now) else ending_of(exchange)
     return ExchangeRow(
-        key=f"{exchange.id} {exchange.outcome}",
+        key=f"{exchange.id} {exchange.outcome}{' left' if ending == _NO_END[0] else ''}",
         exchange=exchange,
         ending=ending,
         mood=mood,
@@ -56,6 +59,11 @@ def row_of(exchange: Exchange) -> ExchangeRow:
         share=cache_share(exchange.usage),
         chips=tuple(chips_of(exchange)),
     )
+
+
+def _is_left(exchange: Exchange, now: float) -> bool:
+    """Whoever heard it is gone, most likely: no block came to its end for longer than any takes."""
+    return exchange.outcome == "open" and now - exchange.ended > _LONGEST
 
 
 def ending_of(exchange: Exchange) -> tuple[str, Mood]:
