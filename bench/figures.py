@@ -9,7 +9,7 @@ from pathlib import Path
 __all__ = ["PAGE", "Figures", "Row", "keep", "markdown", "written"]
 
 PAGE = Path(__file__).parent.parent / "docs/numbers/speed.md"
-BEGIN, END = "<!-- tables: written by bench/gateway.py --keep -->\n", "<!-- end of tables -->\n"
+BEGIN, END = "<!-- tables: written by bench/{} --keep -->\n", "<!-- end of tables -->\n"
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,12 @@ def written(found: Figures) -> str:
     return json.dumps(asdict(found), indent=1, ensure_ascii=False) + "\n"
 
 
-def keep(found: Figures) -> None:
-    """Write the tables into the page, between its marks."""
-    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    PAGE.write_text(before + BEGIN + "\n" + markdown(found) + "\n" + END + rest.partition(END)[2], "utf-8")
+def keep(found: Figures, script: str) -> None:
+    """Write the tables into the page, between the marks of this script."""
+    begin = BEGIN.format(script)
+    before, mark, rest = PAGE.read_text("utf-8").partition(begin)
+    assert mark, f"{PAGE} has no place for the tables of {script}"
+    PAGE.write_text(before + begin + "\n" + markdown(found) + "\n" + END + rest.partition(END)[2], "utf-8")
 
 
 def _table(title: str, found: Figures, rows: tuple[Row, ...]) -> str:

@@ -183,7 +183,7 @@ def main() -> None:
     if given.json:
         given.json.write_text(written(found), "utf-8")
     if given.keep:
-        keep(found)
+        keep(found, "gateway.py")
         plot.keep(found)
 
 

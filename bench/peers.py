@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from backend import Backend
 from cases import CASES, FEW, Case
-from figures import Figures, Row, markdown, written
+from figures import Figures, Row, keep, markdown, written
 from gateway import OUT, STORE_OFF, case_row, raise_limits
 from machine import Others, free_port
 from measuring import Bench
@@ -158,6 +158,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--only", nargs="*", choices=list(PROMISED), help="these cases, and no more")
     options.add_argument("--json", type=Path, help="also write the table to this file, for machines")
+    options.add_argument("--keep", action="store_true", help="keep the table in docs/numbers")
     given = options.parse_args()
     raise_limits()
     PEERS_HOME.mkdir(parents=True, exist_ok=True)
@@ -175,6 +176,8 @@ def main() -> None:
     print(markdown(found))
     if given.json:
         given.json.write_text(written(found), "utf-8")
+    if given.keep:
+        keep(found, "peers.py")
 
 
 if __name__ == "__main__":
