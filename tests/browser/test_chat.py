@@ -192,3 +192,15 @@ def test_effort_and_model_go_with_the_question(demo: Demo, visit: Visit) -> None
     }
     exchange = demo.api("/api/exchanges?limit=1")["exchanges"][0]
     assert exchange["asked_model"] == "claude-opus-5-5"
+
+
+def test_whoever_is_not_logged_in_any_more_is_told_how_to_come_back(visit: Visit) -> None:
+    """The gateway was started again, for example. That others come with a key is of no use to them."""
+    page = visit.open("/chat")
+    visit.context.clear_cookies()
+    visit.allow("401")
+    page.get_by_label("Message").fill("Hello?")
+    page.keyboard.press("Enter")
+    said = page.locator(".assistant .bad")
+    expect(said).to_contain_text("this browser is not logged in any more")
+    expect(said).to_contain_text("open the link that clew ui prints, then load this page again")

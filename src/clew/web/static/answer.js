@@ -130,7 +130,7 @@ export class Answer {
     const { backend, model, usage, cost, thinking } = this.metadata;
     this.who.replaceChildren(el("strong", {}, backend || "…"), " ", el("span", { class: "muted mono" }, model ?? ""), " ",
       el("span", { class: "chips" }, thinking ? chips(thinking) : [], this.stopped && el("span", { class: "chip warn" }, "stopped")), " ",
-      el("span", { class: "muted small" }, usage ? `${usage.output.toLocaleString("en")} tokens${price(cost)}` : ""));
+      el("span", { class: "muted small" }, usage ? tokens(usage) + price(cost) : ""));
     for (const badge of this.section.querySelectorAll(".origin")) badge.textContent = this.origin;
   }
 
@@ -141,6 +141,7 @@ export class Answer {
 }
 
 const written = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+const tokens = ({ output, estimated }) => `${estimated ? "≈ " : ""}${output.toLocaleString("en")} ${output === 1 ? "token" : "tokens"}`;
 const price = (cost) => (cost ? `, ${cost.estimated ? "≈ " : ""}$${cost.usd < 1 ? cost.usd.toFixed(4) : cost.usd.toFixed(2)}` : "");
 
 const THINKING = ["thinking", "heal"]; // steps that decide about blocks

@@ -1,8 +1,11 @@
 // The admin's API from a page: JSON in and out, with the header that no other page can send.
 
-/** What the admin refused: `message` is what, `why` and `next` say more. */
+const LEFT = { what: "this browser is not logged in any more", why: "its session ended, or the gateway was started again", next: "open the link that clew ui prints, then load this page again" };
+
+/** What the admin refused: `message` is what, `why` and `next` say more. A page needs a session, whatever else others may show. */
 export class Problem extends Error {
-  constructor(status, said) {
+  constructor(status, given) {
+    const said = status === 401 ? LEFT : given;
     super(said.what || `the gateway answered ${status}`);
     this.status = status;
     this.why = said.why || "";

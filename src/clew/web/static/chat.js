@@ -148,10 +148,14 @@ function edit(turn) {
   const text = JSON.parse(turn.dataset.words).map((part) => part.text).join("\n\n");
   const field = el("textarea", { "aria-label": "Ask in other words", rows: 3 });
   field.value = text;
-  const done = (event) => { event.preventDefault(); again(turn, [{ type: "text", text: field.value }], "edit"); };
-  section.replaceChildren(el("form", { class: "edit", on: { submit: done } }, field,
+  const done = (event) => { event.preventDefault(); if (field.value.trim()) again(turn, [{ type: "text", text: field.value }], "edit"); };
+  const leave = () => { section.replaceChildren(...old); words.focus(); };
+  const form = el("form", { class: "edit", on: { submit: done } }, field,
     el("p", { class: "field" }, el("button", { class: "primary" }, "Ask this instead"),
-      el("button", { type: "button", on: { click: () => section.replaceChildren(...old) } }, "Cancel"))));
+      el("button", { type: "button", on: { click: leave } }, "Cancel")));
+  sending(field, form);
+  field.addEventListener("keydown", (event) => event.key === "Escape" && leave());
+  section.replaceChildren(form);
   field.focus();
 }
 
@@ -170,6 +174,15 @@ async function branches(id) {
 }
 
 // The page
+
+/** Enter sends, with Shift it makes a new line. */
+function sending(field, form) {
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+}
 
 function working(now) {
   busy = now;
@@ -197,11 +210,7 @@ form.addEventListener("submit", (event) => {
   trying(() => ask([{ type: "text", text }], last()));
 });
 
-words.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-  event.preventDefault();
-  form.requestSubmit();
-});
+sending(words, form);
 
 /** An answer that was under way when the page was loaded goes on. */
 async function resume() {
