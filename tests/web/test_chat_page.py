@@ -12,7 +12,7 @@ def test_a_new_chat_teaches_and_offers_backends_models_and_effort(kept_booth: Bo
     text = page(kept_booth, "/chat")
     assert "Ask something" in text and '<option value="">active (claude)</option>' in text
     assert [level for level in LEVELS if f"<option>{level}</option>" not in text] == []
-    assert "<option selected>claude-" in text
+    assert "<option selected>claude-sonnet-5-5</option>" in text, "as clew ask takes it"
     assert "A chat needs JavaScript" in text
 
 

@@ -60,7 +60,7 @@ def _choices(desk: Desk, thread: Thread | None, view: View | None) -> Choices:
     settings = snapshot.settings
     happened = [turn.happened for turn in view.turns if turn.happened] if view else []
     models = _models(settings)
-    model = happened[-1].asked_model if happened else settings.chat.model or next(iter(models), "")
+    model = happened[-1].asked_model if happened else settings.chat.model or _usual(models, settings)
     return Choices(
         backends=list(settings.backends),
         active=snapshot.active,
@@ -71,6 +71,12 @@ def _choices(desk: Desk, thread: Thread | None, view: View | None) -> Choices:
         effort=settings.chat.effort,
         thinking=settings.chat.thinking,
     )
+
+
+def _usual(listed: list[str], settings: Settings) -> str:
+    """The newest Sonnet, as `clew ask` takes it: the first of the list may be one that few are let to."""
+    rows = [row for row in settings.models.values() if row.id in listed and row.line == "sonnet" and not row.retired]
+    return max(rows, key=lambda row: row.released).id if rows else next(iter(listed), "")
 
 
 def _models(settings: Settings) -> list[str]:
