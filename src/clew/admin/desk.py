@@ -95,6 +95,12 @@ class Desk:
         except TimeoutError:
             raise Problem(503, "the store did not answer in time", "another process may hold it", "try again") from None
 
+    async def forget(self, principal: str, thread: str) -> bool:
+        """Delete a thread. Answers that come in it are stopped first: they would be kept otherwise, and it with them."""
+        await self.runs.stop((principal, thread))
+        await self.tellings.stop_in(principal, thread)
+        return await self.written(self.kept.forget(principal, thread))
+
     def redactor(self) -> Redactor:
         """Knows every secret that is loaded now."""
         return Redactor(secrets_of(self.current.snapshot))

@@ -206,7 +206,7 @@ def _projected(desk: Desk, passages: list[Passage], backend: str, owner: str) ->
 
 async def forget(desk: Desk, request: Request) -> Response:
     id = request.path_params["id"]
-    if not await desk.written(desk.kept.forget(principal(request), id)):
+    if not await desk.forget(principal(request), id):
         raise _no_thread(id)
     return as_json({"forgotten": id})
 

@@ -39,6 +39,7 @@ class AsyncAnswer:
         self._is_over = False
         self._holds = False
         """Is the conversation kept from asking anything else?"""
+        self._is_kept = False
         self._failure: BaseException | None = None
 
     @property
@@ -84,9 +85,11 @@ class AsyncAnswer:
             await self._kept(self._hearing)
 
     async def _kept(self, hearing: Hearing) -> None:
-        """Until the turn is in the store as what became of it."""
+        """Until the turn is in the store as what became of it. Once: it may be forgotten from then on."""
         try:
-            await hearing.kept()
+            if not self._is_kept:
+                await hearing.kept()
+                self._is_kept = True
         finally:
             self._release()
 

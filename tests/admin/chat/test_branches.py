@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from typing import Any
@@ -9,9 +10,11 @@ from urllib.parse import quote
 
 import pytest
 
+from clew import AsyncConversation
 from clew.chat.ui.fold import folded
+from clew.errors import BackendBroken
 from clew.testing import Simulator
-from tests.admin.booth import Booth
+from tests.admin.booth import KEY, Booth
 from tests.admin.chat.served import MODEL, ChatServer, kinds, parts_of, read_until, user
 from tests.manifest import proves
 
@@ -127,13 +130,34 @@ def test_a_backend_that_repeats_its_key_gives_nothing_away(chat: ChatServer, cla
     assert claude.key not in error["errorText"]
 
 
-def test_a_chat_that_is_deleted_while_an_answer_comes_is_gone(chat: ChatServer, claude: Simulator) -> None:
+@pytest.mark.parametrize("path", ["/api/chat/deleted", "/api/threads/deleted"])
+def test_a_chat_that_is_deleted_while_an_answer_comes_is_gone(path: str, chat: ChatServer, claude: Simulator) -> None:
+    """Whichever way: a page deletes threads, a front end chats."""
     claude.fault("stall 30 content=2")
     with chat.posted("Hello. [[scenario:text]]", chat="deleted") as reply:
         read_until(reply, "text-delta")
-        assert chat.call_api("/api/chat/deleted", method="DELETE").json == {"forgotten": "deleted"}
+        assert chat.ask(path, method="DELETE").json == {"forgotten": "deleted"}
         assert parts_of(reply.read().removeprefix(b"\n"))[-1]["finishReason"] == "interrupted"
     assert chat.call_api("/api/chat/deleted").status == 404
+
+
+def test_a_conversation_that_is_deleted_while_an_answer_comes_is_gone(chat: ChatServer, claude: Simulator) -> None:
+    """The same for whoever listens over `/api/conversations`."""
+    claude.fault("stall 30 content=2")
+
+    async def talk() -> str:
+        async with AsyncConversation.open(url=chat.admin.url, key=KEY, model=MODEL, environ={}) as conversation:
+            answer = conversation.ask("Hello. [[scenario:text]]")
+            await anext(answer)
+            path = f"/api/threads/{conversation.thread}"
+            deleted = await asyncio.to_thread(lambda: chat.ask(path, method="DELETE"))
+            assert deleted.json == {"forgotten": conversation.thread}
+            with pytest.raises(BackendBroken, match="broke off"):
+                await answer
+            return path
+
+    path = asyncio.run(talk())
+    assert chat.ask(path).status == 404
 
 
 BAD: dict[str, tuple[Any, int, str]] = {

@@ -113,10 +113,8 @@ async def rename(desk: Desk, request: Request) -> Response:
 
 
 async def forget(desk: Desk, request: Request) -> Response:
-    """An answer that comes is stopped first: it would be kept otherwise."""
     caller, id = _named(request)
-    await desk.runs.stop((caller.principal, id))
-    if not await desk.written(desk.kept.forget(caller.principal, id)):
+    if not await desk.forget(caller.principal, id):
         raise _nothing(id)
     return as_json({"forgotten": id})
 

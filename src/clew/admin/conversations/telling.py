@@ -64,6 +64,10 @@ class Telling:
         await self._answer.stop()
         return told_of(self._desk.tree[self.id])
 
+    @property
+    def thread(self) -> str:
+        return self._desk.thread.id
+
     async def events(self, closing: asyncio.Event) -> AsyncGenerator[bytes]:
         """What is told, to the end. An admin that closes stops the answer."""
         ending = asyncio.create_task(self._end_with(closing))
@@ -153,6 +157,11 @@ class Tellings:
 
     def get(self, principal: str, id: str) -> Telling | None:
         return self._running.get((principal, id))
+
+    async def stop_in(self, principal: str, thread: str) -> None:
+        """End those in this thread: what was finished is kept when this returns."""
+        telling = [each for (owner, _), each in self._running.items() if owner == principal and each.thread == thread]
+        await asyncio.gather(*(each.stop() for each in telling))
 
     @contextmanager
     def listening(self, principal: str, telling: Telling) -> Generator[None]:
