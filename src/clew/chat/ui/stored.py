@@ -123,11 +123,11 @@ def result_parts(asked: Iterable[JsonObject]) -> Iterator[Part]:
 
 
 def _output(content: JsonValue) -> JsonValue:
-    """Values were written down as JSON, words as they are."""
+    """Values were written down as JSON, words as they are. What cannot be written again (half a character) is words."""
     if not isinstance(content, str) or not content.startswith(("{", "[")):
         return content
     try:
-        return json.loads(content)
+        return msgspec.json.decode(content)
     except (ValueError, RecursionError):
         return content
 

@@ -12,6 +12,8 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterable, Iterator
 from typing import Final, TypeAlias
 
+import msgspec
+
 from clew.chat.agent.events import (
     AgentEvent,
     CallDenied,
@@ -180,7 +182,7 @@ class Telling:
         yield from self._begin_step()
         named: Part = {"toolCallId": call.id, "toolName": call.name}
         try:
-            given: JsonValue = json.loads(call.arguments or "{}")
+            given: JsonValue = msgspec.json.decode(call.arguments or "{}")
             yield {"type": "tool-input-available", **named, "input": given}
         except (ValueError, RecursionError):
             yield {"type": "tool-input-error", **named, "input": call.arguments, "errorText": "The arguments are not JSON."}
