@@ -14,6 +14,7 @@ __all__ = ["count", "number", "principal", "read_body"]
 
 MOST_BYTES: Final = 64 * 1024
 MOST_ROWS: Final = 1000
+_MOST_DIGITS: Final = 9
 
 T = TypeVar("T")
 
@@ -42,9 +43,10 @@ def principal(request: Request) -> str:
 def count(request: Request, default: int = 100) -> int:
     """`limit`, between 1 and what one answer may hold."""
     text = request.query_params.get("limit", str(default))
-    if not text.isdecimal() or not 1 <= int(text[:9]) <= MOST_ROWS:
+    limit = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else 0
+    if not 1 <= limit <= MOST_ROWS:
         raise Problem(400, "limit cannot be used", f"it is a number from 1 to {MOST_ROWS}")
-    return int(text)
+    return limit
 
 
 def number(request: Request, name: str) -> float | None:

@@ -55,9 +55,10 @@ async def page_usage(desk: Desk, request: Request) -> Response:
 
 def _period(request: Request) -> int:
     text = request.query_params.get("days", "30")
-    if not text.isdecimal() or int(text[:4]) not in PERIODS:
+    period = next((each for each in PERIODS if str(each) == text), None)
+    if period is None:
         raise Problem(400, "days cannot be used", f"it is one of {', '.join(map(str, PERIODS))}")
-    return int(text)
+    return period
 
 
 def _values(desk: Desk, owner: str, period: int) -> dict[str, object]:
