@@ -14,11 +14,10 @@ from clew.admin.desk import Desk
 from clew.admin.parameters import principal
 from clew.admin.problem import Problem
 from clew.admin.views import texts_of
-from clew.chat.prices import Cost, cost_of
 from clew.engine.redact import Redactor
-from clew.store.values import Bodies, Exchange
+from clew.store.values import Bodies
 from clew.web.difference import Difference, difference, spread
-from clew.web.exchange_row import row_of
+from clew.web.exchange_row import cost_in, row_of
 from clew.web.frame import page
 from clew.web.timeline import phases_of
 
@@ -60,18 +59,13 @@ def _values(desk: Desk, owner: str, id: str) -> dict[str, object]:
         "it": exchange,
         "row": row_of(exchange, time.time()),
         "tries": [(each, redact(each.why)) for each in exchange.tries],
-        "cost": _cost(desk, exchange),
+        "cost": cost_in(exchange, desk.current.snapshot.settings.backends),
         "phases": phases_of(exchange, bodies),
         "sides": _sides(desk, bodies, redact) if bodies else None,
         "writing": 0.0 <= time.time() - exchange.ended < _WRITING,
         "keeps": desk.current.snapshot.settings.store.bodies,
         "owner": owner,
     }
-
-
-def _cost(desk: Desk, exchange: Exchange) -> Cost | None:
-    row = desk.current.snapshot.settings.backends.get(exchange.backend)
-    return cost_of(exchange.model, exchange.usage, backend=row, complete=exchange.outcome == "whole", at=exchange.ended)
 
 
 def _sides(desk: Desk, bodies: Bodies, redact: Redactor) -> Sides:

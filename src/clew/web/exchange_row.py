@@ -7,15 +7,17 @@ forty times.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from clew.backends.row import Backend
+from clew.chat.prices import Cost, cost_of
 from clew.model.change import Change, What
 from clew.store.values import Exchange, Usage
 
-__all__ = ["Chip", "ExchangeRow", "Mood", "cache_share", "chips_of", "ending_of", "row_of"]
+__all__ = ["Chip", "ExchangeRow", "Mood", "cache_share", "chips_of", "cost_in", "ending_of", "row_of"]
 
 Mood: TypeAlias = Literal["", "good", "warn", "bad"]
 
@@ -83,6 +85,12 @@ def cache_share(usage: Usage | None) -> float | None:
     """How much of the prompt came from the cache; None where there was no prompt to speak of."""
     prompt = usage.input + usage.cache_read + usage.cache_written if usage else 0
     return usage.cache_read / prompt if usage and prompt else None
+
+
+def cost_in(exchange: Exchange, backends: Mapping[str, Backend]) -> Cost | None:
+    """At list prices; None where none is known."""
+    row, whole = backends.get(exchange.backend), exchange.outcome == "whole"
+    return cost_of(exchange.model, exchange.usage, backend=row, complete=whole, at=exchange.ended)
 
 
 def chips_of(exchange: Exchange) -> Iterable[Chip]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from clew.chat.prices import Cost
 from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
@@ -49,6 +50,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     held_back: bool = False
     """Its thinking never reached the client: the settings hide other makers'."""
     happened: Exchange | None = None
+    cost: Cost | None = None
     chips: Sequence[Chip] = ()
     """What was altered on the way, and why."""
     after: str = ""

@@ -20,6 +20,7 @@ from clew.store import Store
 from clew.store.values import Passage, Thread
 from clew.web.addresses import address
 from clew.web.as_sent import Compared, compared
+from clew.web.exchange_row import cost_in
 from clew.web.lines import Stretch, first_words, line_through, stretches
 from clew.web.turns import Shown, Way, shown_turns
 
@@ -84,8 +85,13 @@ def view_of(desk: Desk, asked: Asked, *, newest: bool = False) -> View:
         return structs.replace(view, compared=_beside(desk, asked, line, view))
     exchanges = {each.exchange: found for each in line[first:last] if (found := store.exchange(asked.owner, each.exchange))}
     ways = _ways(passages, line)
-    turns = shown_turns(line, first, last, exchanges, ways)
+    turns = [_priced(turn, desk) for turn in shown_turns(line, first, last, exchanges, ways)]
     return structs.replace(view, turns=turns, beginnings=ways.get("", ()))
+
+
+def _priced(turn: Shown, desk: Desk) -> Shown:
+    backends = desk.current.snapshot.settings.backends
+    return structs.replace(turn, cost=cost_in(turn.happened, backends)) if turn.happened else turn
 
 
 def _branches(store: Store, asked: Asked, passages: Sequence[Passage], line: Sequence[Passage]) -> list[Stretch]:

@@ -142,7 +142,7 @@ export class Answer {
 
 const written = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 const tokens = ({ output, estimated }) => `${estimated ? "≈ " : ""}${output.toLocaleString("en")} ${output === 1 ? "token" : "tokens"}`;
-const price = (cost) => (cost ? `, ${cost.estimated ? "≈ " : ""}$${cost.usd < 1 ? cost.usd.toFixed(4) : cost.usd.toFixed(2)}` : "");
+const price = (cost) => (cost ? `, ${cost.estimated ? "≈ " : ""}$${cost.usd && cost.usd < 1 ? cost.usd.toFixed(4) : cost.usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}` : "");
 
 const THINKING = ["thinking", "heal"]; // steps that decide about blocks
 const NAMED = ["restored", "handed over", "left out", "healed"];
