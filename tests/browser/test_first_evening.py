@@ -43,6 +43,7 @@ def test_an_empty_gateway_teaches_how_to_begin(browser_at: Callable[..., Visit])
         expect(page.locator("#connect")).to_contain_text("clew run -- claude")
         page.get_by_role("main").get_by_role("link", name="Chat").click()
         expect(page.get_by_role("heading", name="Ask something")).to_be_visible()
+        expect(page.get_by_label("Message")).to_be_enabled()  # its scripts have come: the gateway may end
 
 
 def test_a_switch_in_mid_conversation_is_seen_with_its_reason(visit: Visit) -> None:
