@@ -20,6 +20,7 @@ import uvicorn
 
 from clew.admin.access import Access
 from clew.admin.chat.runs import Runs
+from clew.admin.conversations.telling import Tellings
 from clew.admin.desk import Desk, Present, principals_of
 from clew.admin.feed import Feed
 from clew.admin.guard import Guard
@@ -74,8 +75,8 @@ class Admin:
         return self._desk.access.token
 
     async def drain(self, seconds: float) -> None:
-        """Take no new questions in the chat, let its answers go on for so long, then stop them."""
-        await self._desk.runs.drain(seconds)
+        """Take no new questions, let answers go on for so long, then stop those of the chat; `close` stops the others."""
+        await asyncio.gather(self._desk.runs.drain(seconds), self._desk.tellings.drain(seconds))
 
     async def close(self) -> None:
         """End answers and streams, then listeners. The socket's file goes with it."""
@@ -107,7 +108,7 @@ async def serve(
     """As `clew.admin.server.serve_admin` says."""
     path = home.make().socket(f"admin-{name or os.getpid()}")
     tcp, unix = _listeners(port, path)
-    metrics, runs = Metrics(version("clew")), Runs()
+    metrics, runs, tellings = Metrics(version("clew")), Runs(), Tellings()
     desk = Desk(
         current=current,
         store=store,
@@ -116,9 +117,10 @@ async def serve(
         feed=_feed(current, store, hub, home, metrics),
         metrics=metrics,
         version=version("clew"),
-        open_streams=lambda: open_streams() + runs.running,
+        open_streams=lambda: open_streams() + runs.running + len(tellings),
         works=works,
         runs=runs,
+        tellings=tellings,
         url=f"http://{LOOPBACK}:{tcp.getsockname()[1]}",
     )
     await desk.feed.begin()

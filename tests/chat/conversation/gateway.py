@@ -64,6 +64,9 @@ class Gateway:
     def token(self) -> str:
         return self.admin.token
 
+    def drain(self, seconds: float) -> None:
+        self._background.call(self.admin.drain(seconds))
+
     def answering(self) -> int:
         """Answers of conversations that are not over."""
 

@@ -195,6 +195,25 @@ def test_a_gateway_that_ends_keeps_what_was_finished_and_says_so(home: Path, a: 
         assert [each.outcome for each in store.exchanges("local", thread=thread)] == ["cut"]
 
 
+def test_a_gateway_that_drains_lets_an_answer_come_to_its_end_and_takes_no_other(gateway: Gateway, a: Simulator) -> None:
+    """As the data plane and the chat do."""
+
+    async def talk() -> None:
+        async with at(gateway, gateway.token) as conversation:
+            a.fault("stall 0.3 content=7")
+            answer = conversation.ask(SAID["content"])
+            while not isinstance(await anext(answer), TextDelta):
+                pass
+            draining = asyncio.create_task(asyncio.to_thread(lambda: (gateway.drain(20), gateway.answering())))
+            message = await answer.message()
+            assert await draining == (None, 0)
+            assert (message.stop_reason, conversation.turns[-1].outcome) == ("end_turn", "whole")
+            with pytest.raises(BackendOverloaded):
+                await conversation.ask("Another?")
+
+    asyncio.run(talk())
+
+
 def test_an_answer_is_kept_before_its_end_is_told_also_by_a_gateway_in_a_hurry(home: Path) -> None:
     """Law 8 lets a gateway's answers end without the store; a conversation's do not."""
 

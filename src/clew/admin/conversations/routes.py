@@ -78,6 +78,7 @@ async def opened(desk: Desk, request: Request) -> Response:
 @troubled
 async def ask(desk: Desk, request: Request) -> Response:
     """Saved, then asked, then told as it comes; whoever leaves stops it, and what was finished is kept."""
+    desk.tellings.check_open()
     body = await read_body(request, Asked, desk.working.current.settings.gateway.max_body_megabytes * _MEGABYTE)
     own = await desk.read(lambda: _desk_for(desk, request, body))
     telling = Telling(own, _question(body, own))

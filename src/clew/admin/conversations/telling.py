@@ -64,6 +64,10 @@ class Telling:
         await self._answer.stop()
         return told_of(self._desk.tree[self.id])
 
+    async def over(self) -> None:
+        """Until all of it is told, or nobody listens any more."""
+        await asyncio.wait((self._task,))
+
     @property
     def thread(self) -> str:
         return self._desk.thread.id
@@ -150,6 +154,7 @@ class Tellings:
     """The answers that come now, each for its principal to stop."""
 
     def __init__(self) -> None:
+        self._is_draining = False
         self._running: dict[tuple[str, str], Telling] = {}
 
     def __len__(self) -> int:
@@ -157,6 +162,17 @@ class Tellings:
 
     def get(self, principal: str, id: str) -> Telling | None:
         return self._running.get((principal, id))
+
+    def check_open(self) -> None:
+        """Raises BackendOverloaded once no new ones may begin."""
+        if self._is_draining:
+            raise BackendOverloaded(DRAINING)
+
+    async def drain(self, seconds: float) -> None:
+        """Begin no new ones, and let those that come go on for so long. An admin that closes then stops them."""
+        self._is_draining = True
+        if waiting := [asyncio.ensure_future(each.over()) for each in self._running.values()]:
+            await asyncio.wait(waiting, timeout=seconds)
 
     async def stop_in(self, principal: str, thread: str) -> None:
         """End those in this thread: what was finished is kept when this returns."""
