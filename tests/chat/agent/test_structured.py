@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import pytest
-from msgspec import Meta, Struct
+from msgspec import DecodeError, Meta, Struct
 
 from clew import Agent, AsyncAgent, Limits, OutputRejected
 from clew.chat.agent.structured import form_of
@@ -83,6 +83,13 @@ def test_what_cannot_be_said_in_a_strict_schema_is_asked_for_in_words(kind: Any)
 )
 def test_the_value_is_found_in_the_answer(kind: Any, text: str, value: object) -> None:
     assert form_of(kind).read(text) == value
+
+
+@pytest.mark.parametrize("text", ["[" * 5000, '{"below": [' * 5000, "```json\n" + "[" * 5000 + "\n```"])
+def test_an_answer_that_is_nested_without_an_end_is_only_a_wrong_one(text: str) -> None:
+    """A model that goes in circles ends no run: it is asked again."""
+    with pytest.raises(DecodeError, match="nested too deeply"):
+        form_of(Node).read(text)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def _arguments(tool: Tool, call: ToolCall) -> dict[str, object]:
         return tool.arguments.read(given)
     except msgspec.ValidationError as error:
         raise ToolFailed(f"The arguments of {tool.name} are wrong: {error}. Nothing was done.") from None
-    except (msgspec.DecodeError, UnicodeError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ToolFailed(f"The arguments of {tool.name} are no JSON: {error}. Nothing was done.") from None
 
 

@@ -51,7 +51,10 @@ class Form(Struct, frozen=True, eq=False):
 
     def read(self, text: str) -> object:
         """The value that an answer is. Raises msgspec.MsgspecError."""
-        given = _json_in(text)
+        try:
+            given = _json_in(text)
+        except RecursionError:  # a model that goes in circles writes brackets without an end
+            raise msgspec.DecodeError("it is nested too deeply") from None
         wanted = converted(given, _Value).value if self.is_wrapped else given
         return converted(wanted, self.type)
 
