@@ -6,13 +6,14 @@ event that was read keeps the bytes of its data in `raw` and is written back as 
 `dataclasses.replace`, has none and is written anew.
 
 What a delta or a block *means* is decided elsewhere: `lifecycle` says which may follow which, `assemble` what they add up
-to. Reading them from SSE, and writing them, is `wire.events`.
+to. Reading them from SSE, and writing them, is `wire.events`. An event that is the same in every answer can be written
+once, ahead (`written`), and then has its bytes too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 
@@ -34,6 +35,7 @@ __all__ = [
     "data_of",
     "read_event",
     "with_raw",
+    "written",
 ]
 
 _NULL = type(None)
@@ -52,6 +54,9 @@ class Event:
         for name, shape in self.shapes.items():
             if type(getattr(self, name)) not in shape:
                 _need(self, getattr(self, name), name, *shape)
+
+
+E = TypeVar("E", bound=Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +198,12 @@ def data_of(event: Event) -> bytes:
 def with_raw(event: Event, raw: bytes) -> Event:
     """The event, knowing the bytes it was read from. No argument of its class: a changed event must not keep old bytes."""
     object.__setattr__(event, "raw", raw)
+    return event
+
+
+def written(event: E) -> E:
+    """The event, knowing the bytes of its data as if it had been read."""
+    with_raw(event, data_of(event))
     return event
 
 

@@ -31,6 +31,7 @@ __all__ = ["decode_event", "encode_event"]
 
 
 _HEADS = {name: b"event: %b\ndata: " % name.encode() for name in EVENTS}
+_LF, _CR = b"\n\r"
 _ALIKE = (BlockStart, BlockStop, MessageStop, Ping)
 """Events that a vendor writes with the same bytes in every answer."""
 _MOST, _LONGEST = 512, 160
@@ -93,7 +94,8 @@ def _name(sse: SseEvent) -> str:
 
 def encode_event(event: Event) -> bytes:
     """The event as it goes over the wire; one that was read, with the bytes it was read from."""
-    if not event.raw and event.type in _HEADS:
-        return _HEADS[event.type] + data_of(event) + b"\n\n"  # written here, so it is one line
+    raw, head = event.raw, _HEADS.get(event.type)
+    if head is not None and not (_LF in raw or _CR in raw):
+        return head + (raw or data_of(event)) + b"\n\n"  # one line, and so is what is written here
     name = event.name if isinstance(event, Unknown) else event.type
     return sse_bytes(name.encode(errors="surrogateescape"), data_of(event))

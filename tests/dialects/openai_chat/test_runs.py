@@ -16,7 +16,7 @@ from clew.pipeline.stream.translated import TranslatedRelay
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 from tests.counts import examples
-from tests.fuzz.judging import nowhere
+from tests.fuzz.judging import judge, nowhere
 from tests.fuzz.vendors import CUTS, SPEECH, STREAMS, Manner, Segment, pieces, written
 from tests.golden.driving import MODEL, wear
 from tests.golden.legal import problems
@@ -152,6 +152,32 @@ def test_each_rule_of_reading_holds_for_what_passes_unread(rule: str) -> None:
     slowly = translated_slowly([b"".join(events)], speech)
     for stream in (events, [b"".join(events)], [bytes([byte]) for byte in b"".join(events)]):
         assert translated(stream, speech) == slowly
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_holds_for_events_that_come_alone(rule: str) -> None:
+    """On their way to the client, where one event in a read has the shortest way."""
+    judge(*RULES[rule])
+
+
+@settings(max_examples=examples(100, soak=10_000), deadline=None)
+@given(STREAMS, SPEECH)
+def test_events_that_come_alone_say_what_they_say_together(events: list[bytes], speech: Speech) -> None:
+    judge(events, speech)
+
+
+def test_most_events_that_come_alone_take_the_shortest_way() -> None:
+    """A thought and a text: all but the first of each, and none where something is left over from the read before."""
+    stream = said(("reasoning", ["a", "b", "c"]), ("content", ["x", "y", "z"]))
+    translation = Translation(Asked("m"), Speech())
+    taken: list[bytes] = []
+    for event in stream:
+        taken.append(translation.shortcut.take_one(event))
+        if not taken[-1]:
+            translation.feed(event)
+    assert [bool(each) for each in taken] == [False, True, True, False, True, True]
+    translation.feed(b"data: ")
+    assert translation.shortcut.take_one(stream[-1]) == b""
 
 
 @pytest.mark.parametrize("shape", ["content", "reasoning", "reasoning_content", "thinking", "call goes on"])

@@ -6,9 +6,10 @@ decided here and nowhere else. Half a character (`model.halves`) waits for its o
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, Literal
 
-from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, written
 from clew.model.halves import whole_text
 from clew.model.json import JsonObject
 
@@ -31,7 +32,7 @@ _STARTS: Final[dict[Kind, JsonObject]] = {
 class BlockWriter:
     """`events` fill up; whoever sends them takes them out."""
 
-    __slots__ = ("_half", "events", "index", "kind", "last")
+    __slots__ = ("_half", "_said", "events", "index", "kind", "last", "thoughts")
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -41,7 +42,10 @@ class BlockWriter:
         """Of the open block."""
         self.last: Kind = ""
         """Of the newest block that says something."""
+        self.thoughts: dict[int, str] | None = None
+        """What each closed thinking block says, if somebody wants to know."""
         self._half = ""
+        self._said = ""  # by the open thinking block, for that
 
     @property
     def is_steady(self) -> bool:
@@ -57,6 +61,13 @@ class BlockWriter:
         self.open_thinking()
         self._grow(text)
 
+    def passed(self, text: str) -> None:
+        """A thought that was written already: the open block is longer by that."""
+        if self.thoughts is not None:
+            said, self._said = self._said, ""  # nobody else holds it now, so it grows in place: there may be many words
+            said += text
+            self._said = said
+
     def arguments(self, text: str) -> None:
         """More of the open call."""
         assert self.kind == "tool_use", "arguments belong to an open call"
@@ -69,25 +80,28 @@ class BlockWriter:
         return self.index
 
     def open_call(self, call_id: str, name: str) -> None:
-        self._start("tool_use", {"type": "tool_use", "id": call_id, "name": name, "input": {}})
+        self._start("tool_use")
+        self.events.append(BlockStart(self.index, {"type": "tool_use", "id": call_id, "name": name, "input": {}}))
         self.last = "tool_use"
 
     def open(self, kind: Literal["text", "thinking"]) -> None:
         if self.kind != kind:
-            self._start(kind, dict(_STARTS[kind]))
+            self._start(kind)
+            self.events.append(_start(kind, self.index))
 
     def close(self) -> None:
         if self.kind:
             if self._half:
                 self._emit("\ufffd")
-            self.events.append(BlockStop(self.index))
+            self.events.append(_stop(self.index))
+            if self.thoughts is not None and self.kind == "thinking":
+                self.thoughts[self.index], self._said = self._said, ""
             self.kind, self._half = "", ""
 
-    def _start(self, kind: Kind, block: JsonObject) -> None:
+    def _start(self, kind: Kind) -> None:
         self.close()
         self.index += 1
         self.kind = kind
-        self.events.append(BlockStart(self.index, block))
 
     def _grow(self, text: str) -> None:
         text, self._half = self._half + text, ""
@@ -98,4 +112,16 @@ class BlockWriter:
 
     def _emit(self, text: str) -> None:
         kind, member = DELTAS[self.kind]
+        if self.kind == "thinking":
+            self.passed(text)
         self.events.append(BlockDelta(self.index, {"type": kind, member: text}))
+
+
+@lru_cache(maxsize=64)
+def _start(kind: Kind, index: int) -> BlockStart:
+    return written(BlockStart(index, _STARTS[kind]))
+
+
+@lru_cache(maxsize=64)
+def _stop(index: int) -> BlockStop:
+    return written(BlockStop(index))

@@ -23,10 +23,12 @@ from clew.dialects.openai_chat.telling import Telling
 from clew.dialects.openai_chat.thoughts import Thought, part_text, thought_in
 from clew.dialects.openai_chat.tool_ids import ToolIds
 from clew.dialects.openai_chat.usage import Usage, usage_in, usage_of
-from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, StreamFailed
+from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, StreamFailed, written
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["Asked", "ChatDecoder"]
+
+_PING, _STOP = written(Ping()), written(MessageStop())
 
 
 class Asked(Struct, frozen=True):
@@ -80,6 +82,11 @@ class ChatDecoder:
         payload = self._telling.payloads.get(index)
         return payload.value() if payload else {}
 
+    def thoughts(self) -> dict[int, str]:
+        """What each thinking block says, when it is whole, from now on."""
+        self._blocks.thoughts = self._blocks.thoughts or {}
+        return self._blocks.thoughts
+
     @property
     def late(self) -> JsonObject:
         """What came too late for any block."""
@@ -103,7 +110,7 @@ class ChatDecoder:
         self._blocks.events.append(MessageStart(_message(self._asked, usage)))
         if eager:
             self._blocks.open("text")
-        self._blocks.events.append(Ping())
+        self._blocks.events.append(_PING)
 
     def take(self, chunk: JsonObject) -> None:
         """One chunk. Anything may be missing from it."""
@@ -135,7 +142,7 @@ class ChatDecoder:
             self._blocks.open("text")
             self._blocks.close()
         usage = self._usage or Usage(input=self._asked.input_tokens)
-        self._blocks.events += [MessageDelta(stop, usage.canonical()), MessageStop()]
+        self._blocks.events += [MessageDelta(stop, usage.canonical()), _STOP]
         self.ended = True
 
     def fail(self, failure: Failure) -> None:
@@ -158,7 +165,8 @@ class ChatDecoder:
         if refusal:
             self._refused = True
             self._telling.say(refusal)
-        self._take_calls(delta)
+        if delta.get("tool_calls") or delta.get("function_call"):
+            self._take_calls(delta)
         if choice.get("finish_reason"):
             self._finish = choice
             self._flush()

@@ -7,45 +7,51 @@ a lane is told to the decoder afterwards, so that it knows all that it would kno
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from clew.dialects.openai_chat.blocks import DELTAS, Kind
-from clew.dialects.openai_chat.literals import ANY, IN_TAGS, PLAIN, THOUGHT
+from clew.dialects.openai_chat.literals import ANY, IN_TAGS, PLAIN, THOUGHT, Literals
 from clew.dialects.openai_chat.moulds import Member
 from clew.dialects.openai_chat.snapshots import Snapshots
 from clew.dialects.openai_chat.tags import Tags
 from clew.dialects.openai_chat.telling import Telling
 
-__all__ = ["Lane", "Lanes"]
+__all__ = ["Lane", "Lanes", "Note"]
 
 _UNBOUND: Final = 1 << 62
 _FRAMES: Final = {
     kind: (
-        b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%%d,"delta":{"type":"%b","%b":'
+        b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%%d,"delta":{"type":"%b","%b":"'
         % (name.encode(), member.encode()),
-        b"}}\n\n",
+        b'"}}\n\n',
     )
     for kind, (name, member) in DELTAS.items()
 }
 
 
-Note: TypeAlias = Callable[[Sequence[bytes]], None]
-"""Hears of runs of literals."""
+Note: TypeAlias = Callable[[str], None]
+"""Hears what was said."""
 
 
-class Lane(NamedTuple):
+class Lane(Struct, frozen=True):
     """Where words of one member go. `head` and `tail` stand around each on its way to the client."""
 
-    literals: re.Pattern[bytes]
+    literals: Literals
     head: bytes
     tail: bytes
     note: Note | None = None
     """Wants to hear afterwards what went by."""
     most: int = _UNBOUND
-    """The bytes of a literal: one that says as much as all arguments so far may be their repetition."""
+    """The bytes of a word: one that says as much as all arguments so far may be their repetition."""
+
+    def told(self, words: list[bytes]) -> bytes:
+        """The deltas with these words."""
+        first, *others = words
+        return (self.tail + self.head).join([self.head + first, *others]) + self.tail
 
 
 class Lanes:
@@ -80,7 +86,7 @@ class Lanes:
             case _:
                 return None
 
-    def _thought(self, channel: str, literals: re.Pattern[bytes]) -> Lane | None:
+    def _thought(self, channel: str, literals: Literals) -> Lane | None:
         if not self._telling.thinks_on(channel):
             return None
         return self._lane("thinking", literals, partial(self._telling.thought_on, channel))
@@ -89,12 +95,12 @@ class Lanes:
         call = self._telling.calls_on(member.place, member.call_id)
         if call is None or not self._tags.is_idle:
             return None
-        return self._lane("tool_use", ANY, call.passed, call.size)
+        return self._lane("tool_use", ANY, call.passed, call.size - 1)
 
     def _lane(
         self,
         kind: Kind,
-        literals: re.Pattern[bytes],
+        literals: Literals,
         note: Note | None = None,
         most: int = _UNBOUND,
     ) -> Lane:

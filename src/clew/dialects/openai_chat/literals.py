@@ -1,22 +1,27 @@
-"""JSON string literals that can be passed on unread.
+"""JSON strings that can be passed on unread.
 
-A literal is what stands between two quotes, quotes included. Each pattern below fits one that is sound in itself (no control
-characters, no half of a character) and holds nothing that whoever would have read it acts upon. A run is literals with
-`BETWEEN` between them, a byte that cannot stand inside of one nor in what `wire.frames` hands out. What does not fit is not
-wrong; it has to be read.
+A word is what stands between two quotes, as JSON writes it. Each kind below takes words that are sound in themselves (no
+control characters, no half of a character) and hold nothing that whoever would have read them acts upon. What does not fit
+is not wrong; it has to be read.
+
+What a kind takes is said by an expression. It costs more than all else that happens to a word, so it is asked only where
+something looks suspicious: words that JSON's own decoder reads, and that hold none of a kind's `suspects`, fit for certain.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-__all__ = ["ANY", "BETWEEN", "IN_TAGS", "PLAIN", "THOUGHT", "is_text", "run_of", "text_of_run"]
+from clew.wire.strings import MARK, marked, read_marked
 
-BETWEEN: Final = b"\r"
+__all__ = ["ANY", "IN_TAGS", "NO_RUN", "PLAIN", "THOUGHT", "Literals", "Run", "is_text", "text_of"]
+
+_BETWEEN: Final = b"\r"
+"""Cannot stand inside of a word, nor in what `wire.frames` hands out."""
 
 _HALF = rb"[dD][89a-fA-F]"
 _PLAIN = rb'[^"\\\x00-\x1f]'
@@ -36,43 +41,73 @@ _SPACES = (
 _NO_SPACE = b"".join(rb"(?<!" + space + b")" for space in _SPACES)
 
 
-def _run(plain: bytes, escape: bytes, before_end: bytes = b"") -> re.Pattern[bytes]:
-    """Literals with one byte between them, as many as fit; empty ones are not among them, since nothing is told of them."""
-    literal = b'"(?!")' + plain + b"*+(?:" + escape + plain + b"*+)*+" + before_end + b'"(?=' + BETWEEN + rb"|\Z)"
-    return re.compile(literal + b"(?:" + BETWEEN + literal + b")*+")
+class Run(NamedTuple):
+    """Words that fit, one behind the other, and what they say together."""
+
+    words: list[bytes]
+    text: str
 
 
-ANY: Final = _run(_PLAIN, _WHOLE_ESCAPE)
+NO_RUN: Final = Run([], "")
+
+
+class Literals:
+    """A kind of words. Empty ones are of none, since nothing is told of them."""
+
+    __slots__ = ("_run", "_suspects", "fits")
+
+    def __init__(self, plain: bytes, escape: bytes, before_end: bytes = b"", suspects: Sequence[bytes] = ()) -> None:
+        """`suspects`: without any, nothing is certain. They may hold `MARK` for the end of a word."""
+        word = plain + b"*+(?:" + escape + plain + b"*+)*+" + before_end
+        self.fits = re.compile(word).fullmatch
+        """Whether a single word is of this kind, if it is text and not empty."""
+        whole = b"(?!" + _BETWEEN + rb"|\Z)" + word + b"(?=" + _BETWEEN + rb"|\Z)"
+        self._run = re.compile(whole + b"(?:" + _BETWEEN + whole + b")*+")
+        self._suspects = suspects
+
+    def run_of(self, words: list[bytes]) -> Run:
+        """The first of these words, as many as fit."""
+        joined = marked(words)
+        if self._suspects and not self._is_suspicious(joined + MARK) and all(words):
+            text = read_marked(joined, len(words))
+            if text is not None:
+                return Run(words, text)
+        match = self._run.match(_BETWEEN.join(words))
+        if match is None or not is_text(match[0]):
+            return NO_RUN
+        fitting = match[0].split(_BETWEEN)
+        return Run(fitting, text_of(fitting))
+
+    def _is_suspicious(self, joined: bytes) -> bool:
+        """By the first byte too, as a number: that is found much sooner than two bytes."""
+        return any(each[0] in joined and each in joined for each in self._suspects)
+
+
+_ANY_SUSPECTS = (rb"\u",)
+_PLAIN_SUSPECTS = (rb"\u", b"<", b"[", b"`", b"\xe2")
+
+ANY: Final = Literals(_PLAIN, _WHOLE_ESCAPE, suspects=_ANY_SUSPECTS)
 """Whatever is said aloud, where no markup counts."""
-THOUGHT: Final = _run(_PLAIN, _NO_BRACKET, rb"(?<!\])")
+THOUGHT: Final = Literals(_PLAIN, _NO_BRACKET, rb"(?<!\])", suspects=(*_ANY_SUSPECTS, b"]" + MARK))
 """What may not be the stand-in for a hidden thought (`[REDACTED]`)."""
-PLAIN: Final = _run(rb'[^"\\<\[`\xe2\x00-\x1f]', _SHORT_ESCAPE)
+PLAIN: Final = Literals(rb'[^"\\<\[`\xe2\x00-\x1f]', _SHORT_ESCAPE, suspects=_PLAIN_SUSPECTS)
 """Text in which no tag and no code fence can begin. (The byte E2 begins `◁`, and all dashes and fancy quotes.)"""
-IN_TAGS: Final = _run(rb'[^"\\<\[\xe2\x00-\x1f]', _SHORT_ESCAPE, _NO_SPACE)
+IN_TAGS: Final = Literals(rb'[^"\\<\[\xe2\x00-\x1f]', _SHORT_ESCAPE, _NO_SPACE)
 """What goes on inside a thought between tags: no tag can begin in it, and it does not end with space."""
 
 _texts = msgspec.json.Decoder(list[str])
 
 
-def run_of(pattern: re.Pattern[bytes], joined: bytes) -> bytes:
-    """The run at the beginning of these bytes; b"" if there is none, or if it is no text."""
-    match = pattern.match(joined)
-    if match is None or not is_text(match[0]):
-        return b""
-    return match[0]
-
-
-def is_text(run: bytes) -> bool:
+def is_text(word: bytes) -> bool:
     """Whether it is UTF-8: a broken character is no JSON."""
-    if run.isascii():
-        return True
     try:
-        run.decode()
+        word.decode()
     except UnicodeDecodeError:
         return False
     return True
 
 
-def text_of_run(runs: Sequence[bytes]) -> str:
-    """What the literals of some runs say together."""
-    return "".join(_texts.decode(b"[%b]" % BETWEEN.join(runs).replace(BETWEEN, b",")))
+def text_of(words: Sequence[bytes]) -> str:
+    """What words that fit say together."""
+    text = read_marked(marked(words), len(words))
+    return "".join(_texts.decode(b'["%b"]' % b'","'.join(words))) if text is None else text

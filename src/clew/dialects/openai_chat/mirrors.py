@@ -11,9 +11,7 @@ Only the thought that is being told, or was told last, is remembered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from clew.dialects.openai_chat.literals import text_of_run
+from collections.abc import Iterable
 
 __all__ = ["Mirrors"]
 
@@ -28,7 +26,7 @@ class Mirrors:
         self._size = 0
         self._places: dict[str, int] = {}
         self._leading = ""
-        self._runs: list[bytes] = []  # what the leading channel said besides, and nobody has read
+        self._runs: list[str] = []  # what the leading channel said besides, and nobody has looked at
         self._fresh = False
 
     def turn(self) -> None:
@@ -40,16 +38,16 @@ class Mirrors:
         alone = not self._runs or channel == self._leading
         return alone and not self._fresh and self._places.get(channel) == self._size
 
-    def passed(self, channel: str, runs: Sequence[bytes]) -> None:
-        """The leading channel has said more, as literals (`literals`). They are read when another channel says something."""
+    def passed(self, channel: str, text: str) -> None:
+        """The leading channel has said more. It is looked at when another channel says something."""
         self._leading = channel
-        self._runs += runs
+        self._runs.append(text)
 
     def _catch_up(self) -> None:
-        """Reads what went by, as if it had been read before the turn."""
+        """Looks at what went by, as if that had been before the turn."""
         runs, self._runs = self._runs, []
         fresh, self._fresh = self._fresh, False
-        self.new(self._leading, text_of_run(runs))
+        self.new(self._leading, "".join(runs))
         self._fresh = fresh and bool(self._pieces)
 
     def new(self, channel: str, text: str, others: Iterable[str] = ()) -> str:

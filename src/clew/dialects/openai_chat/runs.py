@@ -1,8 +1,8 @@
 """Runs: events that differ by a word only, translated without being read.
 
 After an event was read, its mould (`moulds`) and the lane of its words (`lanes`) are known. As long as events come out of
-that mould, their words are taken out together, matched once, and put into the client's frame: they stay the JSON literals
-that they were. The first that does not fit ends the run and is read; before that the decoder hears of all that went by.
+that mould, their words are taken out together, matched once, and put into the client's frame: they stay as JSON wrote
+them. The first that does not fit ends the run and is read; before that the decoder hears of all that went by.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from clew.dialects.openai_chat.lanes import Lane, Lanes
-from clew.dialects.openai_chat.literals import BETWEEN, is_text, run_of
 from clew.dialects.openai_chat.moulds import Mould, mould_of
+from clew.dialects.openai_chat.singles import TakeOne, nothing, settle, single
 from clew.model.json import JsonObject
 
 __all__ = ["Runs"]
@@ -21,14 +21,10 @@ _MOST_TRIES: Final = 32
 """Moulds that nothing came out of, one after the other, until no more are made: then each event is its own kind."""
 
 
-_MOST_HEARD: Final = 256
-"""Single words, which take more memory apart than together."""
-
-
 class Runs:
     """`take` what needs no reading; after each event that was read, `learn` from it."""
 
-    __slots__ = ("_heard", "_lane", "_lanes", "_mould", "_moulds", "_tries")
+    __slots__ = ("_heard", "_lane", "_lanes", "_mould", "_moulds", "_tries", "take_one")
 
     def __init__(self, lanes: Lanes) -> None:
         self._lanes = lanes
@@ -37,46 +33,36 @@ class Runs:
         self._lane: Lane | None = None
         self._heard: list[bytes] = []
         self._tries = 0
-
-    def take_one(self, whole: bytes) -> bytes:
-        """The same, if this is one event and no more, as most reads are; b"" if not. Need not be whole events."""
-        mould, lane = self._mould, self._lane
-        if lane is None or mould is None or not (whole.startswith(mould.head) and whole.endswith(mould.tail)):
-            return b""
-        word = whole[len(mould.head) : -len(mould.tail)]
-        if len(word) > lane.most or not lane.literals.fullmatch(word) or not is_text(word):
-            return b""
-        if lane.note is not None:
-            self._heard.append(word)
-            if len(self._heard) == _MOST_HEARD:
-                self.settle()
-        return lane.head + word + lane.tail
+        self.take_one: TakeOne = nothing
+        """For a read that is one event and no more, as most are (`singles`). Until the next event is read."""
 
     def take(self, whole: bytes, at: int) -> tuple[bytes, int]:
         """The run that begins here as the client gets it, and where it ends; b"" if what comes has to be read."""
         mould, lane = self._mould, self._lane
         if lane is None or mould is None or not whole.startswith(mould.head, at):
             return b"", at
-        words = run_of(lane.literals, BETWEEN.join(mould.words_at(whole, at)))
-        if not words or (len(words) > lane.most and max(map(len, words.split(BETWEEN))) > lane.most):
+        words, text = lane.literals.run_of(mould.words_at(whole, at))
+        size = sum(map(len, words))
+        if not words or (size > lane.most and max(map(len, words)) > lane.most):
             return b"", at
         if lane.note is not None:
-            self._heard.append(words)
-        return lane.head + words.replace(BETWEEN, lane.tail + lane.head) + lane.tail, at + mould.size_of(words)
+            self.settle()
+            lane.note(text)
+        return lane.told(words), at + size + len(words) * mould.around
 
     def settle(self) -> None:
         """Lets the decoder know what went by. Before anything is read, and before anybody asks what was said."""
         if self._heard:
             assert self._lane is not None
             assert self._lane.note is not None
-            heard, self._heard = self._heard, []
-            self._lane.note([BETWEEN.join(heard)])
+            settle(self._heard, self._lane.note)
 
     def learn(self, raw: bytes, chunk: JsonObject | None) -> None:
         """An event was read, and this was in it, if it was a chunk."""
         mould = self._known(raw) or self._new(raw, chunk) or self._mould
         if mould is not None:
             self._mould, self._lane = mould, self._lanes.at(mould.member)
+            self.take_one = nothing if self._lane is None else single(mould, self._lane, self._heard)
 
     def _known(self, raw: bytes) -> Mould | None:
         for mould in self._moulds:

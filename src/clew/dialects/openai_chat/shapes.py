@@ -16,6 +16,10 @@ from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["count_of", "object_of", "objects_of", "read_object", "read_value", "text_of", "whole_value"]
 
+_json = msgspec.json.Decoder()
+_NUMBERS = (int, float)
+"""Named, because a union is made anew each time that it is written out."""
+
 
 def text_of(value: JsonValue) -> str:
     return value if isinstance(value, str) else ""
@@ -31,7 +35,7 @@ def objects_of(value: JsonValue) -> list[JsonObject]:
 
 def count_of(value: JsonValue) -> int:
     """A number of things; `true` is none, and nobody has fewer than no tokens."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return 0
     return max(0, int(value)) if isinstance(value, int) or value.is_integer() else 0
 
@@ -45,19 +49,21 @@ def read_object(raw: bytes) -> JsonObject | None:
 def read_value(raw: bytes) -> JsonValue:
     """The JSON value in these bytes; None if they hold none. Strings may hold half a character."""
     try:
-        return _decoded(raw)
+        return _json.decode(raw)
+    except msgspec.DecodeError:
+        return _with_halves(raw)
     except (ValueError, RecursionError):
         return None
 
 
-def _decoded(raw: bytes) -> JsonValue:
+def _with_halves(raw: bytes) -> JsonValue:
     """Our decoder refuses an escaped half of a character; the standard one does not."""
+    if b"\\ud" not in raw.lower():
+        return None
     try:
-        return msgspec.json.decode(raw)
-    except msgspec.DecodeError:
-        if b"\\ud" not in raw.lower():
-            raise
         return json.loads(raw, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _refuse(word: str) -> JsonValue:

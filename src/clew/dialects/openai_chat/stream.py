@@ -15,6 +15,7 @@ from clew.dialects.openai_chat.error_bodies import error_in
 from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure
 from clew.dialects.openai_chat.runs import Runs
 from clew.dialects.openai_chat.shapes import objects_of, read_object, read_value
+from clew.dialects.openai_chat.singles import TakeOne, nothing
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.events import Event
 from clew.model.json import JsonObject
@@ -36,10 +37,11 @@ class ChatStream:
 
     def __init__(self, asked: Asked, speech: Speech | None = None) -> None:
         self._speech = speech or Speech()
-        self._most = _LIMITS.line
         self._frames = Frames(_LIMITS)
         self._decoder = ChatDecoder(asked, self._speech)
         self._runs = Runs(self._decoder.lanes)
+        self.take_one: TakeOne = nothing
+        """As `tell`, for an event that needs no reading and comes alone; b"" for all else, which is told. Until then."""
 
     def begin(self, *, eager: bool = False) -> list[Event]:
         """The start of the message before the backend has said anything; without it, the first chunk starts it."""
@@ -56,11 +58,7 @@ class ChatStream:
 
         The events of each chunk go through `finish` before the next is read: what is known then does not depend on cuts.
         """
-        if self._frames.is_clean and len(data) <= self._most and (run := self._runs.take_one(data)):
-            return [run]  # a read like most
-        return self._told(self._frames.feed(data), finish)
-
-    def _told(self, whole: bytes, finish: Finish) -> list[Told]:
+        whole = self._frames.feed(data)
         told: list[Told] = []
         at = 0
         while at < len(whole):
@@ -71,6 +69,7 @@ class ChatStream:
                 end = self._read_one(whole, at)
                 told += finish(self._decoder.drain())
             at = end
+        self.take_one = self._runs.take_one if self._frames.is_clean else nothing
         return told
 
     def flush(self) -> list[Event]:
@@ -87,6 +86,10 @@ class ChatStream:
     def payloads(self) -> dict[int, JsonObject]:
         """What the backend needs back of each thought, by the index of its block (see `payloads`)."""
         return self._decoder.payloads
+
+    def thoughts(self) -> Callable[[int], str]:
+        """From now on it is kept what a thinking block says, until it is asked for by the block's index."""
+        return self._decoder.thoughts().pop
 
     def payload_at(self, index: int) -> JsonObject:
         """The same of one block."""

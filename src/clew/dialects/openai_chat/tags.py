@@ -12,10 +12,7 @@ all pieces together are the very characters that came. Some templates write noth
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
-
-from clew.dialects.openai_chat.literals import text_of_run
 
 __all__ = ["PAIRS", "PieceKind", "Settled", "TagPiece", "Tags"]
 
@@ -35,6 +32,7 @@ _CALLS: Final = "<|tool_calls_section_begin|>"
 _FENCE: Final = "```"
 _OPEN: Final = re.compile("|".join(map(re.escape, (*PAIRS, _FENCE))))
 
+_FIRST: Final = frozenset(tag[0] for tag in PAIRS)
 
 PieceKind: TypeAlias = Literal["text", "thought", "open", "close"]
 Settled: TypeAlias = Literal["", "text", "thought", "text for now"]
@@ -74,9 +72,9 @@ class Tags:
         """Whether a flush would change nothing."""
         return not self._held and not self._blank and self._state not in _INSIDE
 
-    def passed(self, runs: Sequence[bytes]) -> None:
-        """Content has gone by, as literals (`literals`), in which nothing could be a tag or a fence."""
-        self._last = text_of_run(runs)[-1:] or self._last
+    def passed(self, text: str) -> None:
+        """Content has gone by in which nothing could be a tag or a fence."""
+        self._last = text[-1:] or self._last
 
     def feed(self, text: str) -> list[TagPiece]:
         if self._state == "never":
@@ -131,8 +129,9 @@ class Tags:
     def _begin(self, pieces: list[TagPiece]) -> bool:
         """Before the first word: is it a tag?"""
         body = self._held.lstrip()
-        tag = next((tag for tag in PAIRS if body.startswith(tag)), "")
-        if not tag and (not body or any(tag.startswith(body) for tag in PAIRS)):
+        suspect = not body or body[0] in _FIRST
+        tag = next((tag for tag in PAIRS if body.startswith(tag)), "") if suspect else ""
+        if not tag and suspect and any(tag.startswith(body) for tag in PAIRS):
             return False
         if tag:
             self._close = PAIRS[tag]

@@ -7,7 +7,7 @@ before the next call, and if none comes it is left in `late`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from clew.dialects.openai_chat.blocks import BlockWriter, Kind
 from clew.dialects.openai_chat.mirrors import Mirrors
@@ -115,9 +115,10 @@ class Telling:
         """The call that more arguments only make longer."""
         return self._calls.streaming(place, wire_id) if self._grows("tool_use") else None
 
-    def thought_on(self, channel: str, runs: Sequence[bytes]) -> None:
+    def thought_on(self, channel: str, text: str) -> None:
         """A thought that only made the block longer has gone to the client already."""
-        self._mirrors.passed(channel, runs)
+        self._mirrors.passed(channel, text)
+        self.blocks.passed(text)
 
     def _grows(self, kind: Kind) -> bool:
         return self.blocks.kind == kind and self.blocks.is_steady

@@ -9,11 +9,8 @@ One call is told at a time, in the order in which they began: the first streams,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
-from clew.dialects.openai_chat.literals import text_of_run
 from clew.dialects.openai_chat.shapes import object_of, text_of, whole_value
 from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
@@ -51,9 +48,8 @@ class Call:
         """Of the arguments so far, in characters."""
         return self._size
 
-    def passed(self, runs: Sequence[bytes]) -> None:
-        """More arguments, as literals (`literals`), which are told already."""
-        arguments = text_of_run(runs)
+    def passed(self, arguments: str) -> None:
+        """More arguments, which are told already."""
         self._pieces.append(arguments)
         self._size += len(arguments)
         self._sent = len(self._pieces)

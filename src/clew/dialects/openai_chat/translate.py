@@ -26,7 +26,7 @@ class Translation:
     """One answer. `own_ids`: calls keep the backend's ids, because somebody behind makes them safe."""
 
     def __init__(self, asked: Asked, speech: Speech | None = None, *, own_ids: bool = True) -> None:
-        self._stream = ChatStream(asked, speech)
+        self._stream = self.shortcut = ChatStream(asked, speech)
         self._own_ids = own_ids
         self._thinking = -1  # the index of the open thinking block
 

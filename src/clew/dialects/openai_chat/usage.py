@@ -40,9 +40,9 @@ class Usage(Struct, frozen=True):
 
 def usage_in(chunk: JsonObject) -> JsonObject:
     """The usage that a chunk carries, wherever it does; {} if it has none. The top level wins over copies."""
-    choices = objects_of(chunk.get("choices"))
-    for place in (chunk, choices[0] if choices else {}, object_of(chunk.get("x_groq"))):
-        if usage := object_of(place.get("usage")):
+    for place in (chunk, *objects_of(chunk.get("choices"))[:1], object_of(chunk.get("x_groq"))):
+        usage = place.get("usage")
+        if usage and isinstance(usage, dict):
             return usage
     return {}
 

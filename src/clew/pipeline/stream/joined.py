@@ -2,8 +2,7 @@
 
 A vendor spells all its deltas alike: between the strings of two neighbours stand the same bytes every time. Without those,
 what is left are the strings as JSON writes them, and these can be joined before they are read: one call reads a hundred
-deltas. A mark stands where two meet, so that nothing runs together which was no text before (half a character, an escape
-without its letter): with it the whole cannot be read, and then each delta is read by itself, as is all that is unusual.
+deltas (`wire.strings`). What cannot be read so is read delta by delta, as is all that is unusual.
 """
 
 from __future__ import annotations
@@ -11,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from clew.model.events import BlockDelta, Event
 from clew.pipeline.stream.pieces import data_in
 from clew.wire.events import decode_event
 from clew.wire.sse import SseEvent
+from clew.wire.strings import marked, read_marked
 
 __all__ = ["joined"]
 
@@ -29,10 +27,6 @@ _CLOSING = b'"}}\n\n'
 _EVENT = b"event: "
 _BETWEEN = _CLOSING + _EVENT
 """Short, because looking for all that stands between two strings takes four times as long."""
-_MARK = "\x7f"
-"""JSON need not escape it, and nobody says it: where somebody does, the deltas are read one by one."""
-
-_string = msgspec.json.Decoder(str)
 
 
 def joined(run: bytes) -> Iterator[Event]:
@@ -66,13 +60,8 @@ def _alike(run: bytes, at: int, opening: bytes, *, is_signature: bool) -> tuple[
 
 def _said(strings: Sequence[bytes], *, is_signature: bool) -> str | None:
     """The strings as one, or, since a second signature replaces the first, the last. None if they cannot be read so."""
-    try:
-        said = _string.decode(b'"%b"' % _MARK.encode().join(strings))
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-    if said.count(_MARK) != len(strings) - 1:
-        return None
-    return said.rpartition(_MARK)[2] if is_signature else said.replace(_MARK, "")
+    said = read_marked(marked(strings), len(strings))
+    return read_marked(strings[-1], 1) if is_signature and said is not None else said
 
 
 def _one_by_one(run: bytes) -> Iterator[Event]:

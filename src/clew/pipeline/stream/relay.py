@@ -43,6 +43,9 @@ HIDDEN = "<secret>"
 
 
 _LIMITS = SseLimits()
+_ABOUT = (MessageStart, MessageDelta, MessageStop)
+_OF_BLOCKS = (BlockStart, BlockDelta, BlockStop)
+"""Named, because a union is made anew each time that it is written out."""
 
 
 class Relay:
@@ -181,10 +184,10 @@ class Relay:
         if isinstance(event, StreamFailed):
             event, raw = self._without_secret(event, raw)
         self._lifecycle.accept(event)
-        if self._blocks or isinstance(event, MessageStart | MessageDelta | MessageStop):
+        if self._blocks or isinstance(event, _ABOUT):
             self._parts.append(event)
         self._note(event)
-        if self._sealing is not None and isinstance(event, BlockStart | BlockDelta | BlockStop):
+        if self._sealing is not None and isinstance(event, _OF_BLOCKS):
             return self._sealing.feed(event, raw)
         return raw
 

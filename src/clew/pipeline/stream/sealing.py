@@ -8,7 +8,7 @@ thinking from deltas alone. Hidden blocks vanish, and the others are counted ane
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -22,6 +22,7 @@ from clew.wire.events import encode_event
 __all__ = ["Sealing"]
 
 
+_BLANK: Final[JsonObject] = {"type": "thinking", "thinking": "", "signature": ""}
 _MOST_RUNS: Final = 256
 """Then they are read before the stop: as events they take more memory than as text."""
 
@@ -35,6 +36,8 @@ class Sealing:
         self._texts: list[str] | None = None  # of the open thinking block
         self._runs: list[bytes] = []  # of its deltas, behind those texts
         self._signature = ""
+        self.thought: Callable[[int], str] | None = None
+        """Knows what the thinking block in a place says, when it was stopped: then its deltas are not read again."""
 
     def feed(self, event: BlockStart | BlockDelta | BlockStop, raw: bytes) -> bytes:
         if isinstance(event, BlockStart) and self._dress.is_hidden(event.content_block):
@@ -51,7 +54,7 @@ class Sealing:
 
     def ran(self, run: bytes) -> None:
         """A run of deltas of the open block has passed."""
-        if self._texts is not None:
+        if self._texts is not None and self.thought is None:
             self._runs.append(run)
             if len(self._runs) == _MOST_RUNS:
                 self._spoken()
@@ -69,15 +72,17 @@ class Sealing:
 
     def _started(self, event: BlockStart, raw: bytes) -> bytes:
         if self._dress.wear.sealer is not None and event.block_type == "thinking":
-            return self._opened(event)
+            return self._opened(event, raw)
         block = self._dress.block(event.index, event.content_block)
         if block is event.content_block:
             return self._moved(event, raw)
         return encode_event(replace(event, index=self._shift(event.index), content_block=block))
 
-    def _opened(self, event: BlockStart) -> bytes:
+    def _opened(self, event: BlockStart, raw: bytes) -> bytes:
         text = _text(event.content_block.get("thinking"))
         self._texts, self._signature = [text], _text(event.content_block.get("signature"))
+        if event.content_block == _BLANK:
+            return self._moved(event, raw)
         blank: JsonObject = {**event.content_block, "thinking": "", "signature": ""}
         index = self._shift(event.index)
         start = encode_event(replace(event, index=index, content_block=blank))
@@ -87,7 +92,7 @@ class Sealing:
         if self._texts is not None and event.kind == "signature_delta":
             self._signature = _text(event.delta.get("signature"))  # the last one counts
             return b""
-        if self._texts is not None and event.kind == "thinking_delta":
+        if self._texts is not None and self.thought is None and event.kind == "thinking_delta":
             self._spoken().append(_text(event.delta.get("thinking")))
         return self._moved(event, raw)
 
@@ -102,7 +107,8 @@ class Sealing:
         stop = self._moved(event, raw)
         if self._texts is None:
             return stop
-        token = self._dress.seal(event.index, "thinking", whole_text("".join(self._spoken())), self._signature)
+        text = whole_text("".join(self._spoken())) if self.thought is None else self.thought(event.index)
+        token = self._dress.seal(event.index, "thinking", text, self._signature)
         self._texts, self._signature = None, ""
         if not token:
             return stop

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from clew.model.events import BlockDelta, BlockStart, BlockStop
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import Part
-from clew.pipeline.stream.translated import Translates
+from clew.pipeline.stream.translated import Shortcut, Translates
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 
@@ -24,7 +24,9 @@ Tell: TypeAlias = Callable[[State, int, str, int], None]
 
 
 class Traced:
-    """As the translation that it is made of."""
+    """As the translation that it is made of, but that every delta is seen."""
+
+    shortcut: Shortcut | None = None
 
     def __init__(self, translation: Translates, tell: Tell) -> None:
         self._translation = translation

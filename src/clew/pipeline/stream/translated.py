@@ -5,7 +5,7 @@ What came is still what the backend sent, in its own words; it is kept only wher
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from clew.model.events import BlockDelta, BlockStop, Event, StreamFailed
@@ -17,10 +17,26 @@ from clew.pipeline.stream.pieces import NO_DELTAS, pieces_of
 from clew.pipeline.stream.relay import Relay
 from clew.wire.events import encode_event
 
-__all__ = ["TranslatedRelay", "Translates", "Unfolded"]
+__all__ = ["Shortcut", "TranslatedRelay", "Translates", "Unfolded"]
 
 _PIECE = 4096
 """Characters in a delta of an answer that came in one piece."""
+
+
+class Shortcut(Protocol):
+    """What a translation can tell besides, so that less has to be looked at."""
+
+    @property
+    def take_one(self) -> Callable[[bytes], bytes]:
+        """A delta of the open block, if that is all that a read holds, as the client gets it; b"" if it has to be fed.
+
+        Another one after each read that was fed.
+        """
+        ...
+
+    def thoughts(self) -> Callable[[int], str]:
+        """From now on: what the thinking block in a place says. Asked for once, when the block was stopped."""
+        ...
 
 
 class Translates(Protocol):
@@ -30,6 +46,9 @@ class Translates(Protocol):
     def late(self) -> JsonObject | None:
         """A thinking block that came too late for the client, and that its maker needs back."""
         ...
+
+    @property
+    def shortcut(self) -> Shortcut | None: ...
 
     def begin(self, *, eager: bool) -> Sequence[Part]: ...
 
@@ -42,6 +61,7 @@ class Unfolded:
     """An answer that came in one piece, as the stream that it would have been: whatever is fed, it says all of it."""
 
     late: JsonObject | None = None
+    shortcut: Shortcut | None = None
 
     def __init__(self, message: JsonObject) -> None:
         self._message = message
@@ -74,6 +94,10 @@ class TranslatedRelay(Relay):
         self._keeps_words = keep
         self._hides = dress.wear.hide
         self._words: list[bytes] = []
+        self._shortcut = translation.shortcut
+        self._take_one = _nothing
+        if self._sealing is not None and self._shortcut is not None:
+            self._sealing.thought = self._shortcut.thoughts()
 
     @property
     def raw(self) -> bytes:
@@ -90,16 +114,19 @@ class TranslatedRelay(Relay):
         """As `Relay.feed`, and in one piece for the same reason."""
         if self._keeps_words:
             self._words.append(data)
-        told = self._translation.feed(data)
-        if not self._open or self._hides or len(told) != 1 or not isinstance(told[0], bytes):
-            return self._told(told)
-        run = told[0]
+        run = self._take_one(data)
+        if not run:
+            return self._fed(data)
         self.size += len(run)
         if self._blocks:
             self._parts.append(run)
-        if self._sealing is not None:
-            self._sealing.ran(run)
         return run
+
+    def _fed(self, data: bytes) -> bytes:
+        new = self._told(self._translation.feed(data))
+        if self._shortcut is not None and not self._hides:
+            self._take_one = self._shortcut.take_one if self._open else _nothing
+        return new
 
     def flush(self) -> bytes:
         return self._told(self._translation.flush())
@@ -121,18 +148,21 @@ class TranslatedRelay(Relay):
         if isinstance(event, BlockDelta) and self._cut.run.fullmatch(raw):
             return self._told_run(raw)
         self._came(raw)
+        if isinstance(event, StreamFailed):
+            return self.broken_off() + self._read(event, raw)
         return self._read(event, raw)
 
-    def _read(self, event: Event, raw: bytes) -> bytes:
-        """As it is; but a block that breaks off with the stream is stopped for the client, if not for the recording."""
-        if not isinstance(event, StreamFailed):
-            return super()._read(event, raw)
-        stop = self.broken_off()
-        return stop + super()._read(event, raw)
-
     def broken_off(self) -> bytes:
-        """The stop of the open block, if one is open that the client knows of (S3-22)."""
+        """The stop of the open block, if one is open that the client knows of (S3-22).
+
+        A block that breaks off with the stream is stopped for the client, if not for the recording.
+        """
         index = self._lifecycle.blocks - 1
         if not self._lifecycle.is_open or not self.begun:
             return b""
         return encode_event(BlockStop(index)) if self._sealing is None else self._sealing.broken_off(index)
+
+
+def _nothing(_data: bytes) -> bytes:
+    """The shortcut of a translation that has none."""
+    return b""
