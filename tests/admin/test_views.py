@@ -162,7 +162,9 @@ def test_a_thread_that_is_deleted_is_gone(booth: Booth) -> None:
     assert booth.ask("/api/threads/t", method="DELETE").status == 404
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=x", "limit=-1", "limit=" + "9" * 5000, "limit=0000000011001"])
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=1001", "limit=x", "limit=-1", "limit=" + "9" * 5000, "limit=0000000011001"]
+)
 def test_a_limit_that_cannot_be_used_is_refused(booth: Booth, query: str) -> None:
     assert booth.ask(f"/api/exchanges?{query}").status == 400
 
