@@ -8,7 +8,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from clew.chat.counts import anthropic_usage
+from clew.chat.counts import anthropic_usage, heard_usage
 from clew.chat.marks import asks_for_summary, summarised
 from clew.chat.messages import Message
 from clew.chat.responses import format_response
@@ -17,7 +17,7 @@ from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.store.values import Exchange, Outcome, Passage, Usage
 
-__all__ = ["Spot", "Turn", "message_of", "shown", "turn_of"]
+__all__ = ["Spot", "Turn", "befell", "message_of", "shown", "turn_of"]
 
 
 class Spot(Struct, frozen=True):
@@ -111,6 +111,14 @@ def message_of(spot: Spot) -> Message | None:
     usage = anthropic_usage(exchange.usage) if exchange and exchange.usage else None
     read = format_response({"content": shown(recording), "stop_reason": exchange.stop_reason or None if exchange else None})
     return msgspec.structs.replace(read, raw_content=[*shown(recording)], origin=recording.origin, usage=usage)
+
+
+def befell(spot: Spot) -> Exchange | None:
+    """What befell it; of an answer that was cut, with as many tokens as were heard of it."""
+    exchange = spot.exchange
+    if exchange is None or exchange.usage is None or not exchange.usage.estimated:
+        return exchange
+    return msgspec.structs.replace(exchange, usage=heard_usage(exchange.usage, message_of(spot)))
 
 
 def shown(recording: Recording) -> list[JsonObject]:

@@ -16,6 +16,7 @@ from clew.admin.desk import Desk
 from clew.admin.problem import Problem
 from clew.admin.thread_view import projected
 from clew.chat.lines import line_of
+from clew.chat.turns import Spot, befell
 from clew.store import Store
 from clew.store.values import Passage, Thread
 from clew.web.addresses import address
@@ -83,7 +84,8 @@ def view_of(desk: Desk, asked: Asked, *, newest: bool = False) -> View:
     view = View(thread=thread, line=len(line), first=first, last=last, branches=_branches(store, asked, passages, line))
     if asked.backend:
         return structs.replace(view, compared=_beside(desk, asked, line, view))
-    exchanges = {each.exchange: found for each in line[first:last] if (found := store.exchange(asked.owner, each.exchange))}
+    spots = [Spot(each, store.exchange(asked.owner, each.exchange)) for each in line[first:last]]
+    exchanges = {spot.id: found for spot in spots if (found := befell(spot))}
     ways = _ways(passages, line)
     turns = [_priced(turn, desk) for turn in shown_turns(line, first, last, exchanges, ways)]
     return structs.replace(view, turns=turns, beginnings=ways.get("", ()))

@@ -150,6 +150,8 @@ def test_stop_keeps_the_blocks_that_were_finished(chat: ChatServer, claude: Simu
         rest = parts_of(reply.read().removeprefix(b"\n"))
     assert [part["type"] for part in kept[1]["parts"]] == ["step-start", "reasoning"]
     assert kept[1]["metadata"]["outcome"] == "cut"
+    usage = kept[1]["metadata"]["usage"]
+    assert usage["estimated"] and usage["output"] > 1, "the vendor counted no more than the first token"
     assert [part for part in rest if part["type"] == "abort"] == [{"type": "abort", "reason": "stopped"}]
     assert (rest[-1]["type"], rest[-1]["finishReason"]) == ("finish", "interrupted")
     assert chat.call_api("/api/chat/stopped/stop", method="POST", body={}).json == {"stopped": False}
