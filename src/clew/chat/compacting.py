@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -39,6 +40,8 @@ class Compacting:
         self._go_to = go_to
         self._tried = False
         self._left = False
+        self._turnstile = asyncio.Lock()
+        """Whoever stops it may be another than who listens, and waits until nothing more is asked."""
         self._failure: ClewError | None = None
 
     @property
@@ -54,6 +57,21 @@ class Compacting:
         if said or self._tried or self._left:
             return said
         self._tried = True
+        async with self._turnstile:
+            return await self._again()
+
+    async def kept(self) -> None:
+        async with self._turnstile:
+            await self._now.kept()
+            if self._answer is not self._now:
+                await self._answer.kept()
+
+    def leave(self) -> None:
+        self._left = True
+        self._now.leave()
+
+    async def _again(self) -> Sequence[Said]:
+        """Nothing, unless it was refused because it does not fit."""
         await self._now.kept()
         if not self._question.follows or not is_overflow(self._now.failure):
             return ()
@@ -63,14 +81,12 @@ class Compacting:
             self._failure = error
             return ()
 
-    async def kept(self) -> None:
-        await self._now.kept()
-        if self._answer is not self._now:
-            await self._answer.kept()
-
-    def leave(self) -> None:
-        self._left = True
-        self._now.leave()
+    async def _asked(self, question: Question) -> Hearing:
+        """Who was left meanwhile listens to nothing new."""
+        hearing = await self._desk.ask(question, self._go_to)
+        if self._left:
+            hearing.leave()
+        return hearing
 
     async def _compacted(self) -> Sequence[Said]:
         """On a new line. Without a summary, all stays as it is: the question was refused."""
@@ -81,15 +97,13 @@ class Compacting:
         if summary is None or self._left:
             return ()
         first = beginning(summary.text, last, summary.since, self._question.asked)
-        self._answer = self._now = await self._desk.ask(
-            structs.replace(self._question, asked=(first,), follows=""), self._go_to
-        )
+        self._answer = self._now = await self._asked(structs.replace(self._question, asked=(first,), follows=""))
         return [Compacted(turn_of(self._desk.tree[refused.id]), turn_of(summary.spot))]
 
     async def _summarised(self, last: Spot) -> _Summary | None:
         """By whoever can hold the line: the next only where the one before could not."""
         for question, since in self._ways(last):
-            self._now = await self._desk.ask(question, self._go_to)
+            self._now = await self._asked(question)
             while await self._now.heard():
                 pass
             await self._now.kept()

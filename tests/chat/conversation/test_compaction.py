@@ -189,3 +189,36 @@ def test_if_nobody_can_the_older_half_is_summarised_and_the_rest_goes_in_plain_w
 
     asyncio.run(talk())
     assert [len(body["messages"]) for body in asked(a)[3:]] == [7, 7, 3, 1]
+
+
+@pytest.mark.parametrize("at", ["the summary", "the question again"])
+def test_who_stops_it_while_it_is_compacted_leaves_nothing_under_way(
+    at: str, opening: Opening, a: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was being asked in that moment is left too, and is kept as what it is when `stop` returns."""
+    wanted = ["the question", "the summary", "the question again"].index(at)
+
+    async def talk() -> None:
+        async with opening(**COMPACTS) as conversation:
+            await conversation.ask("One.")
+            a.fault("status 400 message='prompt is too long: 2 tokens > 1 maximum'")
+            answer, stopping = conversation.ask("Two."), list[asyncio.Task[None]]()
+            ask = conversation.desk.ask
+            count = iter(range(9))
+
+            async def stopped(*question: Any) -> Any:
+                if next(count) == wanted:
+                    a.fault("stall 30 content=1")
+                    stopping.append(asyncio.create_task(answer.stop()))
+                    await asyncio.sleep(0)
+                return await ask(*question)
+
+            monkeypatch.setattr(conversation.desk, "ask", stopped)
+            assert [event async for event in answer if not isinstance(event, Compacted)] == []
+            await asyncio.wait_for(stopping[0], 10)
+            assert "open" not in {spot.outcome for spot in conversation.desk.tree}
+            assert len(conversation.desk.tree) == 2 + wanted
+            a.reset()
+            await conversation.ask("Three.")
+
+    asyncio.run(asyncio.wait_for(talk(), 25))
