@@ -145,6 +145,20 @@ def test_files_go_before_the_question(home: Home, simulator: Simulator, tmp_path
     assert said["system"] == "Be kind."
 
 
+def test_what_was_changed_on_the_way_is_told_but_not_that_a_backend_has_its_own_model(
+    home: Home, simulator: Simulator
+) -> None:
+    """Which one answered is told anyway, with every answer."""
+    home.config.write_text(
+        home.config.read_text().replace("[backends.second]\n", '[backends.second]\nmodel = "claude-opus-5-5"\n')
+    )
+    plain = home.clew("ask", "--backend", "second", "--model", "claude-sonnet-5-5", "Hi")
+    assert [line.partition(" · ")[0] for line in plain.stderr.splitlines()] == ["second, claude-opus-5-5"]
+    home.config.write_text(home.config.read_text().replace('realm = "anthropic"', 'realm = "elsewhere"', 1))
+    changed = home.clew("ask", "--thread", "last", "--backend", "claude", "--model", "claude-opus-5-5", "And now?")
+    assert changed.stderr.splitlines()[1:] == ["changed on the way to claude: 1 left out (`clew log` says why)"]
+
+
 # What goes wrong
 
 

@@ -120,7 +120,7 @@ def say_summary(talk: Talk, turn: Turn | None, seconds: float | None) -> None:
     for note in filter(None, (_hidden(turn) if talk.wanted.show_thinking else "", _unusual(turn))):
         aside(note)
     aside(talk.summary(turn, seconds).line)
-    if counts := tally(turn.changes):
+    if counts := tally(change for change in turn.changes if change.step != "model"):  # which model stands above
         what = ", ".join(f"{count} {what}" for what, count in counts.items())
         aside(f"changed on the way to {turn.backend}: {what} (`clew log` says why)")
 
