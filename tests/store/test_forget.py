@@ -34,6 +34,16 @@ def test_deleting_a_thread_deletes_its_recordings_and_nobody_elses(store: Sqlite
     assert store.forget("local", "t").result(5) is False
 
 
+def test_what_lingers_does_not_bring_a_deleted_thread_back(store: SqliteStore) -> None:
+    """A stream that is under way is kept with others, a moment later; its thread may be deleted by then."""
+    answer = recorded("r")
+    opened = store.record_open(turn(answer, exchange="r", outcome="open"))
+    assert store.record(turn(answer, exchange="r")).result(5)
+    assert store.forget("local", "t").result(5)
+    opened.result(5)
+    assert (store.thread("local", "t"), rows(store)["exchanges"], rows(store)["recordings"]) == (None, 0, 0)
+
+
 def test_a_thread_that_was_forgotten_can_be_recorded_again(store: SqliteStore) -> None:
     """As an import does. What it cost is counted once."""
     kept = turn(recorded("r"))
