@@ -150,6 +150,9 @@ def test_what_fails_is_told_and_the_stream_ends(error: Exception, words: str) ->
     ]
 
 
+THREAD = "1a1e43d179b7ed3be52bc6"
+
+
 def test_decisions_come_with_the_answer_that_they_are_about() -> None:
     parts = [
         {
@@ -166,9 +169,17 @@ def test_decisions_come_with_the_answer_that_they_are_about() -> None:
         },
         {"type": "tool-look", "toolCallId": "t3", "state": "output-available", "output": 1},
     ]
-    answer = {"id": "m", "role": "assistant", "metadata": {"thread": "t"}, "parts": parts}
+    answer = {"id": "m", "role": "assistant", "metadata": {"thread": THREAD}, "parts": parts}
     asked = ui_asked({"messages": [{"role": "user", "parts": []}, answer]})
-    assert (asked.decisions, asked.thread, asked.message) == ({"t1": True, "t2": Denied("no")}, "t", "m")
+    assert (asked.decisions, asked.thread, asked.message) == ({"t1": True, "t2": Denied("no")}, THREAD, "m")
+
+
+@pytest.mark.parametrize("thread", ["1", THREAD[:-1], f"{THREAD}0", "last", "%"])
+def test_how_a_thread_begins_is_not_enough_to_go_on_with_it(thread: str) -> None:
+    """Users of an app could find each other's conversations, and the operator's own, by trying."""
+    answer = {"id": "m", "role": "assistant", "metadata": {"thread": thread}, "parts": []}
+    with pytest.raises(RequestInvalid, match="no thread"):
+        ui_asked({"messages": [answer, {"role": "user", "parts": [{"type": "text", "text": "What did I say?"}]}]})
 
 
 @pytest.mark.parametrize("body", [None, {}, {"messages": []}, {"messages": [{"role": "assistant", "parts": []}]}])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Final, cast
 
 from msgspec import Struct
 
@@ -13,6 +14,9 @@ from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["UiAsked", "ui_asked"]
+
+_WHOLE_ID: Final = re.compile(r"[0-9a-f]{22}")
+"""As `new_id` makes them: half of it is chance."""
 
 
 class UiAsked(Struct, frozen=True, kw_only=True):
@@ -35,12 +39,17 @@ class UiAsked(Struct, frozen=True, kw_only=True):
 def ui_asked(body: JsonValue) -> UiAsked:
     """Read the JSON that `DefaultChatTransport` posts. Raises RequestInvalid.
 
+    The thread is what the front end says it is, and whole: how an id begins is not enough, since anybody could try that.
+    Whether it is this user's is for the app to know.
+
     >>> said = {"role": "user", "parts": [{"type": "text", "text": "Hello"}]}
     >>> ui_asked({"id": "chat", "messages": [said], "trigger": "submit-message"}).content
     [{'type': 'text', 'text': 'Hello'}]
     """
     messages = _messages(body)
     last, thread = messages[-1], _thread(messages)
+    if thread and not _WHOLE_ID.fullmatch(thread):
+        raise RequestInvalid("the last answer names no thread that there can be", path="messages")
     if last.get("role") == "user":
         return UiAsked(content=user_content(last), thread=thread)
     decisions = dict(_decision(part) for part in parts_in(last) if part.get("state") == "approval-responded")
