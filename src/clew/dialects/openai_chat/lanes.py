@@ -20,9 +20,9 @@ from clew.dialects.openai_chat.snapshots import Snapshots
 from clew.dialects.openai_chat.tags import Tags
 from clew.dialects.openai_chat.telling import Telling
 
-__all__ = ["Lane", "Lanes", "Note"]
+__all__ = ["UNBOUND", "Lane", "Lanes", "Note"]
 
-_UNBOUND: Final = 1 << 62
+UNBOUND: Final = 1 << 62
 _FRAMES: Final = {
     kind: (
         b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%%d,"delta":{"type":"%b","%b":"'
@@ -45,7 +45,7 @@ class Lane(Struct, frozen=True):
     tail: bytes
     note: Note | None = None
     """Wants to hear afterwards what went by."""
-    most: int = _UNBOUND
+    most: int = UNBOUND
     """The bytes of a word: one that says as much as all arguments so far may be their repetition."""
 
     def told(self, words: list[bytes]) -> bytes:
@@ -102,7 +102,7 @@ class Lanes:
         kind: Kind,
         literals: Literals,
         note: Note | None = None,
-        most: int = _UNBOUND,
+        most: int = UNBOUND,
     ) -> Lane:
         head, tail = _FRAMES[kind]
         return Lane(literals, head % self._telling.blocks.index, tail, note, most)

@@ -7,9 +7,10 @@ them. The first that does not fit ends the run and is read; before that the deco
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Final
 
-from clew.dialects.openai_chat.lanes import Lane, Lanes
+from clew.dialects.openai_chat.lanes import UNBOUND, Lane, Lanes
 from clew.dialects.openai_chat.moulds import Mould, mould_of
 from clew.dialects.openai_chat.singles import TakeOne, nothing, settle, single
 from clew.model.json import JsonObject
@@ -41,14 +42,15 @@ class Runs:
         mould, lane = self._mould, self._lane
         if lane is None or mould is None or not whole.startswith(mould.head, at):
             return b"", at
-        words, text = lane.literals.run_of(mould.words_at(whole, at))
-        size = sum(map(len, words))
-        if not words or (size > lane.most and max(map(len, words)) > lane.most):
+        if whole.find(b"\n", at, at + mould.around + lane.most) < 0:
+            return b"", at  # the first word is too long
+        words, text = lane.literals.run_of(_short(mould.words_at(whole, at), lane.most))
+        if not words:
             return b"", at
         if lane.note is not None:
             self.settle()
             lane.note(text)
-        return lane.told(words), at + size + len(words) * mould.around
+        return lane.told(words), at + sum(map(len, words)) + len(words) * mould.around
 
     def settle(self) -> None:
         """Lets the decoder know what went by. Before anything is read, and before anybody asks what was said."""
@@ -79,3 +81,8 @@ class Runs:
             self._moulds.clear()
         self._moulds.append(mould)
         return mould
+
+
+def _short(words: list[bytes], most: int) -> list[bytes]:
+    """The first of these words, up to one that is too long."""
+    return words if most == UNBOUND else list(takewhile(lambda word: len(word) <= most, words))
