@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from clew.cli.endings import in_words
+from clew.errors import BackendRejected, RequestInvalid
 from clew.testing import Simulator
 from tests.chat.conversation.test_blocking import PNG
 from tests.cli.homes import Home
@@ -190,7 +192,7 @@ def test_mistakes_have_a_code_and_a_sentence(home: Home, arguments: tuple[str, .
     ("fault", "code", "words"),
     [
         ("status 401", 4, "claude refused every key"),
-        ("status 529", 3, "Overloaded"),
+        ("status 529", 3, "claude says: Overloaded"),
         ("status 400 message='evil \x1b[2J words'", 3, "evil ␛[2J words"),
     ],
 )
@@ -304,3 +306,11 @@ def test_ctrl_c_before_anything_is_asked_ends_it_as_a_shell_expects(home: Home, 
     monkeypatch.setattr("clew.cli.talk.place", interrupted)
     done = home.clew("ask", "Hi")
     assert (done.exit_code, done.stdout, done.stderr) == (130, "", "\n")
+
+
+def test_a_backends_own_words_are_said_to_be_its() -> None:
+    """They may be about anything; what names the backend is clew's own sentence, or says enough."""
+    refused = BackendRejected("model: nope", status=404, body=b"")
+    assert in_words(refused, "claude") == "claude says: model: nope"
+    assert in_words(BackendRejected("claude takes no \x1b", status=401, body=b""), "claude") == "claude takes no ␛"
+    assert in_words(refused) == in_words(RequestInvalid("model: nope"), "claude") == "model: nope"

@@ -263,7 +263,7 @@ def test_a_failure_is_told_and_the_conversation_goes_on(home: Home, simulator: S
     with on_terminal(home, "chat") as terminal:
         terminal.until(is_at_prompt)
         said(terminal, "One", "the question is kept, and /retry asks again")
-        assert "Error: evil ␛[2J words" in terminal.screen.lines
+        assert "Error: claude says: evil ␛[2J words" in terminal.screen.lines
         said(terminal, "/retry", "You said: “One”")
         said(terminal, "/nonsense", "Error: there is no /nonsense; /help lists what there is")
         terminal.type("\x04")

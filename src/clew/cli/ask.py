@@ -79,7 +79,7 @@ def _ask(open_talk: Talk, content: Content, *, json_: bool) -> int:
         return INTERRUPTED
     except ClewError as error:
         _tell(open_talk, answer, None, json_=json_, trouble=str(error))
-        raise ending(error, _next(open_talk, answer)) from error
+        raise ending(error, _next(open_talk, answer), backend=open_talk.conversation.backend) from error
     _tell(open_talk, answer, seconds, json_=json_)
     return 0
 

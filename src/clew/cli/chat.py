@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from clew.chat.terminal import harmless
 from clew.cli import INTERRUPTED
 from clew.cli.answering import aside, say_summary, shown, unechoed, what_is_kept
 from clew.cli.chat_commands import COMMANDS, Leave, completions, obey
 from clew.cli.chat_input import Prompt
-from clew.cli.endings import told
+from clew.cli.endings import in_words, told
 from clew.cli.pages import printable
 from clew.cli.talk import Talk, Wanted, talk
 from clew.cli.wanting import wanting
@@ -150,7 +149,7 @@ class _Chat:
 
     def _regret(self, error: ClewError, next_: str = "") -> None:
         """What is wrong, and what can be done now."""
-        click.secho(f"Error: {harmless(str(error))}", fg="red", err=True)
+        click.secho(f"Error: {in_words(error, self._talk.conversation.backend)}", fg="red", err=True)
         if self._talk.is_cut_off:
             next_ = "the gateway of this chat has ended: leave (Ctrl-D), and come back with the command that you then see"
         if next_:

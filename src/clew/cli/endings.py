@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import click
 
-from clew.errors import BackendError, ClewError, CredentialsExhausted, SettingsInvalid
+from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, SettingsInvalid
 
-__all__ = ["BadConfig", "Failed", "NotAllowed", "UpstreamFailed", "ending", "told"]
+__all__ = ["BadConfig", "Failed", "NotAllowed", "UpstreamFailed", "ending", "in_words", "told"]
 
 
 class Failed(click.ClickException):
@@ -45,11 +45,17 @@ def told() -> Generator[None]:
         raise ending(error) from error
 
 
-def ending(error: ClewError, next_: str = "") -> Failed:
-    """How the command ends for this error; `next_` is what its user can do now. A backend's own words may be in it."""
+def ending(error: ClewError, next_: str = "", *, backend: str = "") -> Failed:
+    """How the command ends for this error; `next_` is what its user can do now, `backend` who was asked."""
+    return _kind(error)("\n".join(filter(None, (in_words(error, backend), next_))))
+
+
+def in_words(error: ClewError, backend: str = "") -> str:
+    """For a terminal. A backend's own words may be about anything ("model: nope"), so they are said to be its."""
     from clew.chat.terminal import harmless  # late: most commands end well
 
-    return _kind(error)("\n".join(filter(None, (harmless(str(error)), next_))))
+    quoted = isinstance(error, BackendRejected | BackendOverloaded) and backend not in str(error)  # "" is in all of them
+    return harmless(f"{backend} says: {error}" if quoted else str(error))
 
 
 def _kind(error: ClewError) -> type[Failed]:
