@@ -2,6 +2,8 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 JOBS ?= 2
+# The slow tests wait a lot, for processes and clocks, so one more of them fits on the same cores.
+SLOW_JOBS ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help setup clients run test check golden bench bench-peers bench-compare bench-policies soak lock clean
@@ -39,7 +41,7 @@ check: .venv/.ready ## format, lint, types, layers, fast tests (under two minute
 
 test: .venv/.ready $(CLIENTS) ## everything, with small counts (under ten minutes)
 	$(MAKE) --no-print-directory check
-	$(PY) -m pytest -q -n $(JOBS) -m slow
+	$(PY) -m pytest -q -n $(SLOW_JOBS) -m slow
 
 golden: .venv/.ready ## rewrite the golden transcripts; review the diff
 	CLEW_GOLDEN=write $(PY) -m pytest -q tests/golden
