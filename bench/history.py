@@ -28,7 +28,7 @@ class Talk:
     """
 
     def __init__(self, size: int, *, foreign_every: int = 7) -> None:
-        self._random = random.Random(7)
+        self._random = random.Random(size)  # two histories in one store must not be one conversation twice
         self.shelf = Shelf()
         self.recordings: list[Recording] = []
         self.messages: list[dict[str, Any]] = [{"role": "user", "content": [{"type": "text", "text": self._prose(60)}]}]

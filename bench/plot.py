@@ -12,7 +12,7 @@ from figures import Figures, Row
 __all__ = ["PLOT", "drawn", "keep"]
 
 PLOT = Path(__file__).parent.parent / "docs/images/speed.svg"
-WIDTH, LABELS, RIGHT = 900, 360, 70
+WIDTH, LABELS, RIGHT = 980, 440, 70
 BAR, GAP, HEAD, FOOT = 13, 14, 34, 30
 COLOURS = ("#7a8594", "#0f8a6d", "#c77700", "#a8478f", "#3f6fd1")
 STYLE = (
