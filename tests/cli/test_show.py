@@ -35,7 +35,7 @@ def test_a_thread_is_shown_as_it_was_said_with_thinking_and_tools_folded(home: H
     home.keep(*talk(yesterday()))
     lines = home.lines("show", "01a2")
     assert lines == [
-        f"thread {THREAD}: 4 turns, {day()} 12:00:00 to {day()} 12:00:30",
+        f"thread {THREAD}: 4 turns, {day()} 11:59:57 to {day()} 12:00:30",
         "",
         f"user, {day()} 12:00:00",
         "  secret question",

@@ -33,7 +33,7 @@ def test_threads_are_listed_last_used_first(store: SqliteStore) -> None:
         agent="a",
         title="A title",
         pin="",
-        created=NOON,
+        created=turn(at=NOON).exchange.started,
         used=NOON + 5,
         turns=2,
     )

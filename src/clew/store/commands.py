@@ -68,7 +68,7 @@ def record(connection: Database, turn: Turn, *, readable: bool = True) -> bool:
         connection.execute(_EXCHANGE, row)
     if exchange.kind == "messages":
         talk = (exchange.principal, exchange.thread, exchange.session, exchange.agent)
-        connection.execute(_THREAD, (*talk, turn.title, exchange.ended, exchange.ended))
+        connection.execute(_THREAD, (*talk, turn.title, exchange.started, exchange.ended))
     _add_usage(connection, exchange)
     if recording:
         _add_recording(connection, recording, exchange.ended)

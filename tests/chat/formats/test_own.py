@@ -127,6 +127,17 @@ def test_what_goes_out_comes_in_again_the_same(turns: list[Turn], pin: str) -> N
         assert rows(other) == rows(one)
 
 
+def test_a_thread_that_was_kept_while_its_first_answer_came_comes_in_again_the_same(tmp_path: Path) -> None:
+    """It was created when it began, not when the first of it was kept."""
+    first = turn(conversation(1)[0], at=1_800_000_000.0)
+    early = msgspec.structs.replace(first.exchange, outcome="open", ended=first.exchange.ended - 1)
+    with stored(tmp_path / "a.db") as one, stored(tmp_path / "b.db") as other:
+        one.record_open(Turn(exchange=early)).result(5)
+        one.record(first).result(5)
+        imported(other, exported(one))
+        assert rows(other) == rows(one)
+
+
 def test_thinking_comes_back_with_its_keys_strand_and_digest(tmp_path: Path) -> None:
     turns = [turn(each, at=1_800_000_000.0 + n) for n, each in enumerate(conversation(4))]
     with stored(tmp_path / "a.db", *turns) as one, stored(tmp_path / "b.db") as other:
