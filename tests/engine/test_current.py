@@ -131,3 +131,15 @@ def test_seals_of_a_key_that_another_process_made_open_after_a_glance(environ: d
     now.glance()
 
     assert now.snapshot.sealer.open(token, "text", principal="local").origin == GLM
+
+
+@proves("fault:P7")
+def test_all_is_well_is_said_when_it_is(environ: dict[str, str], tmp_path: Path) -> None:
+    """Whoever waits until the problem is gone, and asks then, is served by the mended file."""
+    seen: list[str] = []
+    now = current(environ, switched=lambda old, new: seen.append(now.problem))
+    (tmp_path / "clew.toml").write_text('active = "')
+    glances(now)
+    (tmp_path / "clew.toml").write_text(TWO.format(active="b"))
+    glances(now)
+    assert (len(seen), bool(seen[0]), now.problem) == (1, True, "")

@@ -84,9 +84,11 @@ class Current:
 
     def glance(self) -> None:
         """Take over what changed since the last glance."""
-        changed = self._reload() | self._rekeyed() | self._store_changed()
-        if changed:
+        reloaded = self._reload()
+        if self._rekeyed() | self._store_changed() | reloaded:
             self._swap(self._fresh())
+        if reloaded:
+            self.problem = ""  # only now: whoever reads that all is well is served by what was mended
 
     def _swap(self, fresh: Snapshot) -> None:
         old, self.snapshot = self.snapshot, fresh
@@ -146,7 +148,6 @@ class Current:
             self.problem = str(error)
             _log.error("the settings stay as they were: %s", error)
             return False
-        self.problem = ""
         return True
 
     def _rekeyed(self) -> bool:
