@@ -4,8 +4,8 @@ A gateway key opens none of that: its holder may chat, and sees what is its prin
 
 The token is made anew at each start and is never written down. A browser gets in by a link with a code that works once and
 not for long; it is exchanged for a cookie that scripts cannot read and other sites cannot send, and whatever changes
-something needs a second value in a header besides, which no other page can know. Only hashes of codes and sessions are kept,
-and looked up, so that a wrong one takes as long as a right one.
+something needs a second value in a header besides, which no other page can know (`clew.admin.sessions`). Only hashes of
+codes and sessions are kept, and looked up, so that a wrong one takes as long as a right one.
 """
 
 from __future__ import annotations
@@ -19,25 +19,18 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from clew.admin.sessions import Session, Sessions
 from clew.backends.row import Credential
 from clew.gateway.admission import Keys, shown_key
 from clew.settings.gateway_key import LOCAL, KeyTable
 
-__all__ = ["Access", "Caller", "Session"]
+__all__ = ["Access", "Caller"]
 
 CODE_SECONDS: Final = 600.0
-SESSION_SECONDS: Final = 12 * 3600.0
 MOST: Final = 32
-"""Codes and sessions that are valid at a time. The oldest goes first."""
+"""Codes that are valid at a time. The oldest goes first."""
 
 Door: TypeAlias = Literal["socket", "token", "browser", "key"]
-
-
-class Session(Struct, frozen=True):
-    """A browser that came in. `csrf` must stand in a header of whatever it changes."""
-
-    csrf: str
-    until: float
 
 
 class Caller(Struct, frozen=True):
@@ -53,12 +46,19 @@ class Caller(Struct, frozen=True):
 class Access:
     """The token, the codes and the sessions of one running admin."""
 
-    def __init__(self, token: str = "", clock: Callable[[], float] = monotonic, *, keys: Keys | None = None) -> None:
+    def __init__(
+        self,
+        token: str = "",
+        clock: Callable[[], float] = monotonic,
+        *,
+        keys: Keys | None = None,
+        sessions: Sessions | None = None,
+    ) -> None:
         self._token = token or secrets.token_urlsafe(32)
         self._keys = keys or KeyTable("")
         self._clock = clock
         self._codes: dict[bytes, float] = {}
-        self._sessions: dict[bytes, Session] = {}
+        self._sessions = sessions or Sessions()
 
     @property
     def token(self) -> str:
@@ -75,7 +75,8 @@ class Access:
     def new_code(self) -> str:
         """A code for one login."""
         code = secrets.token_urlsafe(24)
-        _make_room(self._codes)
+        if len(self._codes) >= MOST:
+            del self._codes[next(iter(self._codes))]
         self._codes[_hash(code)] = self._clock() + CODE_SECONDS
         return code
 
@@ -84,23 +85,14 @@ class Access:
         until = self._codes.pop(_hash(code), 0.0)
         if until <= self._clock():
             return None
-        secret = secrets.token_urlsafe(32)
-        _make_room(self._sessions)
-        self._sessions[_hash(secret)] = Session(secrets.token_urlsafe(24), self._clock() + SESSION_SECONDS)
-        return secret
+        return self._sessions.begin()
 
     def session(self, secret: str) -> Session | None:
-        found = self._sessions.get(_hash(secret))
-        return found if found and found.until > self._clock() else None
+        return self._sessions.find(secret)
 
     def log_out(self, secret: str) -> None:
-        self._sessions.pop(_hash(secret), None)
+        self._sessions.end(secret)
 
 
 def _hash(text: str) -> bytes:
     return sha256(text.encode("utf-8", "surrogateescape")).digest()
-
-
-def _make_room(table: dict[bytes, float] | dict[bytes, Session]) -> None:
-    if len(table) >= MOST:
-        del table[next(iter(table))]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from clew.admin.access import SESSION_SECONDS, Caller
+from clew.admin.access import Caller
 from clew.admin.desk import Desk
 from clew.admin.problem import Problem
 from clew.admin.routing import as_json, cookie_name
+from clew.admin.sessions import SESSION_SECONDS
 
 __all__ = ["link", "log_in", "log_out", "login_url", "session"]
 
 
 async def log_in(desk: Desk, request: Request) -> Response:
     """The code is in the address, so it works once: whoever finds it in a history later finds nothing."""
-    secret = desk.access.log_in(request.query_params.get("code", ""))
+    secret = await asyncio.to_thread(desk.access.log_in, request.query_params.get("code", ""))
     if secret is None and _is_in(desk, request):  # a tab that is opened again, for example
         return RedirectResponse("/", 303)
     if secret is None:
@@ -38,7 +41,7 @@ async def session(desk: Desk, request: Request) -> Response:
 
 
 async def log_out(desk: Desk, request: Request) -> Response:
-    desk.access.log_out(request.cookies.get(cookie_name(request), ""))
+    await asyncio.to_thread(desk.access.log_out, request.cookies.get(cookie_name(request), ""))
     response = as_json({"session": "ended"})
     response.delete_cookie(cookie_name(request), path="/", httponly=True, samesite="strict")
     return response

@@ -27,6 +27,7 @@ from clew.admin.guard import Guard
 from clew.admin.login import login_url
 from clew.admin.metrics import Metrics
 from clew.admin.routing import Route, Routes
+from clew.admin.sessions import Sessions
 from clew.admin.sharing import Sharing
 from clew.admin.table import ROUTES
 from clew.engine.hub import Hub
@@ -109,11 +110,12 @@ async def serve(
     path = home.make().socket(f"admin-{name or os.getpid()}")
     tcp, unix = _listeners(port, path)
     metrics, runs, tellings = Metrics(version("clew")), Runs(), Tellings()
+    url = f"http://{LOOPBACK}:{tcp.getsockname()[1]}"
     desk = Desk(
         current=current,
         store=store,
         home=home,
-        access=Access(token, keys=KeyTable(key, home.keys)),
+        access=Access(token, keys=KeyTable(key, home.keys), sessions=Sessions(home.sessions, url)),
         feed=_feed(current, store, hub, home, metrics),
         metrics=metrics,
         version=version("clew"),
@@ -121,7 +123,7 @@ async def serve(
         works=works,
         runs=runs,
         tellings=tellings,
-        url=f"http://{LOOPBACK}:{tcp.getsockname()[1]}",
+        url=url,
     )
     await desk.feed.begin()
     server = _Server(_config(_app(desk, (*pages, *ROUTES))))

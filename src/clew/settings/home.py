@@ -62,6 +62,11 @@ class Home:
         return self.root / "keys.json"
 
     @property
+    def sessions(self) -> Path:
+        """The browsers that were let in, hashed."""
+        return self.root / "sessions.json"
+
+    @property
     def run(self) -> Path:
         """One file for each gateway that runs, and their sockets."""
         return self.root / "run"

@@ -34,7 +34,7 @@ def _private_files(at: Circumstances) -> list[Path]:
     home = at.home
     store = [at.store.with_name(at.store.name + end) for end in ("", "-wal", "-shm")] if at.store else []
     run = sorted(home.run.glob("*")) if home.run.is_dir() else []
-    return [*store, home.secret, home.key, home.keys, *run]
+    return [*store, home.secret, home.key, home.keys, home.sessions, *run]
 
 
 def _directory(path: Path) -> Iterator[Finding]:
