@@ -9,6 +9,7 @@ from hashlib import sha256
 import pytest
 
 from clew.backends.row import Backend, Secret
+from clew.engine.cooling import cool_downs_in
 from clew.settings.values import Retry
 from clew.testing import Simulator
 from tests.build import user
@@ -16,6 +17,7 @@ from tests.engine.conftest import Gating
 from tests.engine.gate import Answer, Gate, claude, other
 from tests.engine.kept import exchange_of
 from tests.engine.talk import MODEL, Talk, asked_of, last_asked, refusals, thoughts_in
+from tests.gateway.served import until
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -315,3 +317,17 @@ def test_two_gateways_of_one_home_ask_like_one(gating: Gating, a: Simulator) -> 
         assert len(thoughts_in(last_asked(a))) == 2 * turn + 1
         talk.forgets_thinking()
     assert refusals(a) == []
+
+
+def test_what_one_process_learnt_about_a_backend_others_can_see(gating: Gating, a: Simulator, b: Simulator) -> None:
+    """Of two gateways of one home, the one that was not refused knows it too; it finds out by itself whether it is so."""
+    patience = Retry(retries=0, first_wait=0.01, cool_seconds=30.0)
+    one, two = (gating(claude(a), other(b), failover=("glm",), retry=patience) for _ in range(2))
+    a.fault("status 529", times=1)
+    assert tries(one, ask(one)) == [("claude", 529), ("glm", 200)]
+    assert two.store is not None
+    store = two.store
+    until(lambda: cool_downs_in(store, time.time()))
+    left = cool_downs_in(store, time.time())
+    assert (left.keys(), 20.0 < left["claude"] <= 30.0) == ({"claude"}, True)
+    assert tries(two, ask(two)) == [("claude", 200)]

@@ -1,11 +1,13 @@
 """How each backend is, by its last calls."""
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec import structs
 
+from clew.engine.cooling import tell_cool_downs
 from clew.pipeline.attempts import CoolDowns
 from clew.store.values import Exchange, Try
 from clew.web.health import conditions
@@ -49,3 +51,14 @@ def test_a_cool_down_is_told_with_what_is_left_of_it(booth: Booth) -> None:
     claude, glm = conditions(booth.admin._desk, [structs.replace(tried(Try(backend="glm", status=429)), outcome="refused")])
     assert (glm.mood, glm.says, glm.cools) == ("warn", "left alone for 30 s", 30.0)
     assert claude.cools == 0.0
+
+
+def test_a_cool_down_that_another_process_learnt_is_told_too(booth: Booth) -> None:
+    """A worker, or another gateway of the same home. What was known there already is not written again."""
+    store, key = booth.store, ("glm", "a")
+    now = time.time()
+    tell_cool_downs(store, CoolDowns(), CoolDowns({key: 130.0, ("claude", "a"): 100.0}), now=100.0, wall=now)
+    tell_cool_downs(store, CoolDowns({key: 150.0}), CoolDowns({key: 150.5}), now=100.0, wall=now)
+    store.set("nothing", None, at=now).result(5)  # written after those
+    claude, glm = conditions(booth.admin._desk, [])
+    assert (glm.mood, 20.0 < glm.cools <= 30.0, claude.cools) == ("warn", True, 0.0)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from clew.engine.cooling import tell_cool_downs
 from clew.engine.hub import Hub
 from clew.engine.ids import new_id
 from clew.engine.log import RequestLog
@@ -56,4 +57,8 @@ class Parts:
         self.hub.publish("exchange", exchange)
 
     def learn(self, cooled: CoolDowns, now: float) -> None:
-        self.cool_downs = (self.cool_downs | cooled).after(now) if cooled.until else self.cool_downs
+        if not cooled.until:
+            return
+        if self.store is not None:
+            tell_cool_downs(self.store, self.cool_downs, cooled, now=now, wall=self.wall())
+        self.cool_downs = (self.cool_downs | cooled).after(now)

@@ -5,12 +5,14 @@ The calls are those of the last exchanges, failed tries included; so a backend t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from statistics import median
 
 from msgspec import Struct
 
 from clew.admin.desk import Desk
+from clew.engine.cooling import cool_downs_in, longest
 from clew.engine.redact import Redactor
 from clew.pipeline.attempts import class_of_status
 from clew.store.values import Exchange, Try
@@ -55,14 +57,12 @@ def conditions(desk: Desk, exchanges: Sequence[Exchange]) -> tuple[Condition, ..
 
 
 def _cooling(desk: Desk) -> dict[str, float]:
-    """Seconds that are left, as far as this process knows: workers learn for themselves."""
-    if desk.works is None:
-        return {}
-    parts = desk.works.engine.parts
-    now, found = parts.clock(), dict[str, float]()
-    for (backend, _), until in parts.cool_downs.until.items():
-        if until > now:
-            found[backend] = max(found.get(backend, 0.0), until - now)
+    """Seconds that are left: what this process knows, and what others of this home told (`--workers`, other gateways)."""
+    found = dict(cool_downs_in(desk.store, time.time())) if desk.store else {}
+    if desk.works is not None:
+        parts = desk.works.engine.parts
+        for name, left in longest(parts.cool_downs, parts.clock()).items():
+            found[name] = max(left, found.get(name, 0.0))
     return found
 
 

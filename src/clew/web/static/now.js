@@ -34,7 +34,7 @@ const renewRows = calmly(async () => {
 /** The buttons and the health of backends; what had the focus keeps it, what is open stays so. */
 async function renewTop() {
   const focus = document.activeElement?.dataset?.focus;
-  if (document.activeElement?.matches?.("select")) return;
+  if (document.activeElement?.matches?.("select")) return tick();
   const open = $("details.parts", top_)?.open;
   const fresh = await fragment(`/now/top${whose}`);
   top_.replaceChildren(fresh);
@@ -43,8 +43,17 @@ async function renewTop() {
   if (focus) $$("[data-focus]", top_).find((each) => each.dataset.focus === focus)?.focus();
   const active = $('[data-use][aria-pressed="true"]', top_);
   if (active) $(".active-backend").textContent = active.textContent;
+  tick();
 }
 const renewTopCalmly = calmly(renewTop, TOP_MS);
+
+/** While a backend is left alone, its seconds are counted. */
+let ticking = 0;
+function tick() {
+  clearTimeout(ticking);
+  if ($("[data-cools]", top_) && !document.hidden) ticking = setTimeout(renewTopCalmly, TOP_MS);
+}
+tick();
 
 async function use(wish, said) {
   if (await trying(() => call("POST", `/api/use${whose}`, wish))) notice(said);
