@@ -13,12 +13,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from clew.chat.desk import Desk, Hearing
 from clew.chat.events import Ended, Said
 from clew.chat.messages import Message
+from clew.chat.stoppable import Stoppable
 from clew.chat.turns import Spot, Turn, message_of, turn_of
 from clew.errors import BackendBroken
 
@@ -28,7 +28,7 @@ Begin: TypeAlias = Callable[[], Awaitable[Hearing]]
 """Saves what was said, then asks."""
 
 
-class AsyncAnswer:
+class AsyncAnswer(Stoppable):
     """One answer. Iterate it, or await its message; nothing happens before that."""
 
     def __init__(self, desk: Desk, begin: Begin) -> None:
@@ -98,14 +98,6 @@ class AsyncAnswer:
         if self._holds:
             self._holds = False
             self._desk.end()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.stop()
 
     async def _next(self) -> Said | None:
         while not self._ready:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager
-from types import TracebackType
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from clew.chat.agent.events import AgentEvent, Result
 from clew.chat.agent.working import Tell
 from clew.chat.conversation import AsyncConversation
+from clew.chat.stoppable import Stoppable
 from clew.errors import RequestInvalid
 
 __all__ = ["AsyncRun", "Work"]
@@ -24,7 +24,7 @@ T = TypeVar("T")
 Work: TypeAlias = Callable[[AsyncConversation, Tell], Awaitable[Result[T]]]
 
 
-class AsyncRun(Generic[T]):
+class AsyncRun(Stoppable, Generic[T]):
     """One run of an agent. Nothing happens before it is iterated or awaited.
 
     >>> import asyncio, pathlib, tempfile
@@ -100,14 +100,6 @@ class AsyncRun(Generic[T]):
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.stop()
 
     async def _next(self) -> AgentEvent | None:
         if self._is_over:
