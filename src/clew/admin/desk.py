@@ -12,6 +12,7 @@ from typing import Final, Protocol, TypeVar
 from clew.admin.access import Access
 from clew.admin.chat.runs import Runs
 from clew.admin.conversations.telling import Tellings
+from clew.admin.crowd import Crowd
 from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
 from clew.admin.problem import Problem
@@ -58,6 +59,8 @@ class Desk:
     """What answers, for whoever is asked something here."""
     runs: Runs = field(default_factory=Runs)
     """The answers of the chat that come now."""
+    crowd: Crowd = field(default_factory=Crowd)
+    """How much of the room each key holder takes."""
     url: str = ""
     """Of this admin, without a slash at its end."""
     pid: int = field(default_factory=os.getpid)

@@ -8,6 +8,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from clew.admin.problem import Problem
+from clew.engine.aside import aside
 from clew.settings.gateway_key import LOCAL
 
 __all__ = ["count", "number", "principal", "read_body"]
@@ -20,7 +21,7 @@ T = TypeVar("T")
 
 
 async def read_body(request: Request, type: type[T], most: int = MOST_BYTES) -> T:
-    """The JSON body as a value of this type."""
+    """The JSON body as a value of this type. A large one is read in a thread: answers to others go on meanwhile."""
     raw = bytearray()
     try:
         async for chunk in request.stream():
@@ -30,7 +31,7 @@ async def read_body(request: Request, type: type[T], most: int = MOST_BYTES) -> 
     except ClientDisconnect:
         raise Problem(400, "the body ended early") from None
     try:
-        return msgspec.json.decode(raw, type=type)
+        return await aside(len(raw), lambda: msgspec.json.decode(raw, type=type))
     except (ValueError, RecursionError) as error:
         raise Problem(400, "the body cannot be used", str(error)) from None
 

@@ -18,10 +18,12 @@ class Said(Struct, frozen=True):
 class Problem(Exception):
     """Raised by a route, answered as JSON."""
 
-    def __init__(self, status: int, what: str, why: str = "", next: str = "") -> None:
+    def __init__(self, status: int, what: str, why: str = "", next: str = "", *, retry_after: int = 0) -> None:
+        """`retry_after`: the seconds after which it may be another, where that can be said."""
         super().__init__(what)
         self.status = status
         self.said = Said(what, why, next)
+        self.headers = {"retry-after": str(retry_after)} if retry_after else {}
 
 
 def problem_of(error: ClewError) -> Problem:

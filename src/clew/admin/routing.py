@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -73,7 +73,8 @@ class Routes:
         for path, match, child in found:
             if match is Match.FULL:
                 scope.update(child)
-                await path.handle(scope, receive, send)
+                with self._desk.crowd.visit(scope):
+                    await path.handle(scope, receive, send)
                 return
         problem = _nowhere([path for path, match, _ in found if match is Match.PARTIAL])
         await self._told(Request(scope), problem)(scope, receive, send)
@@ -97,7 +98,8 @@ def _answering(route: Route, desk: Desk) -> Callable[[Request], Awaitable[Respon
 
     async def answer(request: Request) -> Response:
         try:
-            request.state.caller = _admitted(route, request, desk.access)
+            request.state.caller = caller = _admitted(route, request, desk.access)
+            desk.crowd.admit(request.scope, caller)
             return await route.endpoint(desk, request)
         except Problem as problem:
             return tell(desk, request, problem)
@@ -114,11 +116,11 @@ _FAULT: Final = "this is a fault in clew; its log has the details"
 
 
 def _told(desk: Desk, request: Request, problem: Problem) -> Response:
-    return as_json({"error": problem.said}, problem.status)
+    return as_json({"error": problem.said}, problem.status, problem.headers)
 
 
-def as_json(value: object, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
+def as_json(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(value), status, headers, media_type="application/json")
 
 
 def _admitted(route: Route, request: Request, access: Access) -> Caller | None:

@@ -18,7 +18,7 @@ Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 PREFIX: Final = "/api/chat"
 _METHODS: Final = b"DELETE, GET, PATCH, POST"
 _TAKEN: Final = b"authorization, content-type, x-api-key, x-clew-key"
-_SHOWN: Final = b"x-vercel-ai-ui-message-stream"
+_SHOWN: Final = b"retry-after, x-vercel-ai-ui-message-stream"
 _SECONDS: Final = b"600"
 
 

@@ -78,7 +78,7 @@ class LocalHearing:
             return
         whole = self._assembler.feed(event)
         if self._desk.overheard is not None:
-            self._desk.overheard(event)
+            self._desk.overheard(self.id, event)
         if isinstance(event, BlockDelta):
             yield from _deltas(event)
         elif whole is not None and whole.block.get("type") == "tool_use":

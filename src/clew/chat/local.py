@@ -49,8 +49,8 @@ _NOBODY = Origin("", "", "", "")
 class LocalDesk(Floor):
     """One thread of one principal, on one engine."""
 
-    overheard: Callable[[Event], None] | None = None
-    """Told of each event of an answer as it comes, for those who show more of it than what is said."""
+    overheard: Callable[[str, Event], None] | None = None
+    """Told of each event of an answer as it comes, and of which turn, for those who show more of it than what is said."""
 
     def __init__(self, works: Works, thread: Thread, *, credential: Credential = ()) -> None:
         """Raises SettingsInvalid where nothing, or not what was said, is kept."""

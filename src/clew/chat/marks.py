@@ -8,10 +8,12 @@ from typing import Final
 
 from clew.model.json import JsonObject
 
-__all__ = ["asks_for_summary", "marked_request", "marked_summary", "summarised"]
+__all__ = ["REQUEST", "asks_for_summary", "marked_request", "marked_summary", "summarised"]
 
 _REQUEST: Final = "summary-request"
 _SUMMARY: Final = "conversation-summary"
+REQUEST: Final = _REQUEST.encode()
+"""Bytes without which no message asks for a summary."""
 _OF: Final = re.compile(rf'<{_SUMMARY} of="([^"]*)">')
 
 

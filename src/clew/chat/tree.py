@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from clew.chat.turns import Spot
+from clew.chat.turns import Spot, is_summary
 
 __all__ = ["Tree"]
 
@@ -49,8 +49,9 @@ class Tree:
 
     @property
     def newest(self) -> str:
-        """The last turn; "" if there is none."""
-        return next(reversed(self._spots), "")
+        """The last turn in which somebody spoke, and did not only ask for a summary; "" if there is none."""
+        said = (id for id, spot in reversed(self._spots.items()) if not is_summary(spot))
+        return next(said, "") or next(reversed(self._spots), "")
 
     def line(self, tip: str) -> list[Spot]:
         """From its beginning to this turn."""
@@ -68,7 +69,8 @@ class Tree:
         for spot in self._spots.values():  # none is older than the one that it follows
             if spot.follows in reached:
                 reached.add(spot.id)
-        return next((id for id in reversed(self._spots) if id in reached), tip)
+        found = (id for id in reversed(self._spots) if id in reached and not is_summary(self._spots[id]))
+        return next(found, tip)
 
     def tips(self) -> list[str]:
         """The last turn of each line, oldest first."""

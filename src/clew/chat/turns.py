@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.chat.counts import anthropic_usage, heard_usage
-from clew.chat.marks import asks_for_summary, summarised
+from clew.chat.marks import REQUEST, asks_for_summary, summarised
 from clew.chat.messages import Message
 from clew.chat.responses import format_response
 from clew.model.change import Change
@@ -17,7 +17,7 @@ from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.store.values import Exchange, Outcome, Passage, Usage
 
-__all__ = ["Spot", "Turn", "befell", "message_of", "shown", "turn_of"]
+__all__ = ["Spot", "Turn", "befell", "is_summary", "message_of", "shown", "turn_of"]
 
 
 class Spot(Struct, frozen=True):
@@ -101,6 +101,11 @@ def turn_of(spot: Spot, attempts: int = 1) -> Turn:
         is_summary=asks_for_summary(asked),
         stands_for=summarised(asked),
     )
+
+
+def is_summary(spot: Spot) -> bool:
+    """Does the conversation ask for a summary of itself in this turn?"""
+    return any(REQUEST in raw for raw in spot.passage.asked) and turn_of(spot).is_summary
 
 
 def message_of(spot: Spot) -> Message | None:

@@ -160,6 +160,10 @@ class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """How hard to think, where the request does not say."""
     max_tokens: Some = 16_000
     """The longest answer."""
+    on_overflow: Literal["error", "compact"] = "error"
+    """A chat that does not fit the model's window any more is refused, or goes on from a summary, on a line of its own."""
+    max_answers: Some = 16
+    """Answers at the same time for each principal; who asks for more gets a 429."""
 
 
 class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

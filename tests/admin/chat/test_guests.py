@@ -117,7 +117,7 @@ def test_a_page_of_a_named_origin_may_call_with_a_key(house: ChatServer, ann: st
         "access-control-allow-origin": APP,
         "access-control-allow-methods": "DELETE, GET, PATCH, POST",
         "access-control-allow-headers": "authorization, content-type, x-api-key, x-clew-key",
-        "access-control-expose-headers": "x-vercel-ai-ui-message-stream",
+        "access-control-expose-headers": "retry-after, x-vercel-ai-ui-message-stream",
         "access-control-max-age": "600",
     }
     page = {"origin": APP, "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors", "x-api-key": ann}

@@ -145,3 +145,21 @@ def test_a_run_that_never_began_is_not_told() -> None:
         return await run.replay() is None, await runs.stop(HERE)
 
     assert asyncio.run(scene()) == (True, False)
+
+
+def test_a_principal_has_its_own_bound_beside_that_of_all() -> None:
+    """429 says that it is one's own doing, 503 that it is everybody's."""
+
+    async def scene() -> list[tuple[int, dict[str, str]]]:
+        held, refused = Runs(), []
+        for number in range(2):
+            await held.begin(("ann", f"{number}"), 2)
+        await held.begin(("bob", "0"), 2)
+        for place in (("ann", "2"), ("bob", "1"), ("cid", "0")):
+            try:
+                (await held.begin(place, 2)).end()
+            except Problem as problem:
+                refused.append((problem.status, problem.headers))
+        return refused
+
+    assert asyncio.run(scene()) == [(429, {"retry-after": "2"})]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from clew.admin.chat.asked import Posted
 from clew.chat.request import Wishes
 from clew.chat.ui.fold import folded
+from clew.errors import RequestInvalid
 from clew.settings.values import ChatSettings
 from clew.testing import Simulator
-from tests.admin.chat.served import ChatServer, configured, user
+from tests.admin.chat.served import MODEL, ChatServer, configured, user
 from tests.engine.talk import refusals
 
 SHOWN = {"type": "adaptive", "display": "summarized"}
@@ -67,3 +69,24 @@ def test_a_backend_stays_with_the_chat_until_another_is_named(both: dict[str, Si
         asked = [json.loads(both["claude"].body(entry["n"])) for entry in both["claude"].journal()]
         assert [body["system"] for body in asked] == ["Be kind."] * 2
         assert [refusals(each) for each in both.values()] == [[], []]
+
+
+@pytest.mark.parametrize("id", ["a/b", "/", ".", ".."])
+def test_a_chat_whose_id_no_path_can_name_is_refused_at_once(id: str) -> None:
+    """Its stream could not be come back to: `useChat` puts the id into the path as it is."""
+    with pytest.raises(RequestInvalid, match="the id of a chat is part of a path"):
+        _ = Posted(id=id).checked_id
+
+
+@pytest.mark.slow
+def test_any_other_id_leads_to_the_chat_on_every_route(chat: ChatServer) -> None:
+    """In a path it is percent-encoded."""
+    for id in ("Größe 2?#%", "..a", "x" * 200):
+        path = f"/api/chat/{quote(id, safe='')}"
+        chat.post("Hello.", chat=id)
+        read = chat.call_api(path)
+        assert (read.status, len(read.json["messages"])) == (200, 2)
+        assert chat.call_api(f"{path}/stream").status == 204
+        assert chat.call_api(path, method="DELETE").status == 200
+    refused = chat.call_api("/api/chat", method="POST", body={"id": "a/b", "messages": [user("Hello.")], "model": MODEL})
+    assert (refused.status, "no slash" in refused.why) == (400, True)

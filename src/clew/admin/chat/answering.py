@@ -14,8 +14,11 @@ import msgspec
 from msgspec import Struct
 
 from clew.admin.chat.run import Run
+from clew.chat.compacting import Compacting
 from clew.chat.desk import Hearing, Question
+from clew.chat.events import Compacted
 from clew.chat.local import LocalDesk
+from clew.chat.ui.compaction import compacted_part, state_part
 from clew.chat.ui.metadata import Account
 from clew.chat.ui.parts import Part, finish_reason
 from clew.chat.ui.step import Step
@@ -51,20 +54,31 @@ class Answering:
         self._message = message
         self._done = done
         self._is_stopped = False
+        self._turn = ""
+        """The one whose answer is told."""
         self._step = Step("")
+        self._is_summarising = False
 
     async def begin(self) -> Part:
         """Save, ask, and go on in a task. The part that the stream begins with."""
-        desk = self._table.desk
         before = await asyncio.to_thread(self._before)
-        hearing = await desk.ask(self._question, lambda turn: None)
-        self._step = Step(hearing.id)
-        desk.overheard = self._overhear
+        hearing = await self._asked()
+        self._listen_to(hearing.id)
+        self._table.desk.overheard = self._overhear
         self._run.tell({"type": "start-step"})
         task = asyncio.get_running_loop().create_task(self._tell(hearing), name="clew chat")
         start = self._start(hearing.id)
         self._run.begin((start, *before), lambda: self._stop(hearing, task))
         return start
+
+    async def _asked(self) -> Hearing:
+        desk, question = self._table.desk, self._question
+        hearing = await desk.ask(question, _nowhere)
+        compacts = desk.works.current.settings.chat.on_overflow == "compact"
+        return Compacting(desk, question, hearing, _nowhere) if compacts else hearing
+
+    def _listen_to(self, turn: str) -> None:
+        self._turn, self._step = turn, Step(turn)
 
     def _start(self, turn: str) -> Part:
         desk, asked = self._table.desk, self._question
@@ -81,9 +95,21 @@ class Answering:
         _, *told = parts_told(group, desk.works.current.snapshot.sealer)
         return (*told, *result_parts(msgspec.json.decode(raw, type=JsonObject) for raw in asked.asked))
 
-    def _overhear(self, event: Event) -> None:
-        for part in self._step.feed(event):
-            self._run.tell(part)
+    def _overhear(self, turn: str, event: Event) -> None:
+        """What is heard of another turn is the summary that this one waits for: that it is written is told, not what."""
+        if turn == self._turn:
+            for part in self._step.feed(event):
+                self._run.tell(part)
+        elif not self._is_summarising:
+            self._is_summarising = True
+            self._run.tell(state_part(self._turn, "summarising"))
+
+    def _go_on(self, compacted: Compacted, turn: str) -> None:
+        """On the new line: the message is the same, its turn another."""
+        self._is_summarising = False
+        self._run.tell(compacted_part(compacted))
+        self._run.tell({"type": "message-metadata", "messageMetadata": {"turn": turn}})
+        self._listen_to(turn)
 
     async def _stop(self, hearing: Hearing, task: asyncio.Task[None]) -> None:
         self._is_stopped = True
@@ -92,8 +118,9 @@ class Answering:
 
     async def _tell(self, hearing: Hearing) -> None:
         try:
-            while await hearing.heard():
-                pass
+            while said := await hearing.heard():
+                for compacted in (each for each in said if isinstance(each, Compacted)):
+                    self._go_on(compacted, hearing.id)
             await hearing.kept()
             await self._finish(hearing)
         except Exception as error:
@@ -108,6 +135,8 @@ class Answering:
         """What became of it, last of all: by now it is kept."""
         spot = self._table.desk.tree[hearing.id]
         metadata = await asyncio.to_thread(self._metadata, hearing.id)
+        if self._is_summarising:
+            self._run.tell(state_part(self._turn, "failed"))
         if spot.outcome == "whole":
             self._run.tell({"type": "finish-step"})
             self._run.tell(_finished(finish_reason(self._step.stop_reason), metadata))
@@ -122,6 +151,10 @@ class Answering:
     def _metadata(self, turn: str) -> JsonObject:
         group = groups_of(self._table.desk.tree.line(turn))[-1]
         return self._table.account(group.spots)
+
+
+def _nowhere(turn: str) -> None:
+    """Nobody has a place in the tree here: each request says where it stands."""
 
 
 async def _left(hearing: Hearing) -> None:

@@ -12,6 +12,7 @@ from clew.chat.tree import Tree
 from clew.chat.ui.placing import Place, place_alone, place_of
 from clew.chat.ui.requests import system_of
 from clew.engine.ids import new_id
+from clew.errors import RequestInvalid
 from clew.model.json import JsonObject
 from clew.pipeline.ui.parts import derived_id
 from clew.settings.values import ChatSettings
@@ -19,6 +20,7 @@ from clew.settings.values import ChatSettings
 __all__ = ["Posted", "thread_id"]
 
 _USUAL: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NO_SEGMENT: Final = (".", "..")
 _SHOWN: Final[JsonObject] = {"type": "adaptive", "display": "summarized"}
 _OFF: Final[JsonObject] = {"type": "disabled"}
 
@@ -43,6 +45,15 @@ class Posted(Struct, frozen=True, kw_only=True):
     tools: list[JsonObject] = []
     """As the Messages API has them. Whoever posts runs them."""
     max_tokens: int | None = None
+
+    @property
+    def checked_id(self) -> str:
+        """Raises RequestInvalid for one that no path can name: the other routes of this chat could not be reached."""
+        if "/" in self.id or self.id in _NO_SEGMENT:
+            raise RequestInvalid(
+                "the id of a chat is part of a path: it may have no slash, and be neither . nor ..", path="id"
+            )
+        return self.id
 
     def place(self, tree: Tree) -> Place:
         """Which turn this is. A message that is named was there before, and is asked anew or in other words."""

@@ -20,11 +20,12 @@ Place: TypeAlias = tuple[str, str]
 """A principal, and one of its threads."""
 
 MOST: Final = 64
-"""Answers at the same time."""
+"""Answers at the same time, of all principals."""
 KEPT_SECONDS: Final = 60.0
 KEPT_BYTES: Final = 32 * 1024 * 1024
 LEAVING_SECONDS: Final = 0.5
 """How long somebody who hung up may take until that is seen."""
+_WAIT_SECONDS: Final = 2
 
 
 class Runs:
@@ -46,26 +47,28 @@ class Runs:
         self._tidy()
         return self._runs.get(place)
 
-    async def begin(self, place: Place) -> Run:
-        """A new one in this thread. Raises Problem while somebody listens to another."""
+    async def begin(self, place: Place, most: int = MOST) -> Run:
+        """A new one in this thread, for somebody who may have so many. Raises Problem while somebody listens to another."""
         before = self._runs.get(place)
         if before is not None and not before.over.is_set():
             if not await before.deserted(LEAVING_SECONDS):
                 raise _taken()
             await before.stop()
-        self._check_room(place)
+        self._check_room(place, most)
         self._forget(place)
         run = self._runs[place] = Run()
         return run
 
-    def _check_room(self, place: Place) -> None:
+    def _check_room(self, place: Place, most: int) -> None:
         now = self._runs.get(place)
         if now is not None and not now.over.is_set():
             raise _taken()
         if self.draining:
             raise Problem(503, "the gateway is ending", "it takes no new questions", "ask again when it is back")
+        if sum(1 for _ in self._under_way(place[0])) >= most:
+            raise _too_many(429, f"{most} of yours are under way, as many as `[chat] max_answers` allows")
         if self.running >= MOST:
-            raise Problem(503, "too many answers at once", f"{MOST} are under way", "try again in a moment")
+            raise _too_many(503, f"{MOST} are under way")
 
     def ended(self, place: Place, run: Run) -> None:
         """It is over. One whose end somebody hears anyway is not kept."""
@@ -86,8 +89,10 @@ class Runs:
         self._runs.pop(place, None)
         self._unheard.pop(place, None)
 
-    def _under_way(self) -> Iterator[Run]:
-        return (run for run in self._runs.values() if not run.over.is_set())
+    def _under_way(self, principal: str | None = None) -> Iterator[Run]:
+        """Anybody's, or one principal's."""
+        own = (run for (whose, _), run in self._runs.items() if principal in (None, whose))
+        return (run for run in own if not run.over.is_set())
 
     async def stop(self, place: Place) -> bool:
         """End the one in this thread; what was finished is kept when this returns. False if there is none."""
@@ -109,6 +114,10 @@ class Runs:
         """End them all now."""
         self.draining = True
         await asyncio.gather(*(run.stop() for run in self._under_way()), return_exceptions=True)
+
+
+def _too_many(status: int, why: str) -> Problem:
+    return Problem(status, "too many answers at once", why, "try again when one has ended", retry_after=_WAIT_SECONDS)
 
 
 def _taken() -> Problem:

@@ -74,7 +74,8 @@ async def read(desk: Desk, request: Request) -> Response:
     """As it was said, in UI messages; with `turn`, the line that ends there."""
     caller, id = _named(request)
     running = (run := desk.runs.find((caller.principal, id))) is not None and not run.over.is_set()
-    return as_json(await desk.read(lambda: _read(desk, caller.principal, id, request.query_params.get("turn", ""), running)))
+    turn = request.query_params.get("turn", "")
+    return await desk.read(lambda: as_json(_read(desk, caller.principal, id, turn, running)))
 
 
 def _read(desk: Desk, principal: str, id: str, turn: str, running: bool) -> Read:

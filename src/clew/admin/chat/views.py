@@ -53,10 +53,10 @@ class Following(StreamingResponse):
 async def post(desk: Desk, request: Request) -> Response:
     """Ask something. What is said is kept before anybody is asked, and the answer comes to its end whoever listens."""
     caller: Caller = request.state.caller
-    most = desk.current.snapshot.settings.gateway.max_body_megabytes * _MEGABYTE
-    posted = await read_body(request, Posted, most)
-    place = (caller.principal, thread_id(posted.id))
-    run = await desk.runs.begin(place)
+    settings = desk.current.snapshot.settings
+    posted = await read_body(request, Posted, settings.gateway.max_body_megabytes * _MEGABYTE)
+    place = (caller.principal, thread_id(posted.checked_id))
+    run = await desk.runs.begin(place, settings.chat.max_answers)
     try:
         table = await desk.read(lambda: _opened(desk, place[1], caller))
         asked = await asyncio.to_thread(posted.place, table.desk.tree)

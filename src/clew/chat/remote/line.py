@@ -67,4 +67,5 @@ class Line:
 async def check(reply: Reply) -> None:
     """Raises what the gateway refused with."""
     if reply.status != 200:
-        raise refused(reply.status, await reply.read())
+        wait = next((value for name, value in reply.headers if name.lower() == b"retry-after"), b"")
+        raise refused(reply.status, await reply.read(), wait.decode("latin-1"))

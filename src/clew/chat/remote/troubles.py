@@ -9,13 +9,14 @@ import msgspec
 from msgspec import Struct
 
 from clew import errors
-from clew.errors import BackendBroken, BodyTooLarge, ClewError, RequestInvalid, SettingsInvalid
+from clew.errors import BackendBroken, BackendOverloaded, BodyTooLarge, ClewError, RequestInvalid, SettingsInvalid
 
 __all__ = ["Trouble", "raised", "refused", "trouble_of"]
 
 _KINDS: Final = {name: kind for name in errors.__all__ if issubclass(kind := getattr(errors, name), ClewError)}
 
 _WHERE: Final = "is this its address, and not the one for clients? `clew status --json` has both"
+_BUSY: Final = (429, 503)
 _BY_STATUS: Final[dict[int, type[ClewError]]] = {400: RequestInvalid, 404: RequestInvalid, 413: BodyTooLarge}
 """What a gateway means that tells no exception; anything else is that it does not let us in."""
 
@@ -61,11 +62,16 @@ def raised(trouble: Trouble) -> ClewError:
     return error
 
 
-def refused(status: int, body: bytes) -> ClewError:
-    """What a gateway says in place of an answer: an exception of the conversation's, or that it does not let us in."""
+def refused(status: int, body: bytes, retry_after: str = "") -> ClewError:
+    """What a gateway says in place of an answer: an exception of the conversation's, that it has no room now, or that it
+    does not let us in."""
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
         return raised(msgspec.json.decode(body, type=_Troubled).error)
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
         said = msgspec.json.decode(body, type=_Refused).error
-        return _BY_STATUS.get(status, SettingsInvalid)(": ".join(filter(None, ("the gateway", said.what, said.why))))
+        words = ": ".join(filter(None, ("the gateway", said.what, said.why)))
+        if status in _BUSY:
+            wait = float(retry_after) if retry_after.isdecimal() else None
+            return BackendOverloaded(words, status=status, retry_after=wait)
+        return _BY_STATUS.get(status, SettingsInvalid)(words)
     return BackendBroken(f"no gateway's admin answers so ({status}); {_WHERE}")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from clew.chat.contents import Output, result_block
+from clew.chat.ui.compaction import summary_text
 from clew.chat.ui.files import file_block
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue
@@ -117,6 +118,8 @@ def _block(part: JsonObject) -> JsonObject:
             return {"type": "text", "text": text}
         case {"type": "file"}:
             return file_block(part)
+        case {"type": "data-compaction"}:
+            return {"type": "text", "text": summary_text(part)}
         case {"type": "thinking", "thinking": str(text), "signature": str(signature)}:
             return {"type": "thinking", "thinking": text, "signature": signature}
         case {"type": "redacted_thinking", "data": str(data)}:
@@ -141,8 +144,10 @@ def _name(part: JsonObject) -> str:
 
 
 def _is_passed_over(part: JsonObject) -> bool:
-    """What is for the front end alone."""
+    """What is for the front end alone. A summary is not: it stands for what was said."""
     kind = str(part.get("type"))
+    if summary_text(part):
+        return False
     return kind in _PASSED_OVER or kind.startswith("data-") or (kind == "text" and not part.get("text"))
 
 

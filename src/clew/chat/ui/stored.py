@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from clew.chat.lines import held
 from clew.chat.turns import Spot
+from clew.chat.ui.compaction import summary_part
 from clew.chat.ui.fold import Fold, folded
 from clew.chat.ui.metadata import Account, began
 from clew.chat.ui.parts import Part
@@ -156,7 +157,7 @@ def _ui_part(block: JsonObject) -> JsonObject:
     """What a user said. A picture or a document is shown from where it is."""
     match block:
         case {"type": "text", "text": str(text)}:
-            return {"type": "text", "text": text}
+            return summary_part(block) or {"type": "text", "text": text}
         case {"type": "image" | "document", "source": {"type": "base64", "media_type": str(kind), "data": str(data)}}:
             return {"type": "file", "mediaType": kind, "url": f"data:{kind};base64,{data}"}
         case {"type": "image" | "document", "source": {"type": "url", "url": str(url)}}:

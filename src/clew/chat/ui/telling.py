@@ -29,8 +29,9 @@ from clew.chat.agent.events import (
 )
 from clew.chat.agent.run import AsyncRun
 from clew.chat.answer import AsyncAnswer
-from clew.chat.events import Ended, Said, TextDelta, ThinkingDelta
+from clew.chat.events import Compacted, Ended, Said, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
+from clew.chat.ui.compaction import compacted_part
 from clew.chat.ui.parts import DONE, Part, finish_reason, framed
 from clew.chat.ui.words import words_of
 from clew.engine.ids import new_id
@@ -145,6 +146,8 @@ class Telling:
                 yield _given(call, output, is_error)
             case FromAgent(agent, call, TextDelta(text)):
                 yield {"type": "data-agent", "data": {"agent": agent, "call": call.id, "text": text}, "transient": True}
+            case Compacted():
+                yield compacted_part(event)
             case RunEnded(result):
                 self._finish |= _ended(result)
             case _:

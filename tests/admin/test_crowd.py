@@ -1,0 +1,133 @@
+"""One key holder cannot take all the room: a bound for each principal, which says when to come back."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+
+from clew.admin import parameters
+from clew.admin.access import Caller
+from clew.admin.crowd import MOST, Crowd
+from clew.admin.problem import Problem
+from clew.engine.aside import LARGE
+from clew.settings.gateway_key import add_key
+from clew.settings.home import Home
+from clew.testing import Simulator
+from tests.admin.booth import until
+from tests.admin.chat.served import ChatServer, configured, read_until
+
+ANN, BOB = Caller("key", None, "ann"), Caller("key", None, "bob")
+OWNERS = (None, Caller("socket"), Caller("token"), Caller("browser"))
+
+
+def keyed(root: Path, principal: str) -> str:
+    return add_key(Home(root), principal, principal=principal)[1]
+
+
+def test_each_principal_has_room_of_its_own() -> None:
+    crowd = Crowd(2)
+    scopes: list[dict[str, Any]] = [{}, {}, {}]
+    for scope in scopes[:2]:
+        crowd.admit(scope, ANN)
+    with pytest.raises(Problem) as refused:
+        crowd.admit(scopes[2], ANN)
+    assert (refused.value.status, refused.value.headers) == (429, {"retry-after": "1"})
+    crowd.admit(scopes[2], BOB)
+
+
+def test_whoever_goes_makes_room_also_where_it_failed() -> None:
+    crowd = Crowd(1)
+    for _ in range(3):
+        scope: dict[str, Any] = {}
+        with suppress(ValueError), crowd.visit(scope):
+            crowd.admit(scope, ANN)
+            raise ValueError("broken")
+    assert not crowd._inside
+
+
+def test_whoever_was_refused_takes_no_room_from_the_others() -> None:
+    crowd = Crowd(1)
+    first: dict[str, Any] = {}
+    second: dict[str, Any] = {}
+    with crowd.visit(first):
+        crowd.admit(first, ANN)
+        with pytest.raises(Problem), crowd.visit(second):
+            crowd.admit(second, ANN)
+        with pytest.raises(Problem):
+            crowd.admit({}, ANN)
+    crowd.admit({}, ANN)
+
+
+@pytest.mark.parametrize("owner", OWNERS, ids=str)
+def test_the_owner_is_not_counted(owner: Caller | None) -> None:
+    crowd = Crowd(0)
+    crowd.admit({}, owner)
+
+
+@pytest.mark.slow
+def test_a_key_that_takes_all_its_answers_leaves_the_others_theirs(tmp_path: Path) -> None:
+    """429 with a time to come back, in words; another key is answered, and the first again when one of its own has ended."""
+    with Simulator() as claude:
+        root = configured(tmp_path / "h", {"claude": claude}, "[chat]\nmax_answers = 1\n")
+        ann, bob = keyed(root, "ann"), keyed(root, "bob")
+        with ChatServer(root) as server:
+            claude.fault("stall 30 content=2")
+            with server.posted("One.", chat="one", key=ann) as reply:
+                read_until(reply, "start-step")
+                with server.posted("Two.", chat="two", key=ann) as refused:
+                    assert (refused.status, refused.headers["retry-after"]) == (429, "2")
+                    assert b"1 of yours are under way" in refused.read()
+                assert server.post("Two.", chat="two", key=bob)[-1]["type"] == "finish"
+                server.call_api("/api/chat/one/stream", method="DELETE", key=ann)
+            assert server.post("Two.", chat="two", key=ann)[-1]["type"] == "finish"
+
+
+@pytest.mark.slow
+def test_a_key_that_takes_all_its_requests_leaves_the_owner_and_others_theirs(tmp_path: Path) -> None:
+    """Streams count until they end: they hold connections, of which there are only so many."""
+    with Simulator() as claude:
+        root = configured(tmp_path / "h", {"claude": claude})
+        ann, bob = keyed(root, "ann"), keyed(root, "bob")
+        with ChatServer(root) as server:
+            crowd = server.admin._desk.crowd = Crowd(2)
+            claude.fault("stall 30 content=2")
+            with server.posted("One.", chat="one", key=ann) as reply:
+                read_until(reply, "start-step")
+                with server.resumed("one", ann) as again:
+                    read_until(again, "start-step")
+                    refused = server.call_api("/api/chat", key=ann)
+                    assert (refused.status, refused.headers["retry-after"]) == (429, "1")
+                    assert server.call_api("/api/chat", key=bob).status == 200
+                    assert server.ask("/api/status").status == 200
+            until(lambda: not crowd._inside)
+            assert server.call_api("/api/chat", key=ann).status == 200
+    assert MOST < 200
+
+
+@pytest.mark.parametrize("size", [10, LARGE + 10])
+def test_a_large_body_is_read_in_a_thread(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Streams of others go on meanwhile."""
+    threads: list[bool] = []
+    decode = parameters.msgspec.json.decode
+
+    def noted(*args: Any, **given: Any) -> Any:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            threads.append(True)
+        return decode(*args, **given)
+
+    monkeypatch.setattr(parameters.msgspec.json, "decode", noted)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b'"%b"' % (b"x" * size), "more_body": False}
+
+    async def read() -> str:
+        return await parameters.read_body(Request({"type": "http", "headers": []}, receive), str, 10 * LARGE)
+
+    assert (len(asyncio.run(read())), threads) == (size, [True] if size > LARGE else [])
