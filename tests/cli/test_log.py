@@ -190,7 +190,7 @@ def test_following_may_begin_before_anything_is_there_and_goes_on_after_a_deleti
     home.keep(first)
     assert "claude-opus-5-5 → claude" in following.stdout.readline()
     with home.store() as store:
-        store.forget("local", THREAD).result(5)
+        store.forget("local", THREAD, at=first.exchange.started).result(5)
         store.record(second).result(5)
     lines = [following.stdout.readline() for _ in range(4)]
     assert [f"{day()} 12:00:07" in line for line in lines].count(True) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_a_reference_to_what_is_forgotten_is_left_out_and_said(
     gate = gating(other(sim), claude(a), thinking=ThinkingSettings(seal="reference"))
     talk = Talk(gate, tools=[])
     answer = talk.says("One.")
-    assert store_of(gate).forget("local", exchange_of(gate, answer).thread).result()
+    assert store_of(gate).forget("local", exchange_of(gate, answer).thread, at=time.time()).result()
     answer = talk.says("Two.")
     assert thoughts_in(last_asked(sim)) == []
     [change] = [each for each in exchange_of(gate, answer).changes if each.step == "thinking"]

@@ -78,7 +78,7 @@ def test_bodies_go_with_their_exchange_and_by_age(path: Path) -> None:
             store.record(turn(recorded(name, thread=name), at=NOON + at * DAY, bodies=WHOLE)).result(5)
     with SqliteStore(path, keep=None) as store:
         assert [store.bodies("local", f"x-{name}") for name in ("forgotten", "old", "new")] == [WHOLE] * 3
-        store.forget("local", "forgotten").result(5)
+        store.forget("local", "forgotten", at=NOON).result(5)
         assert store.bodies("local", "x-forgotten") is None
         assert store.bodies("local", "x-old") == WHOLE
         store.retain(Retention(age=7 * DAY, bytes=None), now=NOON + 10 * DAY).result(5)
@@ -155,7 +155,7 @@ def test_the_bodies_of_an_exchange_that_is_gone_are_not_kept(path: Path, monkeyp
     monkeypatch.setattr("clew.store.bodies.press", slow)
     with SqliteStore(path) as store:
         store.record(turn(recorded("r"), bodies=WHOLE)).result(5)
-        store.forget("local", "t").result(5)
+        store.forget("local", "t", at=NOON).result(5)
         forgotten.set()
     with SqliteStore(path) as store, store._readers.use() as connection:
         assert connection.execute("SELECT count(*) FROM bodies").get == 0

@@ -17,7 +17,7 @@ from clew.store.decoded import Decoded
 from tests.counts import examples
 from tests.manifest import proves
 from tests.numbers import note
-from tests.store.turns import conversation, recorded, turn
+from tests.store.turns import NOON, conversation, recorded, turn
 
 MARKS = "SEARCH marks USING PRIMARY KEY (principal=? AND kind=? AND hash=?)"
 
@@ -110,7 +110,7 @@ def test_a_recording_that_another_process_deletes_is_found_no_more_though_it_was
     store.record(turn(recording)).result(5)
     assert found.by_id("r") == recording
     with SqliteStore(path) as other:
-        other.forget("local", "t").result(5)
+        other.forget("local", "t", at=NOON).result(5)
     assert (found.by_id("r"), found.by_key(recording.keys[0])) == (None, None)
     assert [list(found.by_tool("toolu_r")), list(found.by_place(recording.place))] == [[], []]
 
@@ -120,7 +120,7 @@ def test_a_row_that_takes_the_number_of_a_deleted_one_is_not_mistaken_for_it(sto
     first, second, found = recorded("first"), recorded("second", thread="u"), store.recordings("local")
     store.record(turn(first)).result(5)
     assert found.by_key(first.keys[0]) == first
-    store.forget("local", "t").result(5)
+    store.forget("local", "t", at=NOON).result(5)
     store.record(turn(second)).result(5)
     assert (found.by_key(first.keys[0]), found.by_key(second.keys[0])) == (None, second)
 

@@ -27,11 +27,11 @@ def test_deleting_a_thread_deletes_its_recordings_and_nobody_elses(store: Sqlite
     fork = recorded("fork", before=tuple(answers), thread="u")
     for each in (*answers, fork):
         store.record(turn(each)).result(5)
-    assert [store.forget("other", "t").result(5), store.forget("local", "t").result(5)] == [False, True]
+    assert [store.forget("other", "t", at=NOON).result(5), store.forget("local", "t", at=NOON).result(5)] == [False, True]
     assert [store.recordings("local").by_id(each.id) for each in (*answers, fork)] == [None] * 3 + [fork]
     assert rows(store) == NOTHING | {"recordings": 1, "marks": 3, "threads": 1, "turns": 1, "exchanges": 1, "usage": 4}
     assert store.verify() == ()
-    assert store.forget("local", "t").result(5) is False
+    assert store.forget("local", "t", at=NOON).result(5) is False
 
 
 def test_what_lingers_does_not_bring_a_deleted_thread_back(store: SqliteStore) -> None:
@@ -39,18 +39,18 @@ def test_what_lingers_does_not_bring_a_deleted_thread_back(store: SqliteStore) -
     answer = recorded("r")
     opened = store.record_open(turn(answer, exchange="r", outcome="open"))
     assert store.record(turn(answer, exchange="r")).result(5)
-    assert store.forget("local", "t").result(5)
+    assert store.forget("local", "t", at=NOON).result(5)
     opened.result(5)
     assert (store.thread("local", "t"), rows(store)["exchanges"], rows(store)["recordings"]) == (None, 0, 0)
 
 
 def test_a_thread_that_was_forgotten_can_be_recorded_again(store: SqliteStore) -> None:
-    """As an import does. What it cost is counted once."""
+    """As an import does, on purpose. What it cost is counted once."""
     kept = turn(recorded("r"))
     assert store.record(kept).result(5)
     before = store.spent("local")
-    assert store.forget("local", "t").result(5)
-    assert store.record(kept).result(5)
+    assert store.forget("local", "t", at=NOON).result(5)
+    assert store.record(kept, brought_back=True).result(5)
     assert (store.spent("local"), store.verify()) == (before, ())
 
 
@@ -62,7 +62,7 @@ def test_deleted_words_are_in_no_file_when_the_call_returns(store: SqliteStore, 
     if searched:
         assert len(store.search("local", "erased")) == 1
     assert b"to be erased" in everything_in(path)
-    store.forget("local", "t").result(5)
+    store.forget("local", "t", at=NOON).result(5)
     assert [words for words in (b"erased", b"question", b"A title", b"secret") if words in everything_in(path)] == []
     assert [file.name for file in path.parent.iterdir() if file.stat().st_size and file.name.endswith("-wal")] == []
 
@@ -89,7 +89,7 @@ def test_the_index_names_no_page_after_a_word_that_is_gone(store: SqliteStore, p
     assert all(write.result(20) for write in writes)
     assert len(store.search("local", "answer nothing")) == 0
     gone = chance.sample(sorted(own), 150)
-    assert all(store.forget("local", name).result(10) for name in gone)
+    assert all(store.forget("local", name, at=NOON).result(10) for name in gone)
     raw, kept = everything_in(path), [word for name, words in own.items() if name not in gone for word in words]
     assert [word for name in gone for word in own[name] if word.encode() in raw] == []
     with apsw_of(path) as connection:
@@ -108,7 +108,7 @@ def test_a_reader_in_the_way_is_said_and_what_was_deleted_goes_when_it_is_gone(p
             reader.execute("BEGIN; SELECT * FROM threads")
             store.record(turn(recorded("s", thread="u"))).result(5)
             with pytest.raises(StoreError, match="has it deleted, but not from its log yet"):
-                store.forget("local", "t").result(5)
+                store.forget("local", "t", at=NOON).result(5)
             assert (store.recordings("local").by_id("r"), b"to be erased" in everything_in(path)) == (None, True)
             began = time.perf_counter()
             store.touch("local", at=NOON).result(5)
@@ -198,7 +198,7 @@ def test_a_recording_that_cannot_be_read_can_be_deleted(store: SqliteStore, path
     connection = apsw.Connection(str(path))
     connection.execute("UPDATE recordings SET said = x'ff'")
     connection.close()
-    assert store.forget("local", "a").result(5) is True
+    assert store.forget("local", "a", at=NOON).result(5) is True
     assert tidied(store, Retention(age=DAY, bytes=None), NOON + 2 * DAY) == 1
     assert rows(store) == NOTHING | {"usage": 2}
 
@@ -207,7 +207,7 @@ def test_a_long_thread_goes_in_bites_between_which_turns_are_kept(store: SqliteS
     for each in (long := conversation(35)):
         store.record(turn(each)).result(5)
     assert len(store.search("local", "answer", limit=100)) == 35
-    forgotten = store.forget("local", "t")
+    forgotten = store.forget("local", "t", at=NOON)
     store.record(turn(recorded("meanwhile", thread="u"))).result(5)
     assert (forgotten.result(10), store.verify()) == (True, ())
     assert rows(store) == NOTHING | {"recordings": 1, "marks": 3, "threads": 1, "turns": 1, "exchanges": 1, "usage": 36}
@@ -220,4 +220,4 @@ def test_a_store_that_closes_leaves_a_shorter_thread(store: SqliteStore) -> None
     store.record(turn(recorded("r"))).result(5)
     store.close()
     with pytest.raises(StoreError, match="is closed"):
-        store.forget("local", "t").result(5)
+        store.forget("local", "t", at=NOON).result(5)

@@ -1,7 +1,8 @@
 """The store as a model: lists against SQLite, under whatever order of recording, re-sending, forking, interrupting, deleting.
 
 Every thread has a word of its own, its canary, in all that is kept of it: questions, answers, title, bodies. It is found by
-searching while the thread is there, and in no file once the thread is gone.
+searching while the thread is there, and in no file once the thread is gone. Two processes have the file open: what one of
+them hears, the other may delete before it is over.
 """
 
 from __future__ import annotations
@@ -44,25 +45,40 @@ class Kept(NamedTuple):
         return self.recording.principal, self.recording.thread
 
 
+class Coming(NamedTuple):
+    """An answer that is under way: the history that it will end, its name, and when it began."""
+
+    before: tuple[Recording, ...]
+    id: str
+    began: float
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        return self.before[-1].principal, self.before[-1].thread
+
+
 class StoreMachine(RuleBasedStateMachine):
     """A history is a row of answers, each having followed the one before; a fork begins a second row with the same head."""
 
     histories: Bundle[tuple[Recording, ...]] = Bundle("histories")
+    coming: Bundle[Coming] = Bundle("coming")
 
     @initialize()
     def open(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
         self.path = self.folder / "home" / "store.sqlite"
-        self.store = SqliteStore(self.path)
+        self.store, self.other = SqliteStore(self.path), SqliteStore(self.path)
         self.turns: list[Kept] = []
+        self.deleted: dict[tuple[str, str], float] = {}
         self.erased: set[tuple[str, str]] = set()
         self.confirmed: set[tuple[str, bytes]] = set()
-        self.spent = 0
+        self.spent: set[str] = set()
         self.count = 0
 
     def teardown(self) -> None:
         if hasattr(self, "store"):
             self.store.close()
+            self.other.close()
             shutil.rmtree(self.folder)
 
     # Recording
@@ -98,6 +114,57 @@ class StoreMachine(RuleBasedStateMachine):
         self._note(made, id)
         return (*history, made)
 
+    @rule(target=coming, history=histories)
+    def is_asked(self, history: tuple[Recording, ...]) -> Coming:
+        """An answer begins. Nothing of it is kept yet."""
+        self.count += 1
+        return Coming(history, f"r{self.count - 1}", NOON + self.count - 1)
+
+    @rule(answer=coming)
+    def is_flushed(self, answer: Coming) -> None:
+        """What came so far is kept as open, now and then; if its thread was deleted meanwhile, it is not."""
+        kept = self.store.record_open(self._turn_of(answer, half := self._half(answer), "open")).result(10)
+        assert kept is not self._was_deleted(answer)
+        if kept:
+            self._replace(half, answer.id)
+
+    @rule(target=histories, answer=consumes(coming), whole=st.booleans())
+    def is_over(self, answer: Coming, whole: bool) -> tuple[Recording, ...]:
+        """Its end is kept; of one whose thread was deleted since it began, that it was, and no word."""
+        made, outcome = (self._whole(answer), "whole") if whole else (self._half(answer), "cut")
+        kept = self.store.record(self._turn_of(answer, made, outcome)).result(10)
+        assert kept is not self._was_deleted(answer)
+        if kept:
+            self._replace(made, answer.id)
+            return (*answer.before, made)
+        found = self.store.exchange(made.principal, answer.id)
+        assert found is not None
+        assert (found.kind, found.thread, found.outcome) == ("forgotten", "", outcome)
+        self.spent.add(answer.id)
+        return answer.before
+
+    def _half(self, answer: Coming) -> Recording:
+        return self._said(answer, f"Half of {answer.id}", whole=False)
+
+    def _whole(self, answer: Coming) -> Recording:
+        return self._said(answer, f"All of {answer.id}")
+
+    def _said(self, answer: Coming, words: str, **more: Any) -> Recording:
+        principal, thread = answer.owner
+        said = f"{words} {_canary(principal, thread)}."
+        return recorded(answer.id, before=answer.before, principal=principal, thread=thread, words=said, **more)
+
+    def _turn_of(self, answer: Coming, made: Recording, outcome: str) -> Turn:
+        return self._turn(made, exchange=answer.id, outcome=outcome, started=answer.began)
+
+    def _was_deleted(self, answer: Coming) -> bool:
+        return self.deleted.get(answer.owner, 0.0) >= answer.began
+
+    def _replace(self, made: Recording, exchange: str) -> None:
+        """What is kept anew comes last."""
+        self.turns = [each for each in self.turns if each.exchange != exchange]
+        self._add(made, exchange)
+
     def _record(self, before: tuple[Recording, ...], principal: str, thread: str, words: str | None, **more: Any):
         said = words or f"Answer {self.count} {_canary(principal, thread)}."
         made = recorded(f"r{self.count}", before=before, principal=principal, thread=thread, words=said, **more)
@@ -108,7 +175,7 @@ class StoreMachine(RuleBasedStateMachine):
     def _turn(self, made: Recording, **more: Any) -> Turn:
         canary = _canary(made.principal, made.thread)
         asked = json.dumps({"role": "user", "content": f"Tell me {canary}."}).encode()
-        plain = turn(made, at=NOON + self.count, **more)
+        plain = turn(made, at=NOON + self.count, **({"started": NOON + self.count} | more))
         bodies = Bodies(asked=asked, sent=asked + b"!", answered=canary.encode())
         return msgspec.structs.replace(plain, asked=(asked,), title=f"About {canary}", bodies=bodies)
 
@@ -116,10 +183,13 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.record(turn).result(10) is True
 
     def _note(self, made: Recording, exchange: str) -> None:
+        self._add(made, exchange)
+        self.count += 1
+
+    def _add(self, made: Recording, exchange: str) -> None:
         self.turns.append(Kept(made, exchange, NOON + self.count))
         self.erased.discard((made.principal, made.thread))
-        self.count += 1
-        self.spent += 1
+        self.spent.add(exchange)
 
     # What adds nothing
 
@@ -150,11 +220,27 @@ class StoreMachine(RuleBasedStateMachine):
 
     # Deleting
 
-    @rule(history=consumes(histories))
-    def delete(self, history: tuple[Recording, ...]) -> None:
-        principal, thread = history[-1].principal, history[-1].thread
+    @rule(history=consumes(histories), elsewhere=st.booleans())
+    def delete(self, history: tuple[Recording, ...], elsewhere: bool) -> None:
+        self._delete(history[-1].principal, history[-1].thread, elsewhere)
+
+    @rule(history=consumes(histories), elsewhere=st.booleans(), flushed=st.booleans(), whole=st.booleans())
+    def delete_while_it_comes(self, history: tuple[Recording, ...], elsewhere: bool, flushed: bool, whole: bool) -> None:
+        """The same four steps as by themselves, at once: chance seldom puts them together."""
+        answer = self.is_asked(history)
+        for _ in range(flushed):
+            self.is_flushed(answer)
+        self._delete(*answer.owner, elsewhere)
+        self.is_flushed(answer)
+        self.is_over(answer, whole)
+
+    def _delete(self, principal: str, thread: str, elsewhere: bool) -> None:
+        """In the process that hears answers, or in the other. What began before it is gone, what begins later is not."""
         gone = [each for each in self.turns if each.owner == (principal, thread)]
-        assert self.store.forget(principal, thread).result(10) is bool(gone)
+        at = NOON + self.count - 0.5
+        assert (self.other if elsewhere else self.store).forget(principal, thread, at=at).result(10) is bool(gone)
+        if gone:
+            self.deleted[principal, thread] = at
         self._forget(gone)
 
     @precondition(lambda self: self.count)
@@ -217,7 +303,7 @@ class StoreMachine(RuleBasedStateMachine):
             assert counted.confirmed == len([each for each in self.confirmed if each[0] == principal])
             assert sum(each.turns for each in self.store.threads(principal)) == len(own)
         if self.count:
-            assert rows(self.store)["usage"] == self.spent
+            assert rows(self.store)["usage"] == len(self.spent)
 
 
 def _canary(principal: str, thread: str) -> str:

@@ -129,7 +129,7 @@ def test_a_turn_that_goes_on_is_found_by_its_last_state(store: SqliteStore) -> N
 def test_what_is_forgotten_is_not_found(store: SqliteStore) -> None:
     keep(store, said("a", "heron", "Yes.", thread="t"), said("b", "heron", "Yes.", thread="u"))
     assert found(store, "heron") == ["x-b", "x-a"]
-    store.forget("local", "u").result(5)
+    store.forget("local", "u", at=NOON - 60).result(5)
     assert found(store, "heron") == ["x-a"]
     keep(store, said("c", "heron", "Yes.", thread="u"))  # where the last one was
     assert (found(store, "heron"), store.verify()) == (["x-c", "x-a"], ())

@@ -57,6 +57,6 @@ def test_a_sub_agent_begins_after_the_answer_that_sent_it(store: SqliteStore) ->
 def test_an_answer_whose_predecessor_is_forgotten_begins_anew(store: SqliteStore) -> None:
     answers = conversation(2)
     keep(store, *answers, recorded("fork", before=tuple(answers), thread="u"))
-    assert store.forget("local", "t").result(5)
+    assert store.forget("local", "t", at=NOON).result(5)
     assert store.tree("local", "u") == [branch("", "fork", began=2, thread="u")]
     assert (store.thread("local", "t"), getattr(store.thread("local", "u"), "turns", None)) == (None, 1)

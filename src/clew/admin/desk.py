@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -99,10 +100,10 @@ class Desk:
             raise Problem(503, "the store did not answer in time", "another process may hold it", "try again") from None
 
     async def forget(self, principal: str, thread: str) -> bool:
-        """Delete a thread. Answers that come in it are stopped first: they would be kept otherwise, and it with them."""
+        """Delete a thread. Answers that come in it are stopped first: nothing of them will be kept."""
         await self.runs.stop((principal, thread))
         await self.tellings.stop_in(principal, thread)
-        return await self.written(self.kept.forget(principal, thread))
+        return await self.written(self.kept.forget(principal, thread, at=time.time()))
 
     def redactor(self) -> Redactor:
         """Knows every secret that is loaded now."""

@@ -125,7 +125,7 @@ class Importing:
         while self._waiting and (len(self._waiting) >= MOST_WAITING or self._bytes + weight > MOST_BYTES):
             self._settle_one()
         thread = turn.exchange.thread if turn.exchange.kind == "messages" else ""
-        self._waiting.append(_Waiting(thread, weight, self._store.record(turn)))
+        self._waiting.append(_Waiting(thread, weight, self._store.record(turn, brought_back=True)))
         self._bytes += weight
         if turn.recording:
             self._store.touch(self._principal, recordings=[turn.recording.id], at=self._at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 
 import click
@@ -12,7 +13,6 @@ from clew.cli.endings import Failed, told
 from clew.cli.exchange_lines import at_time
 from clew.cli.kept import opened, place, principal_option, thread_named
 from clew.cli.pages import Line, printable, show
-from clew.store import SqliteStore
 from clew.store.values import Thread
 
 __all__ = ["forget"]
@@ -31,8 +31,8 @@ def forget(thread: str, agents: bool, yes: bool, principal: str, json_: bool) ->
     """Delete the conversation THREAD: the beginning of its id, or `last`. It cannot be brought back.
 
     Questions, answers, thinking, titles, whole requests and the index of words: when the command ends, none of its words is
-    in any file of the store. What was spent stays, without words. A client's own copy is not touched: if it goes on, what it
-    says is recorded anew.
+    in any file of the store. An answer that is under way goes on, and is not kept. What was spent stays, without words. A
+    client's own copy is not touched: if it goes on, what it says is recorded anew.
 
     \b
     Examples:
@@ -46,17 +46,11 @@ def forget(thread: str, agents: bool, yes: bool, principal: str, json_: bool) ->
     with told(), opened(place()) as store:
         found = thread_named(store, principal, thread)
         assert store is not None, "a thread was found in it"
-        going = [found, *(_agents_of(store, found) if agents else ())]
+        going = [found, *(store.beside(principal, found.id) if agents else ())]
         if not yes:
             _ask(going)
-        gone = [each.id for each in going if store.forget(principal, each.id).result(WAIT)]
+        gone = [each.id for each in going if store.forget(principal, each.id, at=time.time(), agents=agents).result(WAIT)]
     _say(gone, json_)
-
-
-def _agents_of(store: SqliteStore, thread: Thread) -> list[Thread]:
-    """The threads that hang on this one in its tree."""
-    names = dict.fromkeys(branch.thread for branch in store.tree(thread.principal, thread.id))
-    return [each for name in names if name != thread.id and (each := store.thread(thread.principal, name))]
 
 
 def _ask(going: Sequence[Thread]) -> None:

@@ -34,7 +34,7 @@ _FASTEST: Final = 1
 _ADD = """
 INSERT INTO bodies (principal, exchange, at, kept)
 SELECT :principal, :exchange, :at, :kept
-WHERE EXISTS (SELECT 1 FROM exchanges WHERE principal = :principal AND id = :exchange)
+WHERE EXISTS (SELECT 1 FROM exchanges WHERE principal = :principal AND id = :exchange AND kind <> 'forgotten')
 ON CONFLICT (principal, exchange) DO NOTHING
 """
 _PRUNE = """

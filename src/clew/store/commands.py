@@ -15,6 +15,7 @@ import msgspec
 from clew.model.recording import Recording
 from clew.store.database import Database, Value
 from clew.store.forget import close_open
+from clew.store.forgotten import NO_HASHES, hashes_of, is_forgotten, wordless
 from clew.store.rows import COLUMNS, columns_of, marks_of, pack, sum_of
 from clew.store.values import Exchange, Turn
 
@@ -23,7 +24,10 @@ __all__ = ["pin", "record", "rename", "set_setting", "touch"]
 SEEN_STEP = 60.0
 USED_STEP = 3600.0
 
-_EXCHANGE = f"INSERT INTO exchanges VALUES (NULL{', ?' * 25}) ON CONFLICT (principal, id) DO NOTHING"  # noqa: S608  (marks alone)
+_EXCHANGE = f"""
+INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 26))}
+WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash IN (?26, ?27) AND at >= ?4) ON CONFLICT (principal, id) DO NOTHING
+"""  # noqa: S608  (numbers alone)
 _THREAD = """
 INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (principal, id) DO UPDATE SET
@@ -58,11 +62,17 @@ UPDATE recordings SET used = :at WHERE principal = :principal AND used < :at - :
 """
 
 
-def record(connection: Database, turn: Turn, *, readable: bool = True) -> bool:
-    """Keep a turn. One that is not `readable` was kept without content, and nobody finds it by its words."""
-    exchange, recording, row = turn.exchange, turn.recording, _row(turn, readable)
+def record(connection: Database, turn: Turn, *, readable: bool = True, brought_back: bool = False) -> bool:
+    """Keep a turn. One that is not `readable` was kept without content, and nobody finds it by its words.
+
+    One whose thread was deleted since it began is kept without its words, and is none, unless it is `brought_back`.
+    """
+    exchange, recording = turn.exchange, turn.recording
+    row = (*_row(turn, readable), *(NO_HASHES if brought_back else hashes_of(exchange)))
     connection.execute(_EXCHANGE, row)
     if not connection.changes():
+        if not brought_back and is_forgotten(connection, exchange):
+            return _record_forgotten(connection, exchange)
         if not close_open(connection, exchange.principal, exchange.id):
             return False
         connection.execute(_EXCHANGE, row)
@@ -73,6 +83,13 @@ def record(connection: Database, turn: Turn, *, readable: bool = True) -> bool:
     if recording:
         _add_recording(connection, recording, exchange.ended)
     return True
+
+
+def _record_forgotten(connection: Database, exchange: Exchange) -> bool:
+    """That it was, once it is over. Never a turn that is new."""
+    if exchange.outcome != "open":
+        record(connection, Turn(exchange=wordless(exchange)), readable=False, brought_back=True)
+    return False
 
 
 def _row(turn: Turn, readable: bool) -> tuple[Value, ...]:

@@ -16,6 +16,7 @@ from math import inf
 
 from clew.errors import RecordCorrupt
 from clew.store.database import Database, Row, Value
+from clew.store.forgotten import Deletion, note, prune
 from clew.store.rows import COLUMNS, marks_of, recording_of_row
 from clew.store.values import Retention
 from clew.store.words import sweep
@@ -41,6 +42,11 @@ _EMPTY_THREADS = """
 DELETE FROM threads
 WHERE NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id)
 """
+_NOBODYS = """
+DELETE FROM settings WHERE name LIKE 'calls-begun:%' AND NOT EXISTS (
+    SELECT 1 FROM threads WHERE threads.principal = scope AND 'calls-begun:' || threads.id = name
+)
+"""
 _UNANSWERED = """
 DELETE FROM exchanges WHERE seq IN (SELECT seq FROM turns WHERE recording IS NULL AND at < ? ORDER BY at, seq LIMIT ?)
 """
@@ -51,22 +57,25 @@ DELETE FROM exchanges WHERE seq IN (SELECT seq FROM exchanges WHERE kind <> 'mes
 """
 
 
-def forget_some(connection: Database, principal: str, thread: str) -> int:
+def forget_some(connection: Database, deletion: Deletion) -> int:
     """Delete a bite of a thread's answers, the newest first. How many went."""
-    rows = connection.execute(f"{_OF_THREAD} ORDER BY seq DESC LIMIT {BATCH}", (principal, thread)).fetchall()
+    if not note(connection, deletion):
+        return 0
+    rows = connection.execute(f"{_OF_THREAD} ORDER BY seq DESC LIMIT {BATCH}", deletion[:2]).fetchall()
     _delete(connection, rows)
     return len(rows)
 
 
-def forget(connection: Database, principal: str, thread: str) -> bool:
+def forget(connection: Database, deletion: Deletion) -> bool:
     """Delete a thread and all that it holds."""
-    named = (principal, thread)
+    if not note(connection, deletion):
+        return False
+    named = deletion[:2]
     _delete(connection, connection.execute(_OF_THREAD, named).fetchall())
     connection.execute("DELETE FROM exchanges WHERE principal = ? AND thread = ?", named)
     connection.execute("DELETE FROM threads WHERE principal = ? AND id = ?", named)
-    if gone := bool(connection.changes()):
-        sweep(connection)
-    return gone
+    sweep(connection)
+    return True
 
 
 def close_open(connection: Database, principal: str, exchange: str) -> bool:
@@ -85,6 +94,7 @@ def retain(connection: Database, retention: Retention, now: float) -> int:
     """Delete up to a batch of what is too old, else of what is too much, else what that left behind. How many went."""
     limit = -inf if retention.age is None else now - retention.age
     gone = _too_old(connection, limit) or _too_much(connection, retention.bytes) or _left_behind(connection, limit)
+    prune(connection, now)
     if not gone and retention.usage_age is not None:
         connection.execute("DELETE FROM usage WHERE at < ?", (now - retention.usage_age,))
     sweep(connection)
@@ -114,6 +124,7 @@ def _left_behind(connection: Database, limit: float) -> int:
     connection.execute("DELETE FROM strangers WHERE seen < ?", (limit,))
     turns = _changes(connection, _UNANSWERED, limit, BATCH)
     connection.execute(_EMPTY_THREADS)
+    connection.execute(_NOBODYS)
     return turns
 
 

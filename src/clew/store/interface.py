@@ -37,10 +37,11 @@ IDLE = 300.0
 class Store(Protocol):
     """Where recordings, threads, exchanges, usage and settings are kept."""
 
-    def record(self, turn: Turn) -> Future[bool]:
+    def record(self, turn: Turn, *, brought_back: bool = False) -> Future[bool]:
         """Keep a turn, all of it or nothing. True if it is new; the same turn again is False, and changes nothing.
 
-        A turn that is kept as `open` is replaced by what comes later under its name.
+        A turn that is kept as `open` is replaced by what comes later under its name. One whose thread was forgotten since
+        it began is False too: its exchange is kept as `forgotten`, without a word. An import brings back what it has.
         """
         ...
 
@@ -75,11 +76,13 @@ class Store(Protocol):
         """Write a setting, or remove it with None. A scope is "" for all, or the name of one gateway or principal."""
         ...
 
-    def forget(self, principal: str, thread: str) -> Future[bool]:
+    def forget(self, principal: str, thread: str, *, at: float, agents: bool = False) -> Future[bool]:
         """Delete a thread with its recordings, turns and exchanges. False if there is no such thread. Usage stays.
 
-        When the future ends, nothing of its words is left in any file of the store. A long one goes in bites, the newest
-        answers first; if that is broken off, what is left is a shorter thread, to be forgotten again.
+        When the future ends, nothing of its words is left in any file of the store, nor do they come back with an answer
+        that began before `at`, in whichever process. With `agents` that holds for the whole session of the thread: its
+        agents may just be told parts of it. A long one goes in bites, the newest answers first; if that is broken off, what
+        is left is a shorter thread, to be forgotten again.
         """
         ...
 
@@ -119,6 +122,10 @@ class Store(Protocol):
         ...
 
     def thread(self, principal: str, id: str) -> Thread | None: ...
+
+    def beside(self, principal: str, thread: str) -> list[Thread]:
+        """The others of a main thread's session, oldest first: its sub-agents, answered or not. None for a sub-agent's."""
+        ...
 
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
         """The last used thread with these headers; None if there is none, or no session to go by."""

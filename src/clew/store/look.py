@@ -13,16 +13,30 @@ from clew.store.database import Database, Row, Rows
 from clew.store.rows import COLUMNS, recording_of_row, unpack
 from clew.store.values import Exchange, Passage, Spent, Statistics, Thread
 
-__all__ = ["exchange", "exchanges", "passages", "settings", "spent", "statistics", "thread", "thread_of", "threads"]
+__all__ = [
+    "beside",
+    "exchange",
+    "exchanges",
+    "passages",
+    "settings",
+    "spent",
+    "statistics",
+    "thread",
+    "thread_of",
+    "threads",
+]
 
 T = TypeVar("T")
 
-_THREADS = """
+_ROWS = """
 SELECT id, principal, session, agent, title, pin, created, used,
     (SELECT count(*) FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id) AS turns
-FROM threads WHERE principal = :principal AND id >= :first AND id < :last AND used < :before
-ORDER BY used DESC, id LIMIT :limit
-"""
+FROM threads WHERE principal = :principal"""
+_THREADS = f"{_ROWS} AND id >= :first AND id < :last AND used < :before ORDER BY used DESC, id LIMIT :limit"
+_BESIDE = f"""{_ROWS} AND id <> :thread AND session <> '' AND session = (
+    SELECT session FROM threads WHERE principal = :principal AND id = :thread AND agent = ''
+) ORDER BY created, id
+"""  # noqa: S608  (constants alone)
 _THREAD_OF = """
 SELECT id FROM threads WHERE principal = ? AND session = ? AND agent = ? AND session <> '' ORDER BY used DESC LIMIT 1
 """
@@ -72,6 +86,10 @@ def threads(connection: Database, principal: str, limit: int, before: float | No
 def thread(connection: Database, principal: str, id: str) -> Thread | None:
     bindings = {"principal": principal, "first": id, "last": id + "\0", "before": float("inf"), "limit": 1}
     return next((_typed(Thread, row) for row in _named(connection.execute(_THREADS, bindings))), None)
+
+
+def beside(connection: Database, principal: str, thread: str) -> list[Thread]:
+    return [_typed(Thread, row) for row in _named(connection.execute(_BESIDE, {"principal": principal, "thread": thread}))]
 
 
 def thread_of(connection: Database, principal: str, session: str, agent: str) -> str | None:

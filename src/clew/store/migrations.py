@@ -255,12 +255,38 @@ def m005_how_much_was_thought(connection: Database) -> None:
     connection.execute("ALTER TABLE usage ADD COLUMN thinking INTEGER")
 
 
+def m006_what_was_deleted_stays_deleted(connection: Database) -> None:
+    """An answer that was under way while its thread was deleted brought the thread back at its end, words and all: in the
+    same process if nobody stopped it first, and in any other, which knew of no deletion. *forgotten* says what was deleted
+    and when, as a hash and a time; whatever began before that is kept without words. No row of it outlives the longest
+    answer by much.
+
+    What an agent noted about a thread (that it had begun to run its tools) stands among the settings, by the thread's name,
+    and stayed there for ever. It goes with the thread now, whichever way that goes."""
+    connection.execute(_M006)
+
+
+_M006 = """
+CREATE TABLE forgotten (
+    hash BLOB NOT NULL PRIMARY KEY,
+    at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER settings_go_with_their_thread AFTER DELETE ON threads BEGIN
+    DELETE FROM settings WHERE scope = OLD.principal AND name = 'calls-begun:' || OLD.id;
+END;
+DELETE FROM settings WHERE name LIKE 'calls-begun:%' AND NOT EXISTS (
+    SELECT 1 FROM threads WHERE principal = scope AND name = 'calls-begun:' || id
+);
+"""
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m001_recordings_and_what_befell,
     m002_what_a_gateway_shows,
     m003_one_row_for_what_happened,
     m004_words_can_be_found,
     m005_how_much_was_thought,
+    m006_what_was_deleted_stays_deleted,
 )
 
 

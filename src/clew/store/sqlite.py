@@ -20,6 +20,7 @@ from clew.store.connection import BUSY, connect, locked, prepare_file
 from clew.store.days import days
 from clew.store.decoded import Decoded
 from clew.store.foreign import mapped
+from clew.store.forgotten import Deletion
 from clew.store.interface import IDLE
 from clew.store.migrations import migrate
 from clew.store.pending import Pending
@@ -103,17 +104,17 @@ class SqliteStore:
 
     # Writing
 
-    def record(self, turn: Turn) -> Future[bool]:
-        return self._record(turn, lazily=False)
+    def record(self, turn: Turn, *, brought_back: bool = False) -> Future[bool]:
+        return self._record(turn, lazily=False, brought_back=brought_back)
 
     def record_open(self, turn: Turn) -> Future[bool]:
         return self._record(turn, lazily=True)
 
-    def _record(self, turn: Turn, *, lazily: bool) -> Future[bool]:
+    def _record(self, turn: Turn, *, lazily: bool, brought_back: bool = False) -> Future[bool]:
         _check(turn)
         kept = turn if self._content else _without_content(turn)
         recorded = self._writer.submit(
-            lambda connection: commands.record(connection, kept, readable=self._content),
+            lambda connection: commands.record(connection, kept, readable=self._content, brought_back=brought_back),
             weight=_weight(kept),
             lazily=lazily,
         )
@@ -147,10 +148,11 @@ class SqliteStore:
     def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
         return self._writer.submit(lambda connection: commands.set_setting(connection, scope, name, value, at))
 
-    def forget(self, principal: str, thread: str) -> Future[bool]:
+    def forget(self, principal: str, thread: str, *, at: float, agents: bool = False) -> Future[bool]:
+        deletion = Deletion(principal, thread, at, agents)
         return in_bites(
-            lambda: self._writer.submit(lambda connection: forget.forget_some(connection, principal, thread)),
-            lambda: self._writer.submit(lambda connection: forget.forget(connection, principal, thread), erases="now"),
+            lambda: self._writer.submit(lambda connection: forget.forget_some(connection, deletion)),
+            lambda: self._writer.submit(lambda connection: forget.forget(connection, deletion), erases="now"),
         )
 
     def retain(self, retention: Retention, *, now: float) -> Future[int]:
@@ -186,6 +188,10 @@ class SqliteStore:
     def thread(self, principal: str, id: str) -> Thread | None:
         with self._readers.use() as connection:
             return look.thread(connection, principal, id)
+
+    def beside(self, principal: str, thread: str) -> list[Thread]:
+        with self._readers.use() as connection:
+            return look.beside(connection, principal, thread)
 
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
         with self._readers.use() as connection:

@@ -40,8 +40,9 @@ Outcome: TypeAlias = Literal["whole", "cut", "refused", "failed", "open"]
 """How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered. One
 that is `open` was under way when it was last heard of: it still is, or its gateway died."""
 
-Kind: TypeAlias = Literal["messages", "count_tokens"]
-"""What was asked for: an answer, or only its count. A count is an exchange like any other, but no turn of a thread."""
+Kind: TypeAlias = Literal["messages", "count_tokens", "forgotten"]
+"""What was asked for: an answer, or only its count. A count is an exchange like any other, but no turn of a thread. One that
+is `forgotten` was a turn, and its thread was deleted while it was answered: what befell it is kept, and no word of it."""
 
 DAY = 86_400.0
 

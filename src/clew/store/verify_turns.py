@@ -28,6 +28,9 @@ _LINKS = {
     "these bodies belong to no exchange": """
         SELECT exchange FROM bodies WHERE NOT EXISTS (SELECT 1 FROM exchanges
             WHERE exchanges.principal = bodies.principal AND exchanges.id = bodies.exchange)""",
+    "it was forgotten, and is not without words": """
+        SELECT id FROM exchanges WHERE kind = 'forgotten' AND (thread <> '' OR recording IS NOT NULL OR asked <> x'90'
+            OR EXISTS (SELECT 1 FROM bodies WHERE bodies.principal = exchanges.principal AND exchange = id))""",
     "the index of words has a turn that is not there": """
         SELECT '' FROM words WHERE NOT EXISTS (SELECT 1 FROM turns WHERE turns.seq = words.rowid)""",
 }

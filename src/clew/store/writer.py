@@ -97,8 +97,7 @@ class Writer:
         After one that erases, the log is emptied too. Where a reader keeps that from happening for long, the future of one
         that erases `now` fails, though it is done; the log is emptied as soon as that reader is gone. One for `later` is
         done when nothing else waits, in a transaction of its own, and whoever submits such bounds how many there are. What
-        is to be done `lazily` is done then too, but with others of its kind, after it has lingered for them, or before one
-        that erases `now`.
+        is to be done `lazily` is done then too, but with others of its kind, after it has lingered for them.
         """
         future: Future[T] = Future()
         command = _Command(run, future, weight, erases)
@@ -106,20 +105,12 @@ class Writer:
             if why := self._refusal(weight, later=later, lazily=lazily):
                 future.set_exception(StoreError(f"{self._path} {why}", file=str(self._path)))
             elif not lazily:
-                if erases == "now":
-                    self._hurry()
                 (self._later if later else self._waiting).append(command)
                 self._bytes += weight
                 self._wake()
             elif self._lazy.add(command, weight):
                 self._wake()
         return future
-
-    def _hurry(self) -> None:
-        """What lingers is done before whatever erases: it would bring back what is deleted."""
-        while lingering := self._lazy.taken():
-            self._waiting += lingering
-            self._bytes += sum(command.weight for command in lingering)
 
     def health(self) -> Health:
         with self._lock:

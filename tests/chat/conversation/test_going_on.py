@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +214,7 @@ def test_a_conversation_with_a_question_that_failed_is_exported_and_imported(
     thread = asyncio.run(fail())
     with SqliteStore(home / "clew.db") as store:
         shapes = {name: exported(store, name) for name in ("anthropic", "openai", "claude-code", "markdown", "clew")}
-        assert store.forget("local", thread).result(5)
+        assert store.forget("local", thread, at=time.time()).result(5)
         imported(store, shapes["clew"])
         assert store.verify() == ()
     for name in ("anthropic", "openai"):
