@@ -269,6 +269,15 @@ def test_on_a_terminal_the_answer_is_drawn(home: Home) -> None:
     assert not any("waiting" in line or "thinking…" in line for line in lines)
 
 
+def test_whoever_is_waited_for_is_told_and_can_leave(home: Home, simulator: Simulator) -> None:
+    """A question on standard input has no end until somebody ends it."""
+    with on_terminal(home, "ask", "-") as terminal:
+        terminal.until("reading standard input to its end; Ctrl-C leaves")
+        terminal.type("\x03")
+        assert terminal.ended() == 130
+    assert (simulator.journal(), any("Traceback" in line for line in terminal.screen.lines)) == ([], False)
+
+
 def test_who_is_told_to_end_leaves_the_terminal_as_it_was(home: Home, simulator: Simulator) -> None:
     simulator.fault("stall 60 before=message_delta")
     with on_terminal(home, "ask", "Hi [[scenario:thinking]]") as terminal:

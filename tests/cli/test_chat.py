@@ -6,8 +6,9 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from time import time
 from typing import Any
 
 import pytest
@@ -270,20 +271,62 @@ def test_a_failure_is_told_and_the_conversation_goes_on(home: Home, simulator: S
         assert terminal.ended() == 0
 
 
-def test_a_chat_whose_gateway_has_ended_says_how_to_go_on(home: Home) -> None:
-    """Its threads are in the store, and the next command finds another gateway, or none."""
-    with ExitStack() as until_it_ends:
-        admin = until_it_ends.enter_context(Gateway(home.root)).admin
-        row = register(Place(home.root), Running(pid=os.getpid(), url=admin.url, socket=str(admin.socket)))
-        until_it_ends.callback(unregister, Place(home.root), row)
-        with on_terminal(home, "chat") as terminal:
-            terminal.until(is_at_prompt)
-            said(terminal, "One.", "You said: “One.”")
-            until_it_ends.close()
-            said(terminal, "Two.", "the gateway of this chat has ended: leave (Ctrl-D), and come back")
-            terminal.type("\x04")
-            assert terminal.ended() == 0
-            assert terminal.screen.lines[-1].startswith("kept; come back with `clew chat --thread ")
+@contextmanager
+def registered(home: Home) -> Iterator[None]:
+    """A gateway that the commands of this home find."""
+    with Gateway(home.root) as gateway:
+        admin = gateway.admin
+        row = register(Place(home.root), Running(pid=os.getpid(), url=admin.url, socket=str(admin.socket), started=time()))
+        try:
+            yield
+        finally:
+            unregister(Place(home.root), row)
+
+
+def test_a_chat_whose_gateway_is_restarted_says_so_once_and_goes_on(home: Home, simulator: Simulator) -> None:
+    """With the new one, or with none: what was said is known to both, and so is who was chosen to answer."""
+    first = ExitStack()
+    first.enter_context(registered(home))
+    with first, on_terminal(home, "chat") as terminal:
+        terminal.until(is_at_prompt)
+        said(terminal, "One.", "You said: “One.”")
+        said(terminal, "/use claude claude-opus-5-5", "claude answers next, with claude-opus-5-5")
+        first.close()
+        with registered(home):
+            said(terminal, "Two.", "You said: “Two.”")
+        said(terminal, "Three.", "You said: “Three.”")
+        said(terminal, "Four.", "You said: “Four.”")
+        told = [line for line in terminal.screen.lines if "gateway" in line]
+        terminal.type("\x04")
+        assert terminal.ended() == 0
+    assert told == [
+        "the gateway of this chat has ended; it goes on with the one that runs now",
+        "the gateway of this chat has ended; it goes on without one",
+    ]
+    last = json.loads(simulator.body(simulator.journal()[-1]["n"]))["messages"]
+    assert [message["role"] for message in last] == ["user", "assistant"] * 3 + ["user"]
+    assert [turn["answer"] is not None for turn in home.json("show", "last")["turns"]] == [True] * 4
+
+
+def test_a_gateway_that_ends_in_the_middle_of_an_answer_leaves_a_question_to_ask_again(
+    home: Home, simulator: Simulator
+) -> None:
+    first = ExitStack()
+    first.enter_context(registered(home))
+    with first, on_terminal(home, "chat") as terminal:
+        terminal.until(is_at_prompt)
+        said(terminal, "One.", "You said: “One.”")
+        simulator.fault("stall 60 before=message_delta")
+        terminal.type("Two.\r")
+        terminal.until("You said: “Two.”")
+        first.close()
+        terminal.until("the gateway of this chat has ended; it goes on without one")
+        terminal.until("what was finished is kept, and /retry asks again")
+        terminal.until(is_at_prompt)
+        said(terminal, "/retry", "You said: “Two.”")
+        terminal.type("\x04")
+        assert terminal.ended() == 0
+    assert asked(simulator) == ["One.", "Two.", "Two."]
 
 
 def test_what_is_typed_during_an_answer_is_the_next_question(home: Home, simulator: Simulator) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Timer
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from clew.chat.contents import Content
 
 __all__ = ["ask"]
+
+_PATIENCE_SECONDS: Final = 1.0
 
 
 @click.command(short_help="Ask one question, in a pipe or on a terminal.")
@@ -116,11 +120,25 @@ def _words(question: Sequence[str]) -> str:
 def _piped() -> str:
     """A pipe or a file; what a terminal or nothing at all is connected to is not waited for, unless asked for."""
     try:
-        return sys.stdin.read().rstrip("\n")
+        with _patience():
+            return sys.stdin.read().rstrip("\n")
     except UnicodeDecodeError as error:
         raise click.UsageError(
             f"What was piped in is no text: {error.reason}. For pictures and PDFs there is --attach."
         ) from error
+
+
+@contextmanager
+def _patience() -> Generator[None]:
+    """A pipe that nobody closes is waited for without an end: whoever sits there is told so."""
+    timer = Timer(_PATIENCE_SECONDS, aside, ("reading standard input to its end; Ctrl-C leaves",))
+    timer.daemon = True
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _content(words: str, files: Sequence[Path]) -> Content:

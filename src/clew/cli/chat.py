@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -110,6 +111,7 @@ class _Chat:
         if not line.strip():
             return
         try:
+            self._go_on()
             if (answer := self._asked(line)) is not None:
                 with unechoed():
                     self._show(answer)
@@ -150,7 +152,12 @@ class _Chat:
     def _regret(self, error: ClewError, next_: str = "") -> None:
         """What is wrong, and what can be done now."""
         click.secho(f"Error: {in_words(error, self._talk.conversation.backend)}", fg="red", err=True)
-        if self._talk.is_cut_off:
-            next_ = "the gateway of this chat has ended: leave (Ctrl-D), and come back with the command that you then see"
+        with suppress(ClewError):  # tried again with the next line, which is then told why
+            self._go_on()
         if next_:
             aside(next_)
+
+    def _go_on(self) -> None:
+        """A gateway that ended is no reason to leave: that is said once."""
+        if happened := self._talk.go_on():
+            aside(happened)

@@ -56,7 +56,7 @@ def _use(talk: Talk, rest: str, asked: Asked) -> None:
         show([Line(printable(f"{'*' if name == now else ' '} {name}")) for name in _backends(talk)])
         return
     name, _, model = rest.partition(" ")
-    talk.conversation.use(name, model=model.strip())
+    talk.use(name, model.strip())
     talk.wanted.model = "" if model else talk.wanted.model
     talk.wish()
     _say(f"{name} answers next, with {talk.next_model}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import click
@@ -51,16 +51,49 @@ class Wanted(Struct, kw_only=True):
 class Talk:
     """One conversation, and what is wished of it."""
 
-    def __init__(self, at: Place, conversation: Conversation, wanted: Wanted, gateway: Running | None = None) -> None:
+    def __init__(self, at: Place, wanted: Wanted, stack: ExitStack) -> None:
+        """With the gateway of this home, if one runs, else in this process. What it opens, the stack closes."""
         self.at = at
-        self.conversation = conversation
         self.wanted = wanted
-        self._gateway = gateway
+        self._stack = stack
+        self._used: dict[str, str] = {}
+        """The backends that were asked for since it was opened, each with the model that was named for it, the last last."""
+        self._gateway, self.conversation = self._opened(_thread(at, wanted.thread))
+
+    def _opened(self, thread: str) -> tuple[Running | None, Conversation]:
+        from clew.chat.blocking import Conversation
+        from clew.chat.remote.finding import gateway_in
+
+        wanted, gateway = self.wanted, gateway_in(self.at.home)
+        opening = Conversation.open(thread, url="auto", system=wanted.system, on_overflow=wanted.on_overflow)
+        return gateway, self._stack.enter_context(opening)
 
     @property
     def is_cut_off(self) -> bool:
         """Did the gateway that holds this conversation end? Another one in its place has another socket."""
         return self._gateway is not None and self._gateway not in running(self.at.home)
+
+    def go_on(self) -> str:
+        """After the gateway ended: the same conversation at the same place, with whoever is there now. What happened, in
+        words; "" if nothing did."""
+        if not self.is_cut_off:
+            return ""
+        before = self.conversation.turns[-1:]
+        self._stack.close()
+        self._gateway, conversation = self._opened(self.conversation.thread if before else "")
+        for turn in before:
+            conversation.branch(turn.id)
+        for backend, model in self._used.items():
+            conversation.use(backend, model=model)
+        self.conversation = conversation
+        now = "with the one that runs now" if self._gateway else "without one"
+        return f"the gateway of this chat has ended; it goes on {now}"
+
+    def use(self, backend: str, model: str = "") -> None:
+        """Let another backend answer from now on. Raises SettingsInvalid if there is none of this name."""
+        self.conversation.use(backend, model=model)
+        named = self._used.pop(backend, "")
+        self._used[backend] = model or named
 
     def wish(self) -> None:
         """Before each answer, since the active backend may be another by then. Raises SettingsInvalid where nobody can tell
@@ -101,20 +134,12 @@ class Talk:
 
 @contextmanager
 def talk(wanted: Wanted) -> Generator[Talk]:
-    """Opens it: with the gateway of this home, if one runs, else in this process; the threads are the same. Ends the command
-    for a thread or a backend that there is not."""
-    from clew.chat.blocking import Conversation
-    from clew.chat.remote.finding import gateway_in
-
-    at = place()
-    thread, overflow = _thread(at, wanted.thread), wanted.on_overflow
-    with (
-        _ending_well(),
-        Conversation.open(thread, url="auto", system=wanted.system, on_overflow=overflow) as conversation,
-    ):
+    """Opens it. Ends the command for a thread or a backend that there is not."""
+    with _ending_well(), ExitStack() as stack:
+        open_talk = Talk(place(), wanted, stack)
         if wanted.backend:
-            _use(conversation, wanted.backend)
-        yield Talk(at, conversation, wanted, gateway_in(at.home))
+            _use(open_talk, wanted.backend)
+        yield open_talk
 
 
 @contextmanager
@@ -135,9 +160,9 @@ def _ending_well() -> Generator[None]:
             signal.signal(number, handler)
 
 
-def _use(conversation: Conversation, backend: str) -> None:
+def _use(open_talk: Talk, backend: str) -> None:
     try:
-        conversation.use(backend)
+        open_talk.use(backend)
     except SettingsInvalid as error:
         raise click.UsageError(f"{str(error).capitalize()}.") from error
 
