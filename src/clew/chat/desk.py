@@ -98,6 +98,14 @@ class Desk(Protocol):
         """The line up to this turn as a backend would get it."""
         ...
 
+    async def mark(self, turn: str) -> None:
+        """Keep that the calls of this turn's answer are begun; "" that there are none. It outlives this process."""
+        ...
+
+    async def marked(self) -> str:
+        """The turn whose calls were begun, whoever began them; "" if there is none."""
+        ...
+
     def begin(self, stop: Stop) -> None:
         """One answer at a time: see `Floor`."""
         ...

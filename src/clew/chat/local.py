@@ -117,6 +117,18 @@ class LocalDesk(Floor):
             self.thread = structs.replace(self.thread, title=title)
         return renamed.result()
 
+    async def mark(self, turn: str) -> None:
+        kept = self.store.set(self._mark, turn or None, scope=self.thread.principal, at=time.time())
+        await asyncio.wait_for(asyncio.wrap_future(kept), COMMIT_SECONDS)
+
+    async def marked(self) -> str:
+        kept = await asyncio.to_thread(self.store.settings, self.thread.principal)
+        return str(kept.get(self._mark) or "")
+
+    @property
+    def _mark(self) -> str:
+        return f"calls-begun:{self.thread.id}"
+
     async def ask(self, question: Question, begun: Begun) -> LocalHearing:
         hearing = LocalHearing(self)
         entry = self._entry(question, hearing)

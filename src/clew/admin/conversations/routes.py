@@ -24,13 +24,13 @@ from clew.backends.row import Credential
 from clew.chat.desk import Question
 from clew.chat.local import LocalDesk, keeping
 from clew.chat.opening import desk_on
-from clew.chat.remote.told import Asked, Opened, Place, told_of
+from clew.chat.remote.told import Asked, Marked, Opened, Place, ToldTurn, told_of
 from clew.chat.remote.troubles import Trouble, trouble_of
 from clew.errors import ClewError, RequestInvalid
 from clew.model.json import JsonObject
 from clew.store.values import Thread
 
-__all__ = ["ask", "opened", "place", "rename", "sent", "stop"]
+__all__ = ["ask", "begun", "mark", "opened", "place", "rename", "sent", "stop"]
 
 Endpoint: TypeAlias = Callable[[Desk, Request], Awaitable[Response]]
 
@@ -71,8 +71,9 @@ async def opened(desk: Desk, request: Request) -> Response:
     """With `known`, only that nothing is new, if nothing is."""
     found = await _found(desk, request)
     known = request.query_params.get("known", "") == str(found.thread.turns)
-    turns = None if known else tuple(told_of(spot) for spot in found.tree)
-    return as_json(Opened(thread=found.thread, turns=turns, place=_place(desk)))
+    if known:
+        return as_json(Opened(thread=found.thread, turns=None, place=_place(desk)))
+    return await desk.read(lambda: as_json(Opened(thread=found.thread, turns=_told(found), place=_place(desk))))
 
 
 @troubled
@@ -81,7 +82,7 @@ async def ask(desk: Desk, request: Request) -> Response:
     desk.tellings.check_open()
     body = await read_body(request, Asked, desk.working.current.settings.gateway.max_body_megabytes * _MEGABYTE)
     own = await desk.read(lambda: _desk_for(desk, request, body))
-    telling = Telling(own, _question(body, own))
+    telling = Telling(own, await desk.read(lambda: _question(body, own)))
     try:
         await telling.begun()
     except BaseException:
@@ -128,6 +129,22 @@ async def rename(desk: Desk, request: Request) -> Response:
 
 
 @troubled
+async def begun(desk: Desk, request: Request) -> Response:
+    """The turn whose calls somebody began to run."""
+    return as_json(Marked(await (await _found(desk, request)).marked()))
+
+
+@troubled
+async def mark(desk: Desk, request: Request) -> Response:
+    """Kept when this answers: whoever runs tools says so first."""
+    wish, found = await read_body(request, Marked), await _found(desk, request)
+    if wish.turn and wish.turn not in found.tree:
+        raise RequestInvalid(f"there is no turn {wish.turn[:100]!r} in this conversation", path="turn")
+    await found.mark(wish.turn)
+    return as_json(wish)
+
+
+@troubled
 async def sent(desk: Desk, request: Request) -> Response:
     """The line up to `turn`, as this backend would get it."""
     found, query = await _found(desk, request), request.query_params
@@ -140,6 +157,10 @@ async def sent(desk: Desk, request: Request) -> Response:
 def _caller(request: Request) -> Caller:
     caller: Caller = request.state.caller
     return caller
+
+
+def _told(found: LocalDesk) -> tuple[ToldTurn, ...]:
+    return tuple(told_of(spot) for spot in found.tree)
 
 
 def _place(desk: Desk) -> Place:

@@ -39,6 +39,15 @@ CONVERSATIONS: Final[tuple[Route, ...]] = (
         routes.stop,
         "Stops an answer that comes. What was finished of it is kept, and answered.",
     ),
+    Route("GET", f"{_PATH}/{{id}}/begun", "inference", routes.begun, "The turn whose calls somebody began to run, or none."),
+    Route(
+        "PUT",
+        f"{_PATH}/{{id}}/begun",
+        "inference",
+        routes.mark,
+        "Keeps that the calls of a turn are begun, so that nobody runs them twice after a crash; empty: that none are.",
+        "body: turn",
+    ),
     Route(
         "GET",
         f"{_PATH}/{{id}}/sent",

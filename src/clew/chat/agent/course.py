@@ -97,7 +97,6 @@ class Course:
         ended = await take_step(self._working, answer)
         self._message, self._resumed = ended.message, False
         self._turn = ended.turn.id if ended.turn else ""
-        marks.answered(self._working.conversation, self._turn)
 
     async def _called(self) -> AsyncAnswer | None:
         """The results as the next question; None if a decision is put off."""

@@ -15,7 +15,7 @@ from clew.chat.floor import Floor
 from clew.chat.projected import Projected
 from clew.chat.remote.hearing import RemoteHearing
 from clew.chat.remote.line import Line
-from clew.chat.remote.told import Asked, Opened, Place, ToldTurn, spot_of
+from clew.chat.remote.told import Asked, Marked, Opened, Place, ToldTurn, spot_of
 from clew.chat.tree import Tree
 from clew.engine.ids import new_id
 from clew.errors import RequestInvalid
@@ -98,6 +98,12 @@ class RemoteDesk(Floor):
     async def stop(self, turn: str) -> None:
         """The gateway lets go of the backend, and keeps what was finished."""
         await self._line.get("DELETE", f"{self._path()}/turns/{quote(turn, safe='')}", Raw)
+
+    async def mark(self, turn: str) -> None:
+        await self._line.get("PUT", f"{self._path()}/begun", Marked, Marked(turn))
+
+    async def marked(self) -> str:
+        return (await self._line.get("GET", f"{self._path()}/begun", Marked)).turn
 
     async def rename(self, title: str) -> bool:
         if not self._known:

@@ -26,6 +26,7 @@ __all__ = [
     "Asked",
     "Begun",
     "Ended",
+    "Marked",
     "Opened",
     "Place",
     "ToldTurn",
@@ -92,6 +93,12 @@ class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     wishes: Wishes = Wishes()
     session: str = ""
     agent: str = ""
+
+
+class Marked(Struct, frozen=True, forbid_unknown_fields=True):
+    """The turn whose calls were begun; "" if there is none."""
+
+    turn: str
 
 
 class Ended(Struct, frozen=True):
