@@ -4,6 +4,8 @@ PY := .venv/bin/python
 JOBS ?= 2
 # The slow tests wait a lot, for processes and clocks, so one more of them fits on the same cores.
 SLOW_JOBS ?= 3
+# Where it is set, every process compiles anew what it imports, and a run of the tests starts a thousand.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup clients run test check golden bench bench-peers bench-compare bench-policies soak lock clean
