@@ -24,6 +24,7 @@ from clew.admin.access import Access, Caller
 from clew.admin.desk import Desk
 from clew.admin.guard import SAFE, is_foreign, is_socket
 from clew.admin.problem import Problem, problem_of
+from clew.admin.segments import Segmented
 from clew.errors import ClewError
 
 __all__ = ["CSRF", "Endpoint", "Route", "Routes", "Scope", "Tell", "as_json", "cookie_name"]
@@ -69,10 +70,11 @@ class Routes:
         self._paths = [Path(row.path, _answering(row, desk), methods=[row.method]) for row in rows]
 
     async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
-        found = [(path, *path.matches(scope)) for path in self._paths]
+        segmented = Segmented(scope)
+        found = [(path, *path.matches(segmented.scope)) for path in self._paths]
         for path, match, child in found:
             if match is Match.FULL:
-                scope.update(child)
+                scope.update(segmented.mended(child))
                 with self._desk.crowd.visit(scope):
                     await path.handle(scope, receive, send)
                 return

@@ -15,7 +15,7 @@ from clew.chat.ui.fold import folded
 from clew.errors import RequestInvalid
 from clew.settings.values import ChatSettings
 from clew.testing import Simulator
-from tests.admin.chat.served import MODEL, ChatServer, configured, user
+from tests.admin.chat.served import ChatServer, configured, user
 from tests.engine.talk import refusals
 
 SHOWN = {"type": "adaptive", "display": "summarized"}
@@ -71,22 +71,29 @@ def test_a_backend_stays_with_the_chat_until_another_is_named(both: dict[str, Si
         assert [refusals(each) for each in both.values()] == [[], []]
 
 
-@pytest.mark.parametrize("id", ["a/b", "/", ".", ".."])
+@pytest.mark.parametrize("id", [".", ".."])
 def test_a_chat_whose_id_no_path_can_name_is_refused_at_once(id: str) -> None:
-    """Its stream could not be come back to: `useChat` puts the id into the path as it is."""
+    """Its stream could not be come back to; the SDK refuses these ids there, too."""
     with pytest.raises(RequestInvalid, match="the id of a chat is part of a path"):
         _ = Posted(id=id).checked_id
 
 
 @pytest.mark.slow
-def test_any_other_id_leads_to_the_chat_on_every_route(chat: ChatServer) -> None:
-    """In a path it is percent-encoded."""
-    for id in ("Größe 2?#%", "..a", "x" * 200):
-        path = f"/api/chat/{quote(id, safe='')}"
-        chat.post("Hello.", chat=id)
-        read = chat.call_api(path)
-        assert (read.status, len(read.json["messages"])) == (200, 2)
-        assert chat.call_api(f"{path}/stream").status == 204
-        assert chat.call_api(path, method="DELETE").status == 200
-    refused = chat.call_api("/api/chat", method="POST", body={"id": "a/b", "messages": [user("Hello.")], "model": MODEL})
-    assert (refused.status, "no slash" in refused.why) == (400, True)
+@pytest.mark.parametrize("id", ["a/b", "Größe 2?#%2F/", "/stream", "..a", "\ue000/\ue001", "x" * 200])
+def test_any_other_id_leads_to_the_chat_on_every_route(chat: ChatServer, id: str) -> None:
+    """In a path it is percent-encoded, its slashes too, as the SDK does it."""
+    path = f"/api/chat/{quote(id, safe='')}"
+    chat.post("Hello.", chat=id)
+    read = chat.call_api(path)
+    assert (read.status, len(read.json["messages"])) == (200, 2)
+    assert chat.call_api(f"{path}/stream").status == 204
+    assert chat.call_api(path, method="PATCH", body={"title": "New"}, **{"content-type": "application/json"}).status == 200
+    assert chat.call_api(path, method="DELETE").status == 200
+    assert chat.call_api(path).status == 404
+
+
+@pytest.mark.slow
+def test_a_slash_that_is_encoded_leads_to_no_other_route(chat: ChatServer) -> None:
+    """Neither past the routes of the chat, nor into them."""
+    paths = ("/api%2Fchat", "/api/chat%2Fone%2Fstream", "/api/chat%2F..%2Fstatus", "/api/chat/%2E%2E%2Fstatus/stream/")
+    assert [chat.call_api(path).status for path in paths] == [404] * 4

@@ -49,10 +49,8 @@ class Posted(Struct, frozen=True, kw_only=True):
     @property
     def checked_id(self) -> str:
         """Raises RequestInvalid for one that no path can name: the other routes of this chat could not be reached."""
-        if "/" in self.id or self.id in _NO_SEGMENT:
-            raise RequestInvalid(
-                "the id of a chat is part of a path: it may have no slash, and be neither . nor ..", path="id"
-            )
+        if self.id in _NO_SEGMENT:
+            raise RequestInvalid("the id of a chat is part of a path: it may be neither . nor ..", path="id")
         return self.id
 
     def place(self, tree: Tree) -> Place:
