@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from itertools import chain, zip_longest
 from typing import TypeAlias
@@ -20,8 +19,9 @@ from clew.http.client import ClientConnection
 from clew.http.client_message import Phase, PhaseTimedOut, Timeouts
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.proxy import Proxy, open_tunnel
+from clew.upstream.tls import Tls
 
-__all__ = ["dial", "tls_context", "within"]
+__all__ = ["dial", "within"]
 
 _HEAD_START = 0.25
 
@@ -32,25 +32,14 @@ _Address: TypeAlias = tuple[int, int, int, _Where]
 """Family, kind, protocol, and where."""
 
 
-def tls_context(ca_file: str | None = None) -> ssl.SSLContext:
-    """Verifies the chain and the name. `ca_file` adds authorities to the system's, it does not replace them."""
-    context = ssl.create_default_context()
-    if ca_file is not None:
-        context.load_verify_locations(ca_file)
-    context.set_alpn_protocols(["http/1.1"])
-    return context
-
-
-async def dial(
-    endpoint: Endpoint, *, tls: Callable[[], ssl.SSLContext], proxy: Proxy | None, timeouts: Timeouts, began: float
-) -> ClientConnection:
-    """Connect. `tls` makes the context, if one is needed; `began`: since when the total counts."""
+async def dial(endpoint: Endpoint, *, tls: Tls, proxy: Proxy | None, timeouts: Timeouts, began: float) -> ClientConnection:
+    """Connect. `began`: since when the total counts."""
     async with within("connect", timeouts, began):
         plug = await _reach(endpoint, proxy)
     if not endpoint.tls:
-        return await _wrapped(plug, None, None)
+        return await _wrapped(plug)
     async with within("tls", timeouts, began):
-        return await _wrapped(plug, tls(), endpoint.host)
+        return await _secured(plug, tls, endpoint)
 
 
 @asynccontextmanager
@@ -87,13 +76,30 @@ async def _reach(endpoint: Endpoint, proxy: Proxy | None) -> socket.socket:
     return plug
 
 
-async def _wrapped(plug: socket.socket, context: ssl.SSLContext | None, name: str | None) -> ClientConnection:
+async def _wrapped(plug: socket.socket) -> ClientConnection:
     """The socket as a connection. From here on the loop owns it, and closes it if this fails or is cancelled."""
     connection = ClientConnection()
     try:
-        await asyncio.get_running_loop().create_connection(lambda: connection, sock=plug, ssl=context, server_hostname=name)
+        await asyncio.get_running_loop().create_connection(lambda: connection, sock=plug)
     except BaseException:
         connection.abort()
+        raise
+    return connection
+
+
+async def _secured(plug: socket.socket, tls: Tls, endpoint: Endpoint) -> ClientConnection:
+    """The same, with TLS between the two."""
+    connection = ClientConnection()
+    try:
+        transport = tls.transport(connection, endpoint)
+    except BaseException:
+        plug.close()
+        raise
+    try:
+        await asyncio.get_running_loop().create_connection(lambda: transport, sock=plug)
+        await transport.handshake()
+    except BaseException:
+        transport.abort()
         raise
     return connection
 

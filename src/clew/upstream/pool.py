@@ -15,14 +15,13 @@ too, it is closed at once, so that a backend stops working for a client that is 
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from clew.errors import BackendError, BackendUnreachable
 from clew.http.client import ClientConnection
 from clew.http.client_message import ClientRequest, PeerClosed, ResponseHead, ResponseLimits, Timeouts
-from clew.upstream.dial import dial, tls_context, within
+from clew.upstream.dial import Tls, dial, within
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.foreign import FOREIGN, translated
 from clew.upstream.proxy import proxy_for
@@ -92,7 +91,7 @@ class Pool:
         self.now = self._loop.time
         self._shelves: dict[Endpoint, Shelf] = {}
         self._busy: set[ClientConnection] = set()
-        self._context: ssl.SSLContext | None = None
+        self._tls = Tls(self._settings.ca_file)
         self._sweeper: asyncio.TimerHandle | None = None
         self.is_closed = False
 
@@ -207,11 +206,6 @@ class Pool:
         environ = self._settings.proxy_environ
         proxy = None if environ is None else proxy_for(asking.endpoint, environ)
         return await dial(asking.endpoint, tls=self._tls, proxy=proxy, timeouts=asking.timeouts, began=asking.began)
-
-    def _tls(self) -> ssl.SSLContext:
-        """Made when first needed: loading the system's authorities takes a while."""
-        self._context = self._context or tls_context(self._settings.ca_file)
-        return self._context
 
     def _sweep(self) -> None:
         """One timer for all: it goes off no later than half an idle time after the first that is due."""

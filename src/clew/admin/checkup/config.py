@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from functools import partial
 
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
 from clew.backends.row import Backend
 from clew.errors import ClewError
 from clew.settings.values import Settings, timeouts_for
-from clew.upstream.dial import dial, tls_context
+from clew.upstream.dial import dial
 from clew.upstream.endpoint import endpoint_of
 from clew.upstream.foreign import mapped
 from clew.upstream.proxy import proxy_for
+from clew.upstream.tls import Tls
 
 __all__ = ["backends", "config"]
 
@@ -65,7 +65,7 @@ async def _problem(backend: Backend, settings: Settings, at: Circumstances) -> s
         with mapped(endpoint):
             connection = await dial(
                 endpoint,
-                tls=partial(tls_context, settings.ca_file or None),
+                tls=Tls(settings.ca_file or None),
                 proxy=proxy_for(endpoint, at.environ) if settings.proxy else None,
                 timeouts=timeouts_for(settings, backend),
                 began=asyncio.get_running_loop().time(),
