@@ -191,12 +191,17 @@ def heads() -> list[Call]:
     return [Call(body=b""), Call(body=b"", headers={"x-claude-code-agent-id": "a", "anthropic-beta": "b1"})]
 
 
-async def both(talk: Sequence[Question], head: int = 0, then: Sequence[bytes] = ()) -> list[tuple[Seen, Seen]]:
+async def both(
+    talk: Sequence[Question],
+    head: int = 0,
+    then: Sequence[bytes] = (),
+    snapshots: Sequence[Snapshot] = SNAPSHOTS,
+) -> list[tuple[Seen, Seen]]:
     """Each question by one engine that remembers, and by one that never does."""
-    rote, plain, known, unknown = ByHand(SNAPSHOTS[0]), ByHand(SNAPSHOTS[0]), heads()[head], heads()[head]
+    rote, plain, known, unknown = ByHand(snapshots[0]), ByHand(snapshots[0]), heads()[head], heads()[head]
     found: list[tuple[Seen, Seen]] = []
     for number, (body, which, pieces, gone) in enumerate(talk):
-        rote.snapshot = plain.snapshot = SNAPSHOTS[which]
+        rote.snapshot = plain.snapshot = snapshots[which]
         unknown.forms.clear()
         seen = await rote.asks(f"id{number}", known, body, pieces, ends=gone, then=then)
         found.append((seen, await plain.asks(f"id{number}", unknown, body, pieces, ends=gone, then=then)))

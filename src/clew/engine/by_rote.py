@@ -1,24 +1,29 @@
-"""Two ways to hear an answer by rote: in one piece, and as a stream."""
+"""Three ways to hear an answer by rote: in one piece, as a stream, and as a stream in another dialect."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
+from msgspec.structs import replace
+
+from clew.engine.asking import asking_of
 from clew.engine.call import Call
-from clew.engine.dialects import NO_HINTS, UNSAID
+from clew.engine.dialects import NO_HINTS, UNSAID, Hints
 from clew.engine.express import Begun
 from clew.engine.form import Form
-from clew.engine.hearing import JSON, StreamHearing, comes_as
+from clew.engine.hearing import JSON, LIMITS, StreamHearing, comes_as
 from clew.engine.parts import Parts
 from clew.engine.passing import Passing
-from clew.engine.rote import Passed, Rote, form_for, sent
+from clew.engine.rote import Passed, Rote, form_for, going_out
 from clew.engine.streaming import Streaming
+from clew.engine.token_learning import learn
 from clew.engine.turns import Heard
 from clew.http.client import ClientConnection
 from clew.http.client_message import ResponseHead
 from clew.http.responder import Responder
 from clew.model.json import JsonObject
+from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.rename import renamed
 from clew.settings.values import Settings
@@ -32,10 +37,16 @@ _JSON_LINE: Final = "content-type: application/json\r\n"
 def by_rote(parts: Parts, call: Call, body: bytes, client: Responder) -> bool:
     """Whether it is under way: a call with the head of one that was seen before, and this body."""
     form = form_for(parts, call, body)
-    on = None if form is None else sent(parts, form, body)
-    if form is None or on is None:
+    going = b"" if form is None else going_out(form, body)
+    if form is None or not going:
         return False
-    (RoteStream if form.streams else RoteWhole)(parts, call, form, body, client, on)
+    on = parts.pool.send(form.shelf, form.request, going, form.way.patience, LIMITS)
+    if on is None:
+        return False
+    if form.translates:
+        RoteTranslated(parts, call, form, body, client, on).size = len(going)
+    else:
+        (RoteStream if form.streams else RoteWhole)(parts, call, form, body, client, on)
     return True
 
 
@@ -101,15 +112,21 @@ class RoteStream(Rote, Streaming):
         form, self._opened_at = self._form, self._on.heard_at
         self._passed = form.way.dialect.passed(head.headers, self._started)
         return StreamHearing(
-            Dress(form.wear),
+            self._dress(),
             form.way.dialect,
-            UNSAID,
+            self._hints(),
             passing,
             _unsettled,
             first_content=form.snapshot.settings.first_content_seconds,
             since=self._opened_at,
             blocks=False,
         )
+
+    def _dress(self) -> Dress:
+        return Dress(self._form.wear)
+
+    def _hints(self) -> Hints:
+        return UNSAID
 
     def _stream_begins(self) -> None:
         self._first_at = self._parts.clock()
@@ -134,6 +151,31 @@ class RoteStream(Rote, Streaming):
             ._begun()
             ._replace(passing=self._passing, hearing=self._hearing, opened_at=self._opened_at, first_at=self._first_at)
         )
+
+
+class RoteTranslated(RoteStream):
+    """A streamed answer in another dialect."""
+
+    size = 0
+    """The bytes that went out."""
+
+    def _dress(self) -> Dress:
+        return Dress(replace(self._form.wear, exchange=self._id))
+
+    def _hints(self) -> Hints:
+        way = self._form.way
+        about = self._parts.token_counts.about(way.backend.name, way.target.model, self.size)
+        return replace(self._form.hints, exchange=self._id, input_tokens=about)
+
+    def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
+        learn(self._parts.token_counts, self._form.way, self.size, heard.answer.usage, self._going)
+        super()._is_told(heard, tell)
+
+    def _going(self) -> Request:
+        """What went out, before it was translated."""
+        form = self._form
+        asking = asking_of(self._call.with_body(self._body), form.snapshot, None, self._id)
+        return form.way.projector.project(asking.request, asking.facts).request
 
 
 async def _unsettled(heard: Heard) -> None:

@@ -9,11 +9,15 @@ So a form may only skip what was decided before about the same bytes. A property
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.dialects.anthropic.requests import around_messages
 from clew.engine.call import Call
+from clew.engine.dialects import Hints
 from clew.engine.outgoing import outgoing, place_of
+from clew.engine.question import question_in
 from clew.engine.reply_head import who_headers
 from clew.engine.route import Way
 from clew.engine.snapshot import Snapshot
@@ -43,7 +47,7 @@ class Form(Struct, frozen=True, kw_only=True, eq=False):
     """What stands before the messages, as it comes, and after them."""
     after: bytes
     sent_before: bytes
-    """The same as it goes out."""
+    """The same as it goes out; in another dialect, what stands around the question itself, as JSON writes it."""
     sent_after: bytes
     is_untouched: bool
     way: Way
@@ -57,8 +61,12 @@ class Form(Struct, frozen=True, kw_only=True, eq=False):
     told: Exchange
     """What is told of every exchange of this form; what is another one's each time is left open."""
     streams: bool
+    translates: bool
+    """It goes out in another dialect."""
     wear: Wear
-    """What its answer wears."""
+    """What its answer wears. Under a seal also the id of its exchange, which is left open."""
+    hints: Hints
+    """What its answer must know in another dialect. The exchange and its size are left open."""
     who: tuple[tuple[str, str], ...]
     """Headers of an answer that are the same each time: who answered, and what became of the thinking."""
     lines: str
@@ -91,15 +99,18 @@ def _is_like_others(call: Call, story: Story) -> bool:
     asks = call.kind == "messages" and call.entry is None
     if not asks or not story.way.projector.is_about_form or not is_question(story.asking.request.messages):
         return False
-    return not story.by_sessions and not story.dialect.translates and story.dress().wear.is_plain
+    if story.by_sessions:
+        return False
+    return story.asking.streams if story.dialect.translates else story.dress().wear.is_plain
 
 
 def _form(call: Call, story: Story, pool: Pool) -> Form | None:
     try:
-        came, went = around_messages(call.body), around_messages(story.sent)
+        came = around_messages(call.body)
+        sent = _sent_around(story, came.messages)
     except RequestInvalid:  # a key that is there twice
         return None
-    if came.messages != went.messages or len(came.before) + len(came.after) > LONGEST:
+    if sent is None or len(came.before) + len(came.after) > LONGEST:
         return None
     way, who = story.way, tuple(who_headers(story.way, str(story.counts())))
     endpoint = place_of(way.backend.url).endpoint
@@ -107,8 +118,8 @@ def _form(call: Call, story: Story, pool: Pool) -> Form | None:
         snapshot=story.asking.snapshot,
         before=came.before,
         after=came.after,
-        sent_before=went.before,
-        sent_after=went.after,
+        sent_before=sent[0],
+        sent_after=sent[1],
         is_untouched=story.sent == call.body,
         way=way,
         endpoint=endpoint,
@@ -117,9 +128,29 @@ def _form(call: Call, story: Story, pool: Pool) -> Form | None:
         model=story.asking.request.body.model,
         told=story.exchange("whole", None, 0.0),
         streams=story.asking.streams,
+        translates=story.dialect.translates,
         wear=story.dress().wear,
+        hints=_hints(story, call.with_body(b"%b[]%b" % (came.before, came.after))),
         who=who,
         lines=lines_of(who),
         start=len(came.before),
         rest=len(came.after),
     )
+
+
+def _sent_around(story: Story, messages: bytes) -> tuple[bytes, bytes] | None:
+    """What stands around the messages on their way out, or in another dialect around the question; None if they are not as
+    they came."""
+    went = around_messages(story.sent)
+    if not story.dialect.translates:
+        return (went.before, went.after) if went.messages == messages else None
+    question = msgspec.json.encode(question_in(messages, alone=True))
+    if not went.messages.endswith(b'{"role":"user","content":%b}]' % question):
+        return None
+    start = len(went.before) + len(went.messages) - len(question) - len(b"}]")
+    return story.sent[:start], b"}]" + went.after
+
+
+def _hints(story: Story, call: Call) -> Hints:
+    """`call` has what stands around its messages, which is all that an answer looks for."""
+    return replace(story.hints(), call=call, keep=False, blocks=False)

@@ -8,38 +8,25 @@ all that was left open from the same request and the same snapshot, as if it had
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
 import msgspec
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from clew.engine.aside import LARGE
 from clew.engine.call import Call
 from clew.engine.express import Begun, Express
 from clew.engine.form import Form, known_form
-from clew.engine.hearing import LIMITS
 from clew.engine.parts import Parts
+from clew.engine.question import question_in
 from clew.engine.turns import usage_of
 from clew.http.client import ClientConnection
 from clew.http.responder import Responder
 from clew.model.json import JsonValue
 from clew.store.values import Exchange, Try
 
-__all__ = ["Passed", "Rote", "form_for", "sent"]
+__all__ = ["Passed", "Rote", "form_for", "going_out"]
 
 Passed = list[tuple[str, str]]
 """What of a backend's headers goes to the client."""
-
-
-class _Question(Struct, gc=False):
-    role: Literal["user"]
-    content: Annotated[str, Meta(min_length=1)]
-    output_config: Raw | UnsetType = UNSET
-
-
-_questions = msgspec.json.Decoder(tuple[_Question])
-_WRONG = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def form_for(parts: Parts, call: Call, body: bytes) -> Form | None:
@@ -51,17 +38,14 @@ def form_for(parts: Parts, call: Call, body: bytes) -> Form | None:
     return known_form(call, parts.snapshot(), body)
 
 
-def sent(parts: Parts, form: Form, body: bytes) -> ClientConnection | None:
-    """Send it, if what it asks is one question and a connection rests: what it went out on."""
+def going_out(form: Form, body: bytes) -> bytes:
+    """What is sent, if what it asks is one question; else b""."""
     messages = body[form.start : len(body) - form.rest]
-    try:
-        (asked,) = _questions.decode(messages)
-    except _WRONG:
-        return None
-    if asked.content.isspace() or asked.output_config is not UNSET:
-        return None
-    going = body if form.is_untouched else b"".join((form.sent_before, messages, form.sent_after))
-    return parts.pool.send(form.shelf, form.request, going, form.way.patience, LIMITS)
+    question = question_in(messages, alone=form.translates)
+    if not question or form.is_untouched:
+        return body if question else b""
+    between = msgspec.json.encode(question) if form.translates else messages
+    return b"".join((form.sent_before, between, form.sent_after))
 
 
 class Rote:

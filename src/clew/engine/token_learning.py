@@ -7,11 +7,12 @@ and then, in a thread, and nobody waits for it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
-from clew.engine.story import Story
+from clew.engine.route import Way
 from clew.engine.token_counts import TokenCounts
 from clew.model.json import JsonObject
-from clew.pipeline.stream.answer import Answer
+from clew.model.request import Request
 from clew.pipeline.token_estimate import estimate
 
 __all__ = ["learn"]
@@ -19,15 +20,15 @@ __all__ = ["learn"]
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
-def learn(counts: TokenCounts, story: Story, answer: Answer) -> None:
-    """From an answer that is whole."""
-    reported = _reported(answer.usage)
-    if story.asking.call.kind != "messages" or not reported:
+def learn(counts: TokenCounts, way: Way, size: int, usage: JsonObject, going: Callable[[], Request]) -> None:
+    """From an answer that is whole, to a request of so many bytes. `going` is asked for in another thread, if at all."""
+    reported = _reported(usage)
+    if not reported:
         return
-    backend, model = story.way.backend.name, story.way.target.model
-    counts.learn_size(backend, model, len(story.sent), reported)
+    backend, model = way.backend.name, way.target.model
+    counts.learn_size(backend, model, size, reported)
     if counts.is_due(backend, model):
-        work = asyncio.get_running_loop().run_in_executor(None, estimate, story.going)
+        work = asyncio.get_running_loop().run_in_executor(None, lambda: estimate(going()))
         work.add_done_callback(lambda done: _learnt(done, counts, backend, model, reported))
 
 

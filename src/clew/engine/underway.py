@@ -139,8 +139,9 @@ class UnderWay:
         if self._hearing is not None and self._needs_raw(story):
             story.answered = self._hearing.raw
         self._log_body("answered", story.answered)
-        if story.dialect.translates:
-            learn(self._parts.token_counts, story, heard.answer)
+        if story.dialect.translates and self._call.kind == "messages":
+            going = story.going
+            learn(self._parts.token_counts, story.way, len(story.sent), heard.answer.usage, lambda: going)
 
     def _needs_raw(self, story: Story) -> bool:
         return self._shows_bodies or (self._parts.store is not None and story.asking.snapshot.settings.store.bodies != "off")

@@ -59,13 +59,10 @@ class Projector:
         self._steps = steps_for(target)
         self._short = tuple(step for step in self._steps if step not in ABOUT_PARAMETERS)
         self._in_order: set[_Parameters] = set()
-        self._remembers = options.cache is None and options.budget is None and cache_marks in self._steps
-
-    @property
-    def is_about_form(self) -> bool:
+        self.is_about_form = options.cache is None and options.budget is None
         """Whether all that is done about a question (`is_question`) follows from what stands around it: no step reads its
         words, or puts a mark on it."""
-        return self._remembers
+        self._remembers = self.is_about_form and cache_marks in self._steps
 
     def project(self, request: Request, facts: Facts) -> Projection:
         """As `clew.pipeline.project.project` does."""
