@@ -46,7 +46,7 @@ class Reply:
         return self.json["error"]["why"]
 
 
-class _Unix(http.client.HTTPConnection):
+class Unix(http.client.HTTPConnection):
     def __init__(self, path: Path) -> None:
         super().__init__("clew", timeout=10)
         self._path = path
@@ -130,7 +130,7 @@ class Booth:
         port: bool = False,
     ) -> Iterator[http.client.HTTPResponse]:
         """The answer, still open."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10) if port else _Unix(self.admin.socket)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10) if port else Unix(self.admin.socket)
         given = {"content-type": "application/json"} if body is not None else {}
         try:
             connection.request(method, path, None if body is None else json.dumps(body), {**given, **(headers or {})})

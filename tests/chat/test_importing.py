@@ -33,11 +33,11 @@ class Slow:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def record(self, turn: Turn) -> Future[bool]:
+    def record(self, turn: Turn, *, brought_back: bool = False) -> Future[bool]:
         weight = sum(map(len, turn.asked))
         self.waiting, self.bytes = self.waiting + 1, self.bytes + weight
         self.most, self.most_bytes = max(self.most, self.waiting), max(self.most_bytes, self.bytes)
-        return _Late(self, self._store.record(turn), weight)
+        return _Late(self, self._store.record(turn, brought_back=brought_back), weight)
 
 
 class _Late(Future[bool]):
@@ -75,7 +75,7 @@ def test_a_turn_that_the_store_does_not_take_costs_that_turn_alone(store: Sqlite
 def test_a_store_that_fails_ends_the_import(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     failed: Future[bool] = Future()
     failed.set_exception(StoreError("the disk is full"))
-    monkeypatch.setattr(store, "record", lambda turn: failed)
+    monkeypatch.setattr(store, "record", lambda turn, **_: failed)
     monkeypatch.setattr(store, "health", lambda: Health(state="degraded", why="the disk is full"))
     importing = Importing(store, "local", NOON)
     with pytest.raises(StoreError, match="the disk is full"):

@@ -177,8 +177,9 @@ class LocalDesk(Floor):
             streamed=True,
         )
         recording = unanswered(entry, own.principal, _NOBODY)
-        self.thread = structs.replace(own, title=own.title or _title(entry.asked))
-        turn = Turn(exchange=exchange, recording=recording, asked=entry.asked, title=self.thread.title)
+        title = _title(entry.asked)  # the thread's own may be that of one that was deleted since
+        self.thread = structs.replace(own, title=own.title or title)
+        turn = Turn(exchange=exchange, recording=recording, asked=entry.asked, title=title)
         self._put(entry.asked, exchange, recording)
         begun(entry.id)
         if problem := await outcome(self.store.record(turn), COMMIT_SECONDS):
@@ -212,8 +213,8 @@ class LocalDesk(Floor):
 
     def _record(self, passage: Passage, exchange: Exchange) -> Future[bool]:
         """Keep it. The same again changes nothing, and comes after what waits."""
-        title = self.thread.title
-        return self.store.record(Turn(exchange=exchange, recording=passage.recording, asked=passage.asked, title=title))
+        asked = passage.asked
+        return self.store.record(Turn(exchange=exchange, recording=passage.recording, asked=asked, title=_title(asked)))
 
     async def _fail(self, passage: Passage, exchange: Exchange) -> None:
         is_new = True
@@ -222,8 +223,10 @@ class LocalDesk(Floor):
         finally:
             if is_new:
                 self._put(passage.asked, exchange, passage.recording)
-        if not is_new:  # it was kept, and left before that was told
+        if not is_new:  # it was kept, and left before that was told; or its thread was deleted
             await asyncio.to_thread(self.load)
+        if exchange.id not in self.tree:
+            self._put(passage.asked, exchange, passage.recording)
 
     def _put(self, asked: tuple[bytes, ...], exchange: Exchange, recording: Recording | None) -> None:
         passage = Passage(exchange=exchange.id, at=exchange.started, asked=asked, recording=recording)

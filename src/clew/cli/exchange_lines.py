@@ -23,7 +23,8 @@ _MOST_PATHS = 3
 
 def lines_of(exchange: Exchange) -> list[Line]:
     """The head, and below it what there is to say."""
-    details = [*_thinking(exchange), *_tokens(exchange.usage), *_tries(exchange)]
+    forgotten = ["its conversation was deleted meanwhile: no word of it is kept"] if exchange.kind == "forgotten" else []
+    details = [*forgotten, *_thinking(exchange), *_tokens(exchange.usage), *_tries(exchange)]
     return [_head(exchange), *(Line(f"    {printable(text)}", "quiet") for text in details)]
 
 
