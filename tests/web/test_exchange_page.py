@@ -8,7 +8,7 @@ from msgspec import structs
 from clew.model.change import Change
 from clew.store.values import Bodies, Heads, Try
 from tests.admin.booth import CANARY, Booth, until
-from tests.store.turns import recorded, turn
+from tests.store.turns import NOON, recorded, turn
 
 pytestmark = pytest.mark.slow
 
@@ -58,3 +58,12 @@ def test_one_that_is_not_there_is_a_page_that_says_what_to_do(kept_booth: Booth)
     reply = kept_booth.ask("/exchanges/nothing")
     assert (reply.status, reply.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert "There is no such exchange" in reply.raw.decode()
+
+
+def test_one_whose_thread_was_deleted_meanwhile_says_so_and_leads_nowhere(booth: Booth) -> None:
+    path = record(booth, None)
+    assert booth.store is not None
+    booth.store.forget("local", "t", at=NOON).result(5)
+    record(booth, None)
+    page = booth.ask(path).raw.decode()
+    assert "no word of it is kept" in page and "deleted meanwhile" in page and 'href="/threads/"' not in page

@@ -70,6 +70,8 @@ def _is_left(exchange: Exchange, now: float) -> bool:
 
 def ending_of(exchange: Exchange) -> tuple[str, Mood]:
     """How it went, in a word or two, and how to feel about it."""
+    if exchange.kind == "forgotten":
+        return "deleted meanwhile", ""
     match exchange.outcome:
         case "whole":
             return exchange.stop_reason or "whole", "warn" if exchange.stop_reason in ("max_tokens", "refusal") else "good"
