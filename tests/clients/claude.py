@@ -15,6 +15,7 @@ from typing import Any
 from tests.clients.installed import claude
 
 TOOLS = "Bash,Read,Glob,Grep,Task,Agent"
+SHAPE = ("--output-format", "stream-json", "--verbose", "--allowedTools", TOOLS)
 QUIET = {
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
@@ -115,8 +116,11 @@ class ClaudeCode:
         return path
 
     def command(self, prompt: str, *options: str) -> list[str]:
-        shape = ["--output-format", "stream-json", "--verbose", "--allowedTools", TOOLS]
-        return [str(self.binary), "-p", prompt, *shape, *options]
+        return [str(self.binary), "-p", prompt, *SHAPE, *options]
+
+    def sitting(self, *options: str) -> list[str]:
+        """The command that takes its prompts as they come; `tests.clients.sitting` says them."""
+        return [str(self.binary), "-p", "--input-format", "stream-json", *SHAPE, *options]
 
     def ask(self, prompt: str, *options: str, environment: Mapping[str, str] | None = None) -> Run:
         """Run it to its end; at most a minute. `environment` goes on top."""

@@ -76,7 +76,7 @@ class Gateway:
         """Start it, and wait until it takes requests."""
         with self.log_file.open("a") as log:
             self._process = subprocess.Popen(
-                [CLEW, "serve", "--port", str(self.port), "--admin-port", "0"],
+                [CLEW, "serve", "--port", str(self.port), "--no-admin"],
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -14,6 +14,7 @@ from tests.clients.claude import ClaudeCode, Run, finished
 from tests.clients.gateway import KEY
 from tests.clients.installed import NEW
 from tests.clients.scene import Scene, scene
+from tests.clients.sitting import Sitting
 from tests.clients.test_claude_code_alone import AGENTS, LOOP
 from tests.manifest import proves
 
@@ -88,14 +89,16 @@ def test_a_conversation_is_resumed_after_the_gateway_was_killed(claude_code: Ins
     """Two backends have spoken, the gateway dies by `kill -9`, and each still gets back what is its own."""
     with scene(YES, tmp_path) as stage:
         client = client_of(stage, claude_code)
-        first = client.ask("Are you there?")
-        stage.gateway.use("b")
-        client.ask("Still?", "--resume", first.session)
+        with Sitting(client) as talk:
+            first = talk.ask("Are you there?")
+            stage.gateway.use("b")
+            talk.ask("Still?")
         stage.gateway.kill()
         stage.gateway.start()
-        client.ask("And now?", "--resume", first.session)
-        stage.gateway.use("a")
-        last = client.ask("And at the end?", "--resume", first.session)
+        with Sitting(client, "--resume", first.session) as talk:
+            talk.ask("And now?")
+            stage.gateway.use("a")
+            last = talk.ask("And at the end?")
 
         assert all_is_well(stage, last, "Yes.")
         a, b = stage.a, stage.b

@@ -8,6 +8,7 @@ import pytest
 from tests.clients.claude import ClaudeCode
 from tests.clients.installed import NEW
 from tests.clients.scene import Scene, scene
+from tests.clients.sitting import Sitting
 from tests.clients.test_claude_code import YES, Installed, all_is_well, client_of
 
 pytestmark = pytest.mark.slow
@@ -16,10 +17,10 @@ pytestmark = pytest.mark.slow
 def test_a_burst_of_counts_is_answered_and_disturbs_nothing(claude_code: Installed, tmp_path: Path) -> None:
     """`/context` counts each part of the prompt, all at the same time (clients, 1.1)."""
     with scene(YES, tmp_path) as stage:
-        client = client_of(stage, claude_code)
-        first = client.ask("Are you there?")
-        usage = client.ask("/context", "--resume", first.session)
-        last = client.ask("Still?", "--resume", first.session)
+        with Sitting(client_of(stage, claude_code)) as talk:
+            talk.ask("Are you there?")
+            usage = talk.ask("/context")
+            last = talk.ask("Still?")
 
         assert all_is_well(stage, last, "Yes.")
         assert "Context Usage" in usage.result
@@ -60,14 +61,16 @@ def test_a_compacted_conversation_goes_on_with_either_backend(claude_code: Insta
     """`/compact` puts a summary in place of the history, and keeps the last answer alive behind it."""
     with scene(YES, tmp_path) as stage:
         client = client_of(stage, claude_code)
-        first = client.ask("Are you there?")
-        stage.gateway.use("b")
-        client.ask("Still?", "--resume", first.session)
-        stage.gateway.use("a")
-        compacted = client.ask("/compact", "--resume", first.session)
-        client.ask("And now?", "--resume", compacted.session)
-        stage.gateway.use("b")
-        last = client.ask("And at the end?", "--resume", compacted.session)
+        with Sitting(client) as talk:
+            talk.ask("Are you there?")
+            stage.gateway.use("b")
+            talk.ask("Still?")
+            stage.gateway.use("a")
+            compacted = talk.ask("/compact")
+        with Sitting(client, "--resume", compacted.session) as talk:
+            talk.ask("And now?")
+            stage.gateway.use("b")
+            last = talk.ask("And at the end?")
 
         assert all_is_well(stage, last, "Yes.")
         a, b = stage.a, stage.b
@@ -79,9 +82,10 @@ def test_what_a_classifier_would_need_goes_to_anthropic_alone(claude_code: Insta
     """Auto mode sends `safeguards` with paths, names and rules of the user's machine (clients, 1.10)."""
     with scene(YES, tmp_path) as stage:
         client = client_of(stage, claude_code)
-        first = client.ask("Are you there?", "--permission-mode", "auto")
-        stage.gateway.use("b")
-        last = client.ask("Still?", "--permission-mode", "auto", "--resume", first.session)
+        with Sitting(client, "--permission-mode", "auto") as talk:
+            talk.ask("Are you there?")
+            stage.gateway.use("b")
+            last = talk.ask("Still?")
 
         assert all_is_well(stage, last, "Yes.")
         sent = ["safeguards" in witness.asked()[-1]["body"] for witness in (stage.a, stage.b)]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.clients.claude import ClaudeCode, Run
 from tests.clients.gateway import KEY
+from tests.clients.sitting import Sitting
 from tests.clients.test_claude_code import Installed
 from tests.clients.translated import VENDORS, Stage, remembered_aloud, translated
 from tests.manifest import proves
@@ -64,9 +65,10 @@ def test_a_vendor_and_claude_share_a_loop_and_its_resumption(claude_code: Instal
         first = client.ask("Have a look.", environment=SHORT)
         stage.gateway.kill()
         stage.gateway.start()
-        second = client.ask("[[scenario:loop]] Once more.", "--resume", first.session, environment=SHORT)
-        stage.gateway.use("claude")
-        third = client.ask("[[scenario:thinking]] And now?", "--resume", first.session, environment=SHORT)
+        with Sitting(client, "--resume", first.session, environment=SHORT) as talk:
+            second = talk.ask("[[scenario:loop]] Once more.")
+            stage.gateway.use("claude")
+            third = talk.ask("[[scenario:thinking]] And now?")
 
         assert [is_answered(run) for run in (first, second, third)] == [True] * 3
         assert (first.result, first.calls) == ("Done.", ["Bash", "Bash", "Read", "Bash", "Bash", "Bash"])

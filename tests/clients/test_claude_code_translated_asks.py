@@ -7,6 +7,7 @@ import pytest
 
 from tests.clients.conversation import SDKS
 from tests.clients.gateway import KEY, Gateway
+from tests.clients.sitting import Sitting
 from tests.clients.test_claude_code import Installed
 from tests.clients.test_claude_code_translated import client_of, is_answered
 from tests.clients.translated import remembered_aloud, translated
@@ -30,10 +31,10 @@ def answered(gateway: Gateway) -> int:
 def test_a_burst_of_counts_is_answered_without_the_vendor(claude_code: Installed, tmp_path: Path) -> None:
     """`/context` counts each part of the prompt, all at the same time; this vendor cannot count, so nobody asks it."""
     with translated("kimi-chat", YES, tmp_path) as stage:
-        client = client_of(stage, claude_code)
-        first = client.ask("Are you there?")
-        before = answered(stage.gateway)
-        usage = client.ask("/context", "--resume", first.session)
+        with Sitting(client_of(stage, claude_code)) as talk:
+            talk.ask("Are you there?")
+            before = answered(stage.gateway)
+            usage = talk.ask("/context")
 
         assert ("Context Usage" in usage.result, len(stage.vendor.journal())) == (True, 1)
         until(lambda: answered(stage.gateway) - before > 10)  # the log is written a moment later
@@ -69,11 +70,12 @@ def test_a_full_context_is_said_in_the_words_that_make_it_act(claude_code: Insta
     """No room for the answer: less is asked for. No room for the conversation: it compacts, and no stale thought goes along."""
     with translated("deepseek-chat", YES, tmp_path) as stage:
         client = client_of(stage, claude_code)
-        stage.vendor.fault(too_long(65536, 12000, 64000))
-        first = client.ask("Are you there?")
-        client.ask("Still?", "--resume", first.session)
-        stage.vendor.fault(too_long(131072, 139000, 64000))
-        last = client.ask("And now?", "--resume", first.session)
+        with Sitting(client) as talk:
+            stage.vendor.fault(too_long(65536, 12000, 64000))
+            first = talk.ask("Are you there?")
+            talk.ask("Still?")
+            stage.vendor.fault(too_long(131072, 139000, 64000))
+            last = talk.ask("And now?")
 
         assert (first.result, last.result, is_answered(first), is_answered(last)) == ("Yes.", "Yes.", True, True)
         assert len(last.of("system", "compact_boundary")) == 1
