@@ -3,6 +3,7 @@
 A function's parameters are the fields of a struct that is made for it: msgspec then writes the schema, checks what a model
 gave, and says what is wrong and where. Whatever msgspec knows can be a parameter: plain values, `Literal`, enums, unions,
 lists, dictionaries, `TypedDict`, dataclasses, structs, dates, and `Annotated` with `msgspec.Meta` or with words; paths too.
+So can models of pydantic, which is not needed for that: they are known by their methods (`clew.chat.agent.models`).
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ import msgspec
 from msgspec import Struct
 
 from clew.chat.agent.docstrings import doc_of
+from clew.chat.agent.models import Dumpable, hoisted, is_model, model_value
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["Arguments", "arguments_of", "converted", "plain", "schema_of", "spoken"]
 
 _REF: Final = "#/$defs/{name}"
-_FORMS: Final = "take plain values, lists, dictionaries, dataclasses, TypedDicts or structs of msgspec"
+_FORMS: Final = "take plain values, lists, dictionaries, dataclasses, TypedDicts, structs of msgspec or models of pydantic"
 _SIMPLE = (str, int, float, bool, Enum, type(None))
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -68,7 +70,7 @@ def schema_of(kind: Any, name: str) -> JsonObject:
     except (NameError, TypeError) as error:
         what = str(error).rpartition("\n")[2]  # before it stands how to teach it to msgspec, which cannot be done from here
         raise SettingsInvalid(f"{name}: JSON has no form for this: {what}; {_FORMS}", key=name) from None
-    return _at_the_top(cast(JsonObject, top), cast(dict[str, JsonValue], parts))
+    return _at_the_top(*hoisted(cast(JsonObject, top), cast(dict[str, JsonValue], parts)))
 
 
 def converted(given: JsonValue, kind: Any) -> Any:
@@ -78,7 +80,7 @@ def converted(given: JsonValue, kind: Any) -> Any:
 
 def plain(value: object) -> JsonValue:
     """Whatever a tool gave, as JSON can say it; what JSON has no form for is said as text."""
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=str)
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_say_hook)
 
 
 def _hints(function: Callable[..., object], name: str) -> dict[str, Any]:
@@ -132,10 +134,18 @@ def _described(schema: JsonObject, words: Mapping[str, str]) -> JsonObject:
 def _schema_hook(kind: type[object]) -> JsonObject:
     if issubclass(kind, Path):
         return {"type": "string", "format": "path"}
+    if is_model(kind):
+        return kind.model_json_schema()
     raise NotImplementedError(kind)
 
 
 def _read_hook(kind: type[object], value: object) -> object:
     if issubclass(kind, Path) and isinstance(value, str):
         return kind(value)
+    if is_model(kind):
+        return model_value(kind, value)
     raise NotImplementedError(kind)
+
+
+def _say_hook(value: object) -> object:
+    return value.model_dump(mode="json") if isinstance(value, Dumpable) else str(value)
