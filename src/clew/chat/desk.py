@@ -78,8 +78,8 @@ class Desk(Protocol):
         """Who answers where nobody is named."""
         ...
 
-    def beside(self, agent: str) -> Desk:
-        """The desk of a new thread for a sub-agent: in the same session, so that the tree shows who sent it."""
+    async def beside(self, agent: str, id: str) -> Desk:
+        """The desk of a sub-agent's thread, new or as it is: in the same session, so that the tree shows who sent it."""
         ...
 
     async def refresh(self) -> None:

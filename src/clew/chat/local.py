@@ -70,11 +70,15 @@ class LocalDesk(Floor):
     def active(self) -> str:
         return self.works.current.snapshot.active
 
-    def beside(self, agent: str) -> LocalDesk:
-        """The desk of a new thread for a sub-agent: in the same session, so that the tree shows who sent it."""
-        own, now, id = self.thread, time.time(), new_id()
-        thread = structs.replace(own, id=id, agent=agent, title="", created=now, used=now, turns=0)
-        return LocalDesk(self.works, thread, credential=self._credential)
+    async def beside(self, agent: str, id: str) -> LocalDesk:
+        return await asyncio.to_thread(self._beside, agent, id)
+
+    def _beside(self, agent: str, id: str) -> LocalDesk:
+        own, now = self.thread, time.time()
+        new = structs.replace(own, id=id, agent=agent, title="", created=now, used=now, turns=0)
+        desk = LocalDesk(self.works, self.store.thread(own.principal, id) or new, credential=self._credential)
+        desk.load()
+        return desk
 
     # Reading.
 

@@ -112,9 +112,8 @@ def test_a_sub_agent_has_a_backend_and_a_model_of_its_own(stage: SetUp) -> None:
     assert [refusals(each) for each in on.backends.values()] == [[], []]
 
 
-@pytest.mark.parametrize("approve", [None, lambda call, tool: True], ids=["nobody", "the sender's"])
-def test_whoever_approves_for_the_sender_approves_for_the_sub_agent(stage: SetUp, approve: Any) -> None:
-    """Where nobody can be asked, the call is denied: a sub-agent cannot be put off by itself."""
+@pytest.mark.parametrize("yes", [True, False])
+def test_whoever_approves_for_the_sender_approves_for_the_sub_agent(stage: SetUp, yes: bool) -> None:
     on = stage(SEND)
     looks: list[int] = []
 
@@ -124,10 +123,10 @@ def test_whoever_approves_for_the_sender_approves_for_the_sub_agent(stage: SetUp
         looks.append(1)
         return "dust"
 
-    agent = Agent(model=MODEL, tools=[Agent(name="scout", tools=[look])], approve=approve)
+    agent = Agent(model=MODEL, tools=[Agent(name="scout", tools=[look])], approve=lambda call, tool: yes)
     events = list(agent.stream("What is there?", **on.place))
     denied = [event.event.reason for event in events if isinstance(event, FromAgent) if isinstance(event.event, CallDenied)]
-    assert (len(looks), denied) == ((3, []) if approve else (0, ["nobody can be asked inside a sub-agent"] * 3))
+    assert (len(looks), denied) == ((3, []) if yes else (0, [""] * 3))
     assert isinstance(events[-1], RunEnded)
     assert events[-1].result.ending == "answered"
 

@@ -162,7 +162,7 @@ class AsyncAgent(Generic[T]):
     ) -> AsyncRun[T]:
         """Go on where the thread's last run ended: at a limit, with calls that wait for decisions, by a failure or a crash.
 
-        `decisions` are by the ids of the calls. Iterate it, or await it.
+        `decisions` are by the ids of the calls, those of sub-agents among them. Iterate it, or await it.
         """
         return self._run(resumed, decisions or {}, thread, place)
 
@@ -172,8 +172,8 @@ class AsyncAgent(Generic[T]):
 
         async def work(conversation: AsyncConversation, tell: Tell) -> Result[T]:
             prepare(self._plan, conversation)
-            working = Working(self._plan, conversation, Spending(self._plan.limits), tell)
-            return await Course(working, made).run(start)
+            working = Working(self._plan, conversation, Spending(self._plan.limits), tell, made)
+            return await Course(working).run(start)
 
         run: AsyncRun[T] = AsyncRun(lambda: self._opening(run, thread, place), work)
         return run

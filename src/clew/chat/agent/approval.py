@@ -4,12 +4,13 @@
 
 `True` lets it run, `False` and `Denied("why")` do not, and the model is told so. `Later()` says that the decision takes
 longer than the program: the run ends with the call pending, and `resume` goes on once there is one. A tool that wants
-approval where nobody can be asked is put off in the same way, never run.
+approval where nobody can be asked is put off in the same way, never run. A sub-agent whose call is put off is suspended with
+whoever sent it, and resumed with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from clew.chat.agent.threads import called
 from clew.chat.agent.tools import Tool
 from clew.chat.messages import ToolCall
 
-__all__ = ["Approval", "Decision", "Denied", "Later", "decided"]
+__all__ = ["Approval", "Decision", "Denied", "Later", "Suspended", "decided"]
 
 
 class Denied(Struct, frozen=True):
@@ -44,6 +45,14 @@ class Later(Struct, frozen=True):
 
     def __bool__(self) -> bool:
         return False
+
+
+class Suspended(Exception):
+    """A run cannot go on: these calls wait for decisions, its own or those of sub-agents."""
+
+    def __init__(self, calls: Sequence[ToolCall]) -> None:
+        super().__init__(", ".join(call.id for call in calls))
+        self.calls = tuple(calls)
 
 
 Decision: TypeAlias = bool | Denied | Later

@@ -1,20 +1,21 @@
 """The calls of one answer: who may run, and what came of each.
 
 Decisions come first, one after another; as long as one of them is put off, none of the calls runs, so that an answer's calls
-are either all pending or all begun. Then they run side by side.
+are either all pending or all begun. Then they run side by side; but sub-agents that may be put off themselves come before
+all others, since what they did is in threads of their own and can be taken up again, and what other tools gave could not.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from clew.chat.agent import marks
-from clew.chat.agent.approval import Decision, Denied, Later, decided
+from clew.chat.agent.approval import Decision, Denied, Later, Suspended, decided
 from clew.chat.agent.calling import output_of
 from clew.chat.agent.events import CallApproved, CallDenied, CallSuspended, ToolFinished, ToolStarted
 from clew.chat.agent.tools import Tool, ToolFailed
@@ -31,6 +32,8 @@ INTERRUPTED: Final = (
 )
 """The result of a call that a crash interrupted, and that may not be run twice."""
 
+_Running: TypeAlias = Sequence[tuple[ToolCall, Tool]]
+
 _DENIED: Final = "Denied: this call was not approved, and was not run."
 
 
@@ -43,34 +46,30 @@ class _Fate(Struct, frozen=True, eq=False):
     asked: bool = False
 
 
-async def outputs_of(
-    working: Working, calls: Sequence[ToolCall], made: Mapping[str, Decision], turn: str, resumed: bool
-) -> dict[str, Output] | None:
-    """What each call gave; None if a decision is put off. `turn` is the one whose answer they are in; `resumed`: nobody
-    knows from this run whether they were begun already."""
+async def outputs_of(working: Working, calls: Sequence[ToolCall], turn: str, resumed: bool) -> dict[str, Output]:
+    """What each call gave. Raises Suspended if a decision is put off. `turn` is the one whose answer they are in;
+    `resumed`: nobody knows from this run whether they were begun already."""
     begun = resumed and await marks.was_begun(working.conversation, turn)
-    fates = [await _fate(working, call, made, begun) for call in calls]
+    fates = [await _fate(working, call, begun) for call in calls]
     if waiting := [fate.call for fate in fates if isinstance(fate.decision, Later)]:
         for call in waiting:
             await working.tell(CallSuspended(call))
-        return None
+        raise Suspended(waiting)
     failed: dict[str, Output] = {fate.call.id: why for fate in fates if (why := await _prevented(working, fate))}
     running = [(fate.call, fate.tool) for fate in fates if fate.tool and fate.call.id not in failed]
-    if not all(tool.idempotent for _, tool in running):
-        await marks.mark(working.conversation, turn)
-    given = failed | await _side_by_side(working, running)
+    given = failed | await _run_all(working, running, turn)
     working.spending.called(all(isinstance(each, Exception) for each in given.values()))
     return given
 
 
-async def _fate(working: Working, call: ToolCall, made: Mapping[str, Decision], begun: bool) -> _Fate:
+async def _fate(working: Working, call: ToolCall, begun: bool) -> _Fate:
     tool = next((tool for tool in working.plan.tools if tool.name == call.name), None)
     if tool is None:
         known = ", ".join(tool.name for tool in working.plan.tools) or "none"
         return _Fate(call, None, ToolFailed(f"There is no tool {call.name!r}; there are: {known}."))
-    if begun and not tool.idempotent and call.id not in made:
+    if begun and not tool.idempotent and call.id not in working.made:
         return _Fate(call, tool, ToolFailed(INTERRUPTED))
-    asked, decision = await decided(call, tool, working.plan.approve, made)
+    asked, decision = await decided(call, tool, working.plan.approve, working.made)
     return _Fate(call, tool, decision, asked)
 
 
@@ -89,22 +88,40 @@ async def _prevented(working: Working, fate: _Fate) -> ToolFailed | None:
             return None
 
 
-async def _side_by_side(working: Working, running: Sequence[tuple[ToolCall, Tool]]) -> dict[str, Output]:
-    tasks = {call.id: asyncio.create_task(_run(working, call, tool)) for call, tool in running}
+async def _run_all(working: Working, running: _Running, turn: str) -> dict[str, Output]:
+    """Those that may be put off first. That the others are begun is kept before the first of them runs."""
+    given = await _side_by_side(working, [each for each in running if each[1].may_wait], turn)
+    others = [each for each in running if not each[1].may_wait]
+    if not all(tool.idempotent for _, tool in others):
+        await marks.mark(working.conversation, turn)
+    return given | await _side_by_side(working, others, turn)
+
+
+async def _side_by_side(working: Working, running: _Running, turn: str) -> dict[str, Output]:
+    """Raises Suspended once all of them have ended, if one is put off."""
+    tasks = {call.id: asyncio.create_task(_run(AtWork(working, call, turn), tool)) for call, tool in running}
     try:
         await asyncio.gather(*tasks.values())
     finally:  # nothing runs on when this is left, by failure or by cancelling
         for task in tasks.values():
             task.cancel()
         await asyncio.gather(*tasks.values(), return_exceptions=True)
-    return {id: task.result() for id, task in tasks.items()}
+    given = {id: task.result() for id, task in tasks.items()}
+    if waiting := [call for each in given.values() if isinstance(each, Suspended) for call in each.calls]:
+        raise Suspended(waiting)
+    return given
 
 
-async def _run(working: Working, call: ToolCall, tool: Tool) -> Output:
-    AT_WORK.set(AtWork(working, call))
+async def _run(at: AtWork, tool: Tool) -> Output:
+    """What it gave; a Suspended if it was put off."""
+    AT_WORK.set(at)
+    working, call = at.working, at.call
     await working.tell(ToolStarted(call))
     began = time.monotonic()
-    output = await output_of(tool, call)
+    try:
+        output = await output_of(tool, call)
+    except Suspended as put_off:
+        return put_off
     is_error = isinstance(output, Exception)
     said: JsonValue = str(output) if isinstance(output, Exception) else output
     await working.tell(ToolFinished(call, said, is_error=is_error, seconds=time.monotonic() - began))

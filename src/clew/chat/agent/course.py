@@ -4,6 +4,7 @@
              ▲       │ yes
              │       ├─ a limit is reached ──► ends, the calls pending
              │       ├─ somebody decides about those that want it; one is put off ──► ends, all of them pending
+             │       ├─ sub-agents that may be put off work first; one is ──► ends, all of them pending
              └───────┴─ all are run side by side; their results, in the order of the calls, are the next question
 
 Straight-line code in one task. What happens is told as it happens, and telling waits until whoever listens wants the next:
@@ -13,13 +14,13 @@ so what they change takes effect exactly there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from clew.chat.agent import marks
-from clew.chat.agent.approval import Decision
+from clew.chat.agent.approval import Suspended
 from clew.chat.agent.calls import outputs_of
 from clew.chat.agent.events import Ending, LimitReached, OutputRejected, Result, RunEnded
 from clew.chat.agent.limits import Reached
@@ -28,7 +29,7 @@ from clew.chat.agent.structured import again
 from clew.chat.agent.working import Working
 from clew.chat.answer import AsyncAnswer
 from clew.chat.conversation import AsyncConversation
-from clew.chat.messages import Message
+from clew.chat.messages import Message, ToolCall
 from clew.errors import BackendBroken
 
 __all__ = ["Course", "Start"]
@@ -47,10 +48,8 @@ _ENDINGS: Final[dict[str, Ending]] = {
 class Course:
     """One run."""
 
-    def __init__(self, working: Working, made: Mapping[str, Decision]) -> None:
-        """`made` are decisions that are there already, by the ids of calls."""
+    def __init__(self, working: Working) -> None:
         self._working = working
-        self._made = made
         self._message: Message | None = None
         self._turn = ""
         self._resumed = True
@@ -83,9 +82,10 @@ class Course:
                 return await self._answered()
             if reached := self._working.spending.reached():
                 return await self._limited(reached)
-            answer = await self._called() if calls else await self._again(misfit or "")
-            if answer is None:
-                return self._result("suspended")
+            try:
+                answer = await self._called() if calls else await self._again(misfit or "")
+            except Suspended as put_off:
+                return self._result("suspended", waiting=put_off.calls)
 
     def _look_back(self) -> None:
         """The answer whose calls are pending, where that is what the run begins with."""
@@ -98,12 +98,11 @@ class Course:
         self._message, self._resumed = ended.message, False
         self._turn = ended.turn.id if ended.turn else ""
 
-    async def _called(self) -> AsyncAnswer | None:
-        """The results as the next question; None if a decision is put off."""
+    async def _called(self) -> AsyncAnswer:
+        """The results as the next question. Raises Suspended if a decision is put off."""
         self._has_called = True
         conversation = self._working.conversation
-        outputs = await outputs_of(self._working, conversation.calls, self._made, self._turn, self._resumed)
-        return None if outputs is None else conversation.results(outputs)
+        return conversation.results(await outputs_of(self._working, conversation.calls, self._turn, self._resumed))
 
     async def _again(self, why: str) -> AsyncAnswer:
         """The question once more: the answer is not of the type that was asked for. Raises BackendBroken in the end."""
@@ -137,7 +136,9 @@ class Course:
         await self._working.tell(LimitReached(reached))
         return self._result("limit", limit=reached)
 
-    def _result(self, ending: Ending, *, output: object = None, limit: Reached | None = None) -> Result[Any]:
+    def _result(
+        self, ending: Ending, *, output: object = None, limit: Reached | None = None, waiting: tuple[ToolCall, ...] = ()
+    ) -> Result[Any]:
         conversation, spending = self._working.conversation, self._working.spending
         return Result(
             ending=ending,
@@ -145,6 +146,7 @@ class Course:
             output=output,
             message=self._message,
             pending=tuple(conversation.calls),
+            waiting=waiting,
             limit=limit,
             steps=spending.steps,
             usage=spending.usage,

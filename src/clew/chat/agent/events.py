@@ -60,7 +60,7 @@ class Result(Struct, Generic[T_co], frozen=True, kw_only=True):
     """How a run ended, and what came of it.
 
     `output` is the answer, as text or as the type that was asked for; None unless it `answered`. `pending` are calls that
-    were not run; `resume` goes on with them.
+    have no results; `resume` goes on with them. `waiting` are those that want a decision first, sub-agents' calls too.
 
     >>> Result(ending="answered", thread="t1", output="Rain.").output
     'Rain.'
@@ -72,6 +72,7 @@ class Result(Struct, Generic[T_co], frozen=True, kw_only=True):
     message: Message | None = None
     """The last answer."""
     pending: tuple[ToolCall, ...] = ()
+    waiting: tuple[ToolCall, ...] = ()
     limit: Reached | None = None
     """The limit that it ended at."""
     steps: int = 0

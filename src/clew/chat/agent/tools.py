@@ -66,6 +66,8 @@ class Tool(Struct, frozen=True, kw_only=True, eq=False):
     """How many times more a call that failed is tried, before the model hears of it."""
     idempotent: bool = False
     """Does twice do the same as once? Then a call that a crash interrupted is run again."""
+    may_wait: bool = False
+    """May it be put off while it runs? An agent may whose own tools want approval."""
 
     @classmethod
     def of(cls, function: Callable[..., object]) -> Tool:

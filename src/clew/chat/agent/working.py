@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from clew.chat.agent.approval import Decision
 from clew.chat.agent.events import AgentEvent
 from clew.chat.agent.limits import Spending
 from clew.chat.agent.plan import Plan
@@ -21,19 +22,22 @@ Tell: TypeAlias = Callable[[AgentEvent], Awaitable[None]]
 
 
 class Working(Struct, frozen=True, eq=False):
-    """An agent on a conversation, what it has spent, and whom it tells."""
+    """An agent on a conversation, what it has spent, whom it tells, and what was decided already."""
 
     plan: Plan
     conversation: AsyncConversation
     spending: Spending
     tell: Tell
+    made: Mapping[str, Decision] = {}
+    """Decisions by the ids of calls, its own and those of sub-agents."""
 
 
 class AtWork(Struct, frozen=True, eq=False):
-    """The call that a tool is run for."""
+    """The call that a tool is run for, and the turn whose answer it is in."""
 
     working: Working
     call: ToolCall
+    turn: str
 
 
 AT_WORK: ContextVar[AtWork] = ContextVar("clew_at_work")

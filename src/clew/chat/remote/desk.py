@@ -45,9 +45,11 @@ class RemoteDesk(Floor):
     def active(self) -> str:
         return self._place.active
 
-    def beside(self, agent: str) -> RemoteDesk:
-        """The desk of a new thread for a sub-agent: in the same session, so that the tree shows who sent it."""
-        return RemoteDesk(self._line, _new(session=self.thread.session, agent=agent), self._place)
+    async def beside(self, agent: str, id: str) -> RemoteDesk:
+        desk = RemoteDesk(self._line, _new(id, session=self.thread.session, agent=agent), self._place)
+        with suppress(RequestInvalid):  # there is none yet
+            desk.take(await self._line.get("GET", desk._path(), Opened))
+        return desk
 
     # Reading.
 
@@ -118,16 +120,16 @@ class RemoteDesk(Floor):
 async def opened_there(line: Line, thread: str) -> RemoteDesk:
     """A new thread, or the one whose id begins so. Raises RequestInvalid if there is no such thread."""
     if not thread:
-        return RemoteDesk(line, _new(), await line.get("GET", "", Place))
+        return RemoteDesk(line, _new(new_id()), await line.get("GET", "", Place))
     opened = await line.get("GET", f"/{quote(thread, safe='')}", Opened)
     desk = RemoteDesk(line, opened.thread, opened.place)
     desk.take(opened)
     return desk
 
 
-def _new(*, session: str = "", agent: str = "") -> Thread:
+def _new(id: str, *, session: str = "", agent: str = "") -> Thread:
     """Whose it is, the gateway knows."""
-    id, now = new_id(), time.time()
+    now = time.time()
     return Thread(
         id=id, principal=_NOBODY, session=session or id, agent=agent, title="", pin="", created=now, used=now, turns=0
     )

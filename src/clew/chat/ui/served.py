@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import Final
 
 from msgspec import Struct
 
-from clew.chat.agent.approval import Decision, Denied
+from clew.chat.agent.approval import Decision
+from clew.chat.ui.approvals import decisions_in
 from clew.chat.ui.requests import parts_in, user_content
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue
@@ -52,7 +53,8 @@ def ui_asked(body: JsonValue) -> UiAsked:
         raise RequestInvalid("the last answer names no thread that there can be", path="messages")
     if last.get("role") == "user":
         return UiAsked(content=user_content(last), thread=thread)
-    decisions = dict(_decision(part) for part in parts_in(last) if part.get("state") == "approval-responded")
+    answered = (part for part in parts_in(last) if part.get("state") == "approval-responded")
+    decisions = {id: decision for part in answered for id, decision in decisions_in(part).items()}
     if not decisions:
         raise RequestInvalid("the last message is an answer, and nothing in it was decided", path="messages")
     return UiAsked(decisions=decisions, thread=thread, message=str(last.get("id") or ""))
@@ -74,10 +76,3 @@ def _thread(messages: Sequence[JsonObject]) -> str:
         if isinstance(thread, str) and message.get("role") == "assistant":
             return thread
     return ""
-
-
-def _decision(part: JsonObject) -> tuple[str, Decision]:
-    approval = cast("JsonObject", part.get("approval") or {})
-    reason = approval.get("reason")
-    allowed = approval.get("approved") is True
-    return str(part.get("toolCallId")), True if allowed else Denied(reason if isinstance(reason, str) else "")

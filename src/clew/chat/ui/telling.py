@@ -31,6 +31,7 @@ from clew.chat.agent.run import AsyncRun
 from clew.chat.answer import AsyncAnswer
 from clew.chat.events import Compacted, Ended, Said, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
+from clew.chat.ui.approvals import asked_within
 from clew.chat.ui.compaction import compacted_part
 from clew.chat.ui.parts import DONE, Part, finish_reason, framed
 from clew.chat.ui.words import words_of
@@ -105,6 +106,8 @@ class Telling:
         self._kind = ""
         self._in_step = False
         self._denied: set[str] = set()
+        self._waiting: dict[str, list[ToolCall]] = {}
+        """Calls of sub-agents that wait, by the calls that sent them."""
         self._finish: Part = {"type": "finish", "finishReason": "stop"}
 
     def feed(self, event: Event) -> Iterator[Part]:
@@ -144,12 +147,25 @@ class Telling:
                 yield {"type": "tool-output-denied", "toolCallId": call.id}
             case ToolFinished(call, output, is_error) if call.id not in self._denied:
                 yield _given(call, output, is_error)
-            case FromAgent(agent, call, TextDelta(text)):
-                yield {"type": "data-agent", "data": {"agent": agent, "call": call.id, "text": text}, "transient": True}
+            case FromAgent(agent, call, inner):
+                yield from self._from_agent(agent, call, inner)
             case Compacted():
                 yield compacted_part(event)
             case RunEnded(result):
                 self._finish |= _ended(result)
+            case _:
+                pass
+
+    def _from_agent(self, agent: str, call: ToolCall, event: AgentEvent) -> Iterator[Part]:
+        """What a sub-agent's own sub-agent tells is told of the call that the front end knows."""
+        match event:
+            case FromAgent(event=inner):
+                yield from self._from_agent(agent, call, inner)
+            case TextDelta(text):
+                yield {"type": "data-agent", "data": {"agent": agent, "call": call.id, "text": text}, "transient": True}
+            case CallSuspended(waiting):
+                self._waiting.setdefault(call.id, []).append(waiting)
+                yield from asked_within(agent, call, self._waiting[call.id])
             case _:
                 pass
 
