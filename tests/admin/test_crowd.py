@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.requests import Request
 
-from clew.admin import parameters
+from clew.admin import listening, parameters
 from clew.admin.access import Caller
 from clew.admin.crowd import MOST, Crowd
 from clew.admin.problem import Problem
@@ -18,7 +20,7 @@ from clew.engine.aside import LARGE
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.testing import Simulator
-from tests.admin.booth import until
+from tests.admin.booth import Booth, until
 from tests.admin.chat.served import ChatServer, configured, read_until
 
 ANN, BOB = Caller("key", None, "ann"), Caller("key", None, "bob")
@@ -131,3 +133,27 @@ def test_a_large_body_is_read_in_a_thread(monkeypatch: pytest.MonkeyPatch, size:
         return await parameters.read_body(Request({"type": "http", "headers": []}, receive), str, 10 * LARGE)
 
     assert (len(asyncio.run(read())), threads) == (size, [True] if size > LARGE else [])
+
+
+@contextmanager
+def silent(booth: Booth, count: int) -> Iterator[None]:
+    """Connections that say nothing."""
+    with ExitStack() as stack:
+        for _ in range(count):
+            stack.enter_context(socket.create_connection(("127.0.0.1", booth.port), timeout=10))
+        yield
+
+
+def test_whoever_fills_the_port_leaves_the_owner_the_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "MOST_CONNECTIONS", 3)
+    with Booth(tmp_path / "h") as booth, silent(booth, 3):
+        until(lambda: booth.ask("/healthz", port=True).status == 503)
+        assert booth.ask("/healthz").status == 200
+
+
+def test_a_connection_that_says_nothing_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one by one they cannot keep others out for good."""
+    monkeypatch.setattr(listening, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(listening, "SILENT_SECONDS", 0.2)
+    with Booth(tmp_path / "h") as booth, silent(booth, 3):
+        until(lambda: booth.ask("/healthz", port=True).status == 200)

@@ -1,7 +1,6 @@
 """Serves the admin on its two listeners: a unix socket that only its owner can open, and a port of this machine.
 
-uvicorn does it, kept on a short leash: the sockets are made here, so that their rights are set before anybody can connect;
-no signal is taken, since ending is the gateway's business; nothing about the client is believed from headers.
+The sockets are made here, so that their rights are set before anybody can connect; `clew.admin.listening` serves each.
 """
 
 from __future__ import annotations
@@ -10,13 +9,11 @@ import asyncio
 import os
 import socket
 import stat
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
-
-import uvicorn
 
 from clew.admin.access import Access
 from clew.admin.chat.runs import Runs
@@ -24,6 +21,7 @@ from clew.admin.conversations.telling import Tellings
 from clew.admin.desk import Desk, Present, principals_of
 from clew.admin.feed import Feed
 from clew.admin.guard import Guard
+from clew.admin.listening import Listening
 from clew.admin.login import login_url
 from clew.admin.metrics import Metrics
 from clew.admin.routing import Route, Routes
@@ -40,24 +38,15 @@ from clew.store.values import Exchange
 __all__ = ["Admin", "serve"]
 
 LOOPBACK: Final = "127.0.0.1"
-CLOSE_SECONDS: Final = 2
-
-
-class _Server(uvicorn.Server):
-    """Leaves signals to the gateway."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
 
 
 class Admin:
     """A running admin. Close it before the loop ends."""
 
-    def __init__(self, desk: Desk, server: _Server, path: Path, tasks: tuple[asyncio.Task[None], ...]) -> None:
+    def __init__(self, desk: Desk, listeners: Sequence[Listening], path: Path, following: asyncio.Task[None]) -> None:
         self._desk = desk
-        self._server = server
-        self._tasks = tasks
+        self._listeners = listeners
+        self._following = following
         self.socket = path
         """Where the owner connects without a token."""
 
@@ -81,14 +70,14 @@ class Admin:
 
     async def close(self) -> None:
         """End answers and streams, then listeners. The socket's file goes with it."""
-        serving, following = self._tasks
         await self._desk.runs.close()
         self._desk.closing.set()
-        self._server.should_exit = True
-        following.cancel()
+        for listener in self._listeners:
+            listener.end()
+        self._following.cancel()
         with suppress(asyncio.CancelledError):
-            await following
-        await serving
+            await self._following
+        await asyncio.gather(*(listener.closed() for listener in self._listeners))
         self.socket.unlink(missing_ok=True)
 
 
@@ -126,11 +115,11 @@ async def serve(
         url=url,
     )
     await desk.feed.begin()
-    server = _Server(_config(_app(desk, (*pages, *ROUTES))))
-    serving = asyncio.create_task(server.serve(sockets=[unix, tcp]), name="clew admin")
+    app = _app(desk, (*pages, *ROUTES))
+    listeners = [Listening(app, each) for each in (unix, tcp)]
     following = asyncio.create_task(desk.feed.run(), name="clew admin feed")
-    await _started(server, serving)
-    return Admin(desk, server, path, (serving, following))
+    await asyncio.gather(*(listener.begun() for listener in listeners))
+    return Admin(desk, listeners, path, following)
 
 
 def _app(desk: Desk, rows: Sequence[Route]) -> Guard:
@@ -145,31 +134,6 @@ def _feed(current: Present, store: Store | None, hub: Hub, home: Home, metrics: 
         metrics.count(exchange)
 
     return Feed(hub, store, lambda: principals_of(home), active=lambda: current.snapshot.active, heard=heard)
-
-
-def _config(app: Guard) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http="httptools",
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
-        limit_concurrency=200,
-        timeout_graceful_shutdown=CLOSE_SECONDS,
-    )
-
-
-async def _started(server: _Server, serving: asyncio.Task[None]) -> None:
-    while not server.started:
-        await asyncio.wait((serving,), timeout=0.01)
-        if serving.done():
-            serving.result()
-            raise OSError("the admin could not start")
 
 
 def _listeners(port: int, path: Path) -> tuple[socket.socket, socket.socket]:

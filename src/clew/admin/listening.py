@@ -1,0 +1,80 @@
+"""Listening: uvicorn on one socket, kept on a short leash.
+
+No signal is taken, since ending is the gateway's business; nothing about the client is believed from headers. Each socket
+has a server of its own, with its own room: whoever fills the port leaves the owner's socket alone. A connection that says
+nothing is closed after a while, as one that is done is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+__all__ = ["Listening"]
+
+MOST_CONNECTIONS: Final = 200
+CLOSE_SECONDS: Final = 2
+SILENT_SECONDS: Final = 10.0
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to the gateway."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+class _Impatient(HttpToolsProtocol):
+    """Waits for the first byte as for the next request."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(SILENT_SECONDS, self.timeout_keep_alive_handler)
+
+
+class Listening:
+    """One socket, from now on. Wait until it has `begun`, and `close` it before the loop ends."""
+
+    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
+        self._server = _Server(_config(app))
+        self._task = asyncio.create_task(self._server.serve(sockets=[listener]), name="clew admin")
+
+    async def begun(self) -> None:
+        """Raises OSError if it cannot."""
+        while not self._server.started:
+            await asyncio.wait((self._task,), timeout=0.01)
+            if self._task.done():
+                self._task.result()
+                raise OSError("the admin could not start")
+
+    def end(self) -> None:
+        """Take nobody new, and let those who are there come to their end."""
+        self._server.should_exit = True
+
+    async def closed(self) -> None:
+        await self._task
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=_Impatient,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=CLOSE_SECONDS,
+    )
