@@ -51,9 +51,11 @@ class Asking(Struct, frozen=True, kw_only=True, eq=False):
     """An answer is wanted, and event by event."""
 
 
-def asking_of(call: Call, snapshot: Snapshot, store: Store | None, new_thread: str) -> Asking:
-    """Read it. Raises RequestInvalid and its kin, SettingsInvalid where a name leads nowhere."""
-    request = parse(call.body, betas=call.betas)
+def asking_of(
+    call: Call, snapshot: Snapshot, store: Store | None, new_thread: str, request: Request | None = None
+) -> Asking:
+    """Read it, unless it is read. Raises RequestInvalid and its kin, SettingsInvalid where a name leads nowhere."""
+    request = request or parse(call.body, betas=call.betas)
     try:
         return _asking(call, request, snapshot, store, new_thread)
     except StoreError as error:

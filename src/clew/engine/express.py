@@ -62,7 +62,9 @@ class Express(LiveExchange, Streaming):
         if self._parts.cool_downs.until or self._shows_bodies:
             return self.run()
         if len(self._call.body) > LARGE:
-            return self._begin_aside()
+            self._recalled = self._parts.histories.recall(self._call)
+            if self._recalled is None:
+                return self._begin_aside()
         return self._ask_at_once() if self._prepare() else self._go_on()
 
     async def _begin_aside(self) -> None:

@@ -8,7 +8,7 @@ otherwise: nobody is there to wait for it, or what they get does not depend on i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
 from clew.engine.aside import LARGE, aside
@@ -17,8 +17,9 @@ from clew.engine.parts import Parts
 from clew.engine.story import Story
 from clew.engine.turns import Heard
 from clew.errors import StoreError
+from clew.model.past import each_of, folded
 from clew.model.recording import Recording
-from clew.model.request import Request
+from clew.model.request import Message
 from clew.store.outcome import outcome, problem_of, when_over
 from clew.store.values import Exchange, Outcome, Turn
 from clew.thinking.keys import key_of
@@ -131,19 +132,22 @@ class Keeping:
     def _touch(self, story: Story) -> None:
         """Which blocks this request brought: news for the store once in a while."""
         parts, call = self._parts, story.asking.call
-        news = parts.seen.news(call.principal, _keys_in(story.asking.request), parts.wall())
+        news = parts.seen.news(call.principal, folded(story.asking.request.messages, _KEYS), parts.wall())
         if news and parts.store is not None:
             parts.store.touch(call.principal, keys=news, at=parts.wall(), lazily=True)
 
 
-def _keys_in(request: Request) -> list[bytes]:
+def _keys_in(messages: Sequence[Message]) -> list[bytes]:
     return [
         key
-        for message in request.messages
+        for message in messages
         if message.role == "assistant" and isinstance(message.content, tuple)
         for block in message.content
         if (key := key_of(block))
     ]
+
+
+_KEYS = each_of(_keys_in)
 
 
 def _retrieved(done: Future[bool]) -> None:

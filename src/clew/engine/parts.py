@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from clew.engine.cooling import tell_cool_downs
+from clew.engine.histories import Histories
 from clew.engine.hub import Hub
 from clew.engine.ids import new_id
 from clew.engine.log import RequestLog
@@ -44,6 +45,7 @@ class Parts:
     """What this process learnt about backends that should be left alone."""
     commit_seconds: float = LIMIT
     """How long an answer's end may wait for the store (law 8)."""
+    histories: Histories = field(default_factory=Histories)
     seen: Seen = field(default_factory=Seen)
     token_counts: TokenCounts = field(default_factory=TokenCounts)
     sessions: Sessions = field(default_factory=Sessions)

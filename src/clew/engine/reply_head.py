@@ -9,7 +9,8 @@ from typing import NamedTuple
 from clew.engine.route import Way
 from clew.model.blocks import THINKING_TYPES
 from clew.model.change import Change, tally
-from clew.model.request import Request
+from clew.model.past import Fold, folded
+from clew.model.request import Message, Request
 
 __all__ = [
     "ESTIMATED",
@@ -91,13 +92,20 @@ def thinking_counts(going: Request, changes: Sequence[Change], unsaid: int = 0, 
 
 
 def _thinking_in(going: Request) -> int:
-    return sum(
+    return folded(going.messages, _THINKING)
+
+
+def _counted(before: int, messages: Sequence[Message], at: int) -> int:
+    return before + sum(
         1
-        for message in going.messages
+        for message in messages
         if message.role == "assistant" and isinstance(message.content, tuple)
         for block in message.content
         if block.type in THINKING_TYPES
     )
+
+
+_THINKING = Fold(0, _counted)
 
 
 def kept_paths(going: Request) -> list[str]:

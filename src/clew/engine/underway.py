@@ -25,6 +25,7 @@ from clew.engine.turns import Heard
 from clew.errors import ClewError
 from clew.http.client_message import ResponseHead
 from clew.http.responder import Responder
+from clew.model.request import Request
 from clew.pipeline.project import Projection
 from clew.upstream import pool
 
@@ -36,6 +37,8 @@ class UnderWay:
 
     _passed: Sequence[tuple[str, str]] = ()
     """What the backend's head says that the client should hear."""
+    _recalled: Request | None = None
+    """The request, if it was known but for its end."""
     _story: Story | None = None
     _asked: pool.Asking | None = None
     """A request that is ready to go, or on its way."""
@@ -61,7 +64,8 @@ class UnderWay:
 
     def _read(self) -> Asking:
         parts = self._parts
-        return asking_of(self._call, parts.snapshot(), parts.store, self._id)  # a new thread is named after its first turn
+        request = self._recalled or parts.histories.read(self._call)
+        return asking_of(self._call, parts.snapshot(), parts.store, self._id, request)  # a thread is named after its first
 
     def _begin(self, asking: Asking) -> Story:
         way = asking.ways[0]

@@ -8,33 +8,54 @@ legal; they never say "yes" of what is not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import UNSET
 
 from clew.model.blocks import THINKING_TYPES, Block
+from clew.model.past import Fold, all_of, folded
 from clew.model.request import Message
 from clew.pipeline.blank import MAY_BE_BLANK
 
 __all__ = ["is_paired", "is_tidy"]
 
 
+class _Pairs(NamedTuple):
+    """Whether all is well so far; which ids were used, which of them wait for a result, and who spoke last."""
+
+    well: bool
+    used: frozenset[str]
+    waiting: frozenset[str]
+    before: str
+
+
 def is_paired(messages: Sequence[Message]) -> bool:
     """Every call answered at the head of the user run behind it, once, and nothing else answered (R23, R25–R28)."""
-    used: set[str] = set()
-    waiting: set[str] = set()
-    before = ""
+    pairs = folded(messages, _PAIRS)
+    return pairs.well and not pairs.waiting
+
+
+def _paired(pairs: _Pairs, messages: Sequence[Message], at: int) -> _Pairs:
+    if not pairs.well:
+        return pairs
+    before, used, waiting = pairs.before, set(pairs.used), set(pairs.waiting)
     for message in messages:
         role, content = message.role, message.content
         if role == "assistant":
             if (before == "user" and waiting) or not _calls(content, used, waiting):
-                return False
+                return _AMISS
         elif role == "user":
             if not _answers(content, waiting, fresh=before == "assistant"):
-                return False
+                return _AMISS
         else:
             continue
         before = role
-    return not waiting
+    return _Pairs(True, frozenset(used), frozenset(waiting), before)
+
+
+_NOBODY: frozenset[str] = frozenset()
+_AMISS = _Pairs(False, _NOBODY, _NOBODY, "")
+_PAIRS = Fold(_Pairs(True, _NOBODY, _NOBODY, ""), _paired)
 
 
 def _calls(content: tuple[Block, ...] | str | None, used: set[str], waiting: set[str]) -> bool:
@@ -68,6 +89,12 @@ def _answers(content: tuple[Block, ...] | str | None, waiting: set[str], *, fres
 
 def is_tidy(messages: Sequence[Message]) -> bool:
     """No empty text, no message without a word, no mark on thinking, no thinking at the very end (R22, R33, R37)."""
+    last = messages[-1] if messages else None
+    ends = last.content[-1:] if last and last.role == "assistant" and isinstance(last.content, tuple) else ()
+    return folded(messages, _TIDY) and not any(block.type in THINKING_TYPES for block in ends)
+
+
+def _are_tidy(messages: Sequence[Message]) -> bool:
     for message in messages:
         content = message.content
         if message.role == "system" or content is None:
@@ -77,9 +104,10 @@ def is_tidy(messages: Sequence[Message]) -> bool:
                 return False
         elif not _says_something(content):
             return False
-    last = messages[-1] if messages else None
-    ends = last.content[-1] if last and last.role == "assistant" and isinstance(last.content, tuple) else None
-    return ends is None or ends.type not in THINKING_TYPES
+    return True
+
+
+_TIDY = all_of(_are_tidy)
 
 
 def _says_something(blocks: tuple[Block, ...]) -> bool:

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
 
+from clew.model.past import all_of, folded
 from clew.model.request import Message, Request
 from clew.model.target import Target
 from clew.pipeline.cache_marks import cache_marks
@@ -102,7 +103,14 @@ def is_question(messages: Sequence[Message]) -> bool:
 
 def _may_be_known(request: Request) -> bool:
     """A message that sets an effort of its own has to be looked at."""
-    return all([message.output_config is UNSET for message in request.messages])  # noqa: C419  (a list is faster than a generator)
+    return folded(request.messages, _SET_NOTHING)
+
+
+def _set_nothing(messages: Sequence[Message]) -> bool:
+    return all([message.output_config is UNSET for message in messages])  # noqa: C419  (a list is faster than a generator)
+
+
+_SET_NOTHING = all_of(_set_nothing)
 
 
 def _parameters(request: Request, facts: Facts) -> _Parameters:

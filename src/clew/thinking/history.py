@@ -7,11 +7,12 @@ stand between messages without separating anything, because clients move them ab
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias, overload
+from typing import NamedTuple, TypeAlias, overload
 
 from msgspec import Struct
 
 from clew.model.blocks import Block, Made, text_block
+from clew.model.past import Fold, folded
 from clew.model.recording import Said
 from clew.model.request import Message
 from clew.thinking.keys import Asked, asked_of, place_of, said_of
@@ -60,31 +61,43 @@ class Answers(Sequence[Answer]):
         return _answer(self._messages, *self._runs[index])
 
 
-_Run: TypeAlias = tuple[list[int], list[int]]
+_Run: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """The messages of one answer, and those that asked for it."""
 
 
-def _runs(messages: Sequence[Message]) -> list[_Run]:
-    found: list[_Run] = []
-    run: list[int] = []
-    asks: list[int] = []
-    for index, message in enumerate(messages):
+class _Runs(NamedTuple):
+    """Those that are over, and the messages of the one that may go on."""
+
+    over: tuple[_Run, ...] = ()
+    run: tuple[int, ...] = ()
+    asks: tuple[int, ...] = ()
+
+
+def _runs(messages: Sequence[Message]) -> tuple[_Run, ...]:
+    over, run, asks = folded(messages, _RUNS)
+    return (*over, (run, asks)) if run else over
+
+
+def _run_on(before: _Runs, messages: Sequence[Message], at: int) -> _Runs:
+    found, run, asks = [*before.over], [*before.run], [*before.asks]
+    for index, message in enumerate(messages, at):
         if message.role == "assistant":
             run.append(index)
         elif message.role != "system":
             if run:
-                found.append((run, asks))
+                found.append((tuple(run), tuple(asks)))
                 run, asks = [], []
             asks.append(index)
-    if run:
-        found.append((run, asks))
-    return found
+    return _Runs(tuple(found), tuple(run), tuple(asks))
 
 
-def _answer(messages: Sequence[Message], run: list[int], asks: list[int]) -> Answer:
+_RUNS = Fold(_Runs(), _run_on)
+
+
+def _answer(messages: Sequence[Message], run: tuple[int, ...], asks: tuple[int, ...]) -> Answer:
     pieces = tuple(Piece(i, block) for i in run for block in _blocks(messages[i]))
     asked = asked_of(messages[i].content for i in asks)
-    return Answer(tuple(run), pieces, asked, said_of(piece.block for piece in pieces))
+    return Answer(run, pieces, asked, said_of(piece.block for piece in pieces))
 
 
 def _blocks(message: Message) -> tuple[Block, ...] | tuple[Made, ...]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from clew.model.blocks import Block, made
 from clew.model.origin import Origin
+from clew.model.past import each_of, folded
 from clew.model.recording import Recording, Recordings, Strand
-from clew.model.request import Request, blocks_of
+from clew.model.request import Message, Request, blocks_of
 from clew.thinking.history import Answers, place_after
 from clew.thinking.keys import digest_of, key_of, proof_of, said_of
 from clew.thinking.recognise import Context, last_recording
@@ -37,9 +38,9 @@ def recording_of(
     the keys of blocks that the vendor reported as dropped for what came before them: those are not in the strand.
     """
     shown = held if held is not None else [made(raw) for raw in blocks]
-    ahead = [block for message in going.messages for block in blocks_of(message) if proof_of(block)]
+    ahead = folded(going.messages, _SIGNED)
     if unread:
-        ahead = [block for block in ahead if key_of(block) not in unread]
+        ahead = tuple([block for block in ahead if key_of(block) not in unread])
     answers, said, proofs = Answers(asked.messages), said_of(shown), [proof_of(block) for block in ahead]
     followed = last_recording(answers, shelf, context)
     return Recording(
@@ -58,6 +59,13 @@ def recording_of(
         thread=thread,
         whole=whole,
     )
+
+
+def _signed(messages: Sequence[Message]) -> list[Block]:
+    return [block for message in messages for block in blocks_of(message) if proof_of(block)]
+
+
+_SIGNED = each_of(_signed)
 
 
 def _strand(ahead: Sequence[Block], proofs: Sequence[str], shelf: Recordings) -> Strand:

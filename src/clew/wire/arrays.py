@@ -13,14 +13,16 @@ from typing import NamedTuple
 
 import msgspec
 
+from clew.errors import RequestInvalid
 from clew.wire.spans import Span
 from clew.wire.splice import locate
 
-__all__ = ["Array", "Item", "find_array", "last_elements", "recompose"]
+__all__ = ["Array", "Item", "find_array", "last_elements", "opening_of", "recompose"]
 
 _OPEN = re.compile(rb"[ \t\n\r]*+:[ \t\n\r]*+\[[ \t\n\r]*+")
 _COMMA = re.compile(rb"[ \t\n\r]*+,[ \t\n\r]*+")
 _CLOSE = re.compile(rb"[ \t\n\r]*+\]")
+_TRIES = 3
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -53,6 +55,22 @@ def find_array(raw: bytes, key: str, values: Sequence[msgspec.Raw]) -> Array:
     found = _measured(value, opening, values)
     assert found is not None
     return Array(start, end, [Span(span.start + start - 1, span.end + start - 1) for span in found.spans])
+
+
+def opening_of(raw: bytes, key: str) -> int:
+    """Where the array under a key of the outermost object opens, by what stands before it: what follows may be anything.
+
+    Raises RequestInvalid if it is not found at once.
+    """
+    name = b'"%b"' % key.encode()
+    at = -1
+    for _ in range(_TRIES):
+        at = raw.find(name, at + 1)
+        if at < 0:
+            break
+        if (opening := _OPEN.match(raw, at + len(name))) and _is_member(raw, at, key):
+            return raw.index(b"[", opening.start())
+    raise RequestInvalid(f"{key} is not found at once", path=key)
 
 
 def _is_member(raw: bytes, at: int, key: str) -> bool:

@@ -21,7 +21,18 @@ from clew.wire.arrays import Array, Item, find_array, last_elements, recompose
 from clew.wire.body import decode_json
 from clew.wire.splice import Edit, Span, apply, drop_key, edit_object, elements, locate, set_key
 
-__all__ = ["Around", "around_messages", "encode", "messages_after_last_answer", "parse", "raw_of"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_MESSAGES",
+    "Around",
+    "around_messages",
+    "array_of",
+    "encode",
+    "messages_after_last_answer",
+    "parse",
+    "raw_of",
+    "read_array",
+]
 
 MAX_BYTES = 32 * 1024 * 1024
 """The vendor's own limit for a request body."""
@@ -68,7 +79,7 @@ def encode(request: Request) -> bytes:
         return source.raw
     if not fields and (edits := cuts(request)) is not None:
         return apply(source.raw, edits)
-    array = _array(source)
+    array = array_of(source)
     return apply(source.raw, _field_edits(source.raw, array, fields) + _message_edits(request, array))
 
 
@@ -100,10 +111,16 @@ class _Messages(msgspec.Struct):
 _raw_messages = msgspec.json.Decoder(_Messages)
 
 
-def _array(source: Source) -> Array:
+def array_of(source: Source) -> Array:
+    """Where the messages stand. Raises RequestInvalid where the key is there twice."""
     if not isinstance(source.layout, Array):
-        source.layout = find_array(source.raw, "messages", _raw_messages.decode(source.raw).messages)
+        source.layout = read_array(source.raw)
     return source.layout
+
+
+def read_array(raw: bytes) -> Array:
+    """The same for a document."""
+    return find_array(raw, "messages", _raw_messages.decode(raw).messages)
 
 
 class Around(NamedTuple):
@@ -116,7 +133,7 @@ class Around(NamedTuple):
 
 def around_messages(raw: bytes) -> Around:
     """Cut a request that was read before. Raises RequestInvalid where `messages` is there twice."""
-    start, end, _ = find_array(raw, "messages", _raw_messages.decode(raw).messages)
+    start, end, _ = read_array(raw)
     return Around(raw[:start], raw[start:end], raw[end:])
 
 
@@ -182,7 +199,7 @@ def _block(source: Source, array: Array, block: Block) -> bytes:
 
 def raw_of(request: Request, block: Block) -> bytes:
     """A block's own bytes, for a step that has to alter one value in it."""
-    return block.raw if isinstance(block, Made) else _block(request.source, _array(request.source), block)
+    return block.raw if isinstance(block, Made) else _block(request.source, array_of(request.source), block)
 
 
 def messages_after_last_answer(request: Request) -> tuple[bytes, ...]:
@@ -190,9 +207,9 @@ def messages_after_last_answer(request: Request) -> tuple[bytes, ...]:
     messages = request.source.body.messages
     last = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "assistant"), -1)
     new = messages[last + 1 :]
-    if found := _at_the_end(request.source.raw, new):
+    if request.source.layout is None and (found := _at_the_end(request.source.raw, new)):
         return found
-    spans = _array(request.source).spans[last + 1 :]
+    spans = array_of(request.source).spans[last + 1 :]
     return tuple(request.source.raw[start:end] for start, end in spans)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.model.blocks import THINKING_TYPES
+from clew.model.past import each_of, folded
 from clew.model.recording import Recording, Recordings, Shelf
 from clew.model.request import Message, Request, blocks_of
 from clew.model.target import Target
@@ -50,18 +51,18 @@ def is_unknown(messages: Sequence[Message], recordings: Recordings) -> bool:
     """Whether nothing is recorded of anybody, and a vendor signed all thinking: then the client's copy goes as it came."""
     if not (isinstance(recordings, Shelf) and recordings.is_empty):
         return False
-    proofs = _proofs_in([message for message in messages if message.role == "assistant"])
+    proofs = folded(messages, _PROOFS)
     return all(proofs) and not any([proof.startswith(PREFIX) for proof in proofs])  # noqa: C419  (a list is faster)
 
 
 def whole_copy(messages: Sequence[Message], target: Target, facts: Facts) -> Whole | None:
     """The recording of the newest answer, if it is this reader's and all that went ahead of it is here, unchanged."""
-    answers = [message for message in messages if message.role == "assistant"]
-    newest = _proof_in(answers[-1]) if answers else None
+    last = next((message for message in reversed(messages) if message.role == "assistant"), None)
+    newest = _proof_in(last) if last else None
     recording = facts.recordings.by_key(block_key(*newest)) if newest else None
     if recording is None or not _is_ours(recording, target, facts):
         return None
-    proofs = _proofs_in(answers)
+    proofs = folded(messages, _PROOFS)
     natives = [proof for proof in proofs if proof and not proof.startswith(PREFIX)]
     if digest_of(natives) != recording.digest:
         return None
@@ -76,15 +77,18 @@ def _proof_in(message: Message) -> tuple[str, str] | None:
     return None
 
 
-def _proofs_in(answers: Sequence[Message]) -> list[str]:
+def _proofs_in(messages: Sequence[Message]) -> list[str]:
     """The proof of every thinking block, "" where there is none. In one expression, because it reads the whole history."""
     return [
         (block.signature if block.type == "thinking" else block.data) or ""
-        for answer in answers
-        if isinstance(answer.content, tuple)
+        for answer in messages
+        if answer.role == "assistant" and isinstance(answer.content, tuple)
         for block in answer.content
         if block.type in THINKING_TYPES
     ]
+
+
+_PROOFS = each_of(_proofs_in)
 
 
 def _strays(messages: Sequence[Message]) -> tuple[int, ...]:

@@ -1,0 +1,161 @@
+"""A request that tells again what another one told, read from where it goes on.
+
+`read_on` takes a request that was read before, and the bytes of one that may continue it. Whatever stands the same in both,
+byte for byte, from the bracket that opens `messages` to the end of a message, is not read again: a parser that has seen the
+same bytes is at the same point. What follows is read as the rest of that list. The bytes in front of the list and behind it
+are compared too, and read if they are not the same. There is no hash and nothing to forge: what is skipped is what is equal.
+
+None is for all that has to be read as a whole, for whatever reason: among others for what cannot be read at all, so that
+it is refused in the same words.
+
+Messages keep the bytes that they were read from: those of the first request, and each newer one its own. `held` counts
+them; where they become more than the history is worth, it is read as a whole again, and lets the old ones go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from clew.dialects.anthropic.requests import MAX_BYTES, MAX_MESSAGES, array_of, read_array
+from clew.errors import ClewError
+from clew.model.past import Retold, retold
+from clew.model.request import Body, Message, Source
+from clew.wire.arrays import Array, opening_of
+from clew.wire.spans import Span, elements
+
+__all__ = ["read_on"]
+
+_NEAR = 8
+"""So many messages at the end of a history are compared one by one: clients move their cache marks among the last."""
+_HELD = 2
+"""So many times the size of a request may the bytes be that its messages keep besides."""
+
+_body = msgspec.json.Decoder(Body)
+_message = msgspec.json.Decoder(Message)
+_OPENING = b'{"messages":['
+_COMMA = re.compile(rb"[ \t\n\r]*+,[ \t\n\r]*+")
+
+
+class _Rest(NamedTuple):
+    """What comes behind the messages that are known: new ones, and where the list ends (behind its bracket)."""
+
+    spans: list[Span]
+    end: int
+
+
+def read_on(known: Source, raw: bytes, most: int = MAX_BYTES) -> Source | None:
+    """`raw` as it reads, if it continues `known` and brings at most so many bytes that are new."""
+    if len(raw) > MAX_BYTES:
+        return None
+    try:
+        return _read_on(known, raw, most)
+    except (msgspec.MsgspecError, ClewError, RecursionError, UnicodeDecodeError):
+        return None
+
+
+def _read_on(known: Source, raw: bytes, most: int) -> Source | None:
+    array = array_of(known)
+    start = _opening(known.raw, array, raw)
+    count = _in_common(known.raw, array, raw, start)
+    if not count:
+        return None
+    shift = start - array.start
+    cut = array.spans[count - 1].end + shift
+    rest = _rest(known.raw[array.end :], raw, cut, most)
+    if rest is None or count + len(rest.spans) > MAX_MESSAGES:
+        return None
+    held = (known.held or len(known.raw)) + sum(span.end - span.start for span in rest.spans)
+    if held > _HELD * len(raw):
+        return None
+    new = [_message.decode(raw[span.start : span.end]) for span in rest.spans]
+    old = array.spans[:count] if not shift else [Span(a + shift, b + shift) for a, b in array.spans[:count]]
+    now = Array(start, rest.end, [*old, *rest.spans])
+    body = _shell(known, array, raw, now)
+    source = Source(raw, msgspec.structs.replace(body, messages=_messages(known.body.messages, count, new)))
+    source.layout, source.held = now, held
+    return source
+
+
+def _messages(known: Sequence[Message], count: int, new: Sequence[Message]) -> Retold:
+    return retold((*known[:count], *new), count, known.past if isinstance(known, Retold) else None)
+
+
+def _opening(known: bytes, array: Array, raw: bytes) -> int:
+    """Where the list opens. Raises RequestInvalid where that is not to be seen."""
+    if raw.startswith(memoryview(known)[: array.start + 1]):
+        return array.start
+    return opening_of(raw, "messages")
+
+
+def _in_common(known: bytes, array: Array, raw: bytes, start: int) -> int:
+    """How many messages from the first on stand the same in both, with all that is between them."""
+    view, spans, shift = memoryview(known), array.spans, start - array.start
+
+    def same(after: int, upto: int) -> bool:
+        """The messages from one index up to another, if those before are the same."""
+        begin = spans[after - 1].end if after else array.start
+        return raw.startswith(view[begin : spans[upto - 1].end], begin + shift)
+
+    low = max(0, len(spans) - _NEAR)
+    if low and not same(0, low):
+        low = _bisected(low, same)
+    while low < len(spans) and same(low, low + 1):
+        low += 1
+    return low
+
+
+def _bisected(high: int, same: Callable[[int, int], bool]) -> int:
+    """How many are the same, where not all of the first `high` are."""
+    low = 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        if same(low, middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _rest(after: bytes, raw: bytes, cut: int, most: int) -> _Rest | None:
+    """The messages from `cut` on. Where the document ends as the known one does, nothing but they are read."""
+    comma = _COMMA.match(raw, cut)
+    at = comma.end() if comma else cut
+    end = len(raw) - len(after)
+    ends_alike = end >= at and raw.endswith(after)
+    if (end if ends_alike else len(raw)) - at > most:
+        return None
+    rest = _up_to(raw, at, end) if ends_alike else _up_to_some_end(raw, at)
+    return rest if bool(rest.spans) is bool(comma) else None  # a comma with nothing behind it, or something without one
+
+
+def _up_to(raw: bytes, at: int, end: int) -> _Rest:
+    return _Rest([Span(a + at - 1, b + at - 1) for a, b in elements(b"[" + raw[at:end])], end)
+
+
+def _up_to_some_end(raw: bytes, at: int) -> _Rest:
+    """Raises RequestInvalid where the key of the list comes again behind it."""
+    shift = at - len(_OPENING)
+    found = read_array(_OPENING + raw[at:])
+    return _Rest([Span(a + shift, b + shift) for a, b in found.spans], found.end + shift)
+
+
+def _shell(known: Source, array: Array, raw: bytes, now: Array) -> Body:
+    """All but the messages, which are the known ones here."""
+    if _same_around(known.raw, array, raw, now):
+        return known.body
+    return _body.decode(raw[: now.start] + b"[]" + raw[now.end :])
+
+
+def _same_around(known: bytes, array: Array, raw: bytes, now: Array) -> bool:
+    view = memoryview(known)
+    after = view[array.end :]
+    return (
+        array.start == now.start
+        and raw.startswith(view[: array.start])
+        and len(raw) - now.end == len(after)
+        and raw.endswith(after)
+    )

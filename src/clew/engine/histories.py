@@ -1,0 +1,110 @@
+"""Histories: what was read of the last requests, so that the next of a conversation is read from where it goes on.
+
+A request is looked for by whose it is, and by how its history begins; what is found is compared with it byte for byte
+(`retelling`), so a wrong guess costs time and nothing else, and nobody's history is compared with another principal's. What
+is kept is bounded in bytes over all; the longest unused goes first. Several histories may begin alike (forks, sub-agents of
+one prompt), so a few are kept for each beginning.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TypeAlias
+
+from clew.dialects.anthropic.requests import parse
+from clew.dialects.anthropic.retelling import read_on
+from clew.engine.aside import LARGE
+from clew.engine.call import Call
+from clew.model.past import Retold
+from clew.model.request import Request, Source
+
+__all__ = ["Histories"]
+
+MOST_BYTES = 64 * 1024 * 1024
+LEAST = 16 * 1024
+"""Bytes of a request that is worth remembering: a shorter one is read as fast as it is looked for."""
+AT_ONCE = 8 * 1024 * 1024
+"""Bytes that may be compared in the event loop; that is a millisecond."""
+ALIKE = 4
+"""Histories with one beginning that are kept."""
+NEAR = 8
+"""Messages at the end that may be others where a history is still taken to go on, and not to have forked."""
+
+_BEGINNING = 1024
+_MESSAGE = 1024  # about what a message takes besides its bytes
+
+_Key: TypeAlias = tuple[str, str, str, bytes]
+
+
+class Histories:
+    """Any thread may ask."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[_Key, list[Source]] = OrderedDict()
+        self.bytes = 0
+        """About how many are kept."""
+
+    def read(self, call: Call) -> Request:
+        """As `parse` does."""
+        if len(call.body) < LEAST:
+            return parse(call.body, betas=call.betas)
+        return self._recalled(call, len(call.body) // 2) or self._first(call)
+
+    def recall(self, call: Call) -> Request | None:
+        """The request, if that is a matter of a moment."""
+        return self._recalled(call, LARGE, measured=True) if len(call.body) <= AT_ONCE else None
+
+    def _first(self, call: Call) -> Request:
+        request = parse(call.body, betas=call.betas)
+        self._keep(_key(call), request.source, None)
+        return request
+
+    def _recalled(self, call: Call, most: int, *, measured: bool = False) -> Request | None:
+        key, best, old = _key(call), None, None
+        for known in tuple(self._kept.get(key, ())):
+            found = read_on(known, call.body, most) if known.layout or not measured else None
+            if found and _goes_on(known, found):
+                best, old = found, known
+                break
+            best = _longer(best, found)
+        if best is None:
+            return None
+        self._keep(key, best, old)
+        return Request(best, best.body, call.betas)
+
+    def _keep(self, key: _Key, new: Source, old: Source | None) -> None:
+        """`old` is the one that it takes the place of."""
+        with self._lock:
+            kept = self._kept.setdefault(key, [])
+            rest = [each for each in kept if each is not old][: ALIKE - 1]
+            self.bytes += _weight(new) + sum(map(_weight, rest)) - sum(map(_weight, kept))
+            kept[:] = [new, *rest]
+            self._kept.move_to_end(key)
+            while self.bytes > self._most and self._kept:
+                _, gone = self._kept.popitem(last=False)
+                self.bytes -= sum(map(_weight, gone))
+
+
+def _key(call: Call) -> _Key:
+    context, at = call.context, max(0, call.body.find(b'"messages"'))
+    return context.principal, context.session, context.agent, call.body[at : at + _BEGINNING]
+
+
+def _goes_on(known: Source, found: Source) -> bool:
+    return _in_common(found) >= len(known.body.messages) - NEAR
+
+
+def _longer(one: Source | None, other: Source | None) -> Source | None:
+    return other if other and (one is None or _in_common(other) > _in_common(one)) else one
+
+
+def _in_common(found: Source) -> int:
+    messages = found.body.messages
+    return messages.past.count if isinstance(messages, Retold) else 0
+
+
+def _weight(source: Source) -> int:
+    return len(source.raw) + source.held + _MESSAGE * len(source.body.messages)

@@ -1,0 +1,82 @@
+"""Past: what a history has in common with one that was read before, and what is known of it.
+
+A client tells its whole history with every request, and most of it was told before. The messages of that part are then the
+very objects of the earlier reading, so whatever is a function of them alone needs to be worked out once. A `Fold` is such a
+function that can go on: what it came to over the first messages, and then over the next. `folded` goes over all messages of
+a plain history, and over the new ones of a `Retold` one; the outcome is the same, and nothing but work is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from clew.model.request import Message
+
+__all__ = ["Fold", "Past", "Retold", "all_of", "each_of", "folded", "retold"]
+
+S = TypeVar("S")
+
+
+class Fold(Generic[S]):
+    """`over(state, messages, at)`: what it comes to after these messages, the first of which has the index `at`.
+
+    A state is never altered, since another history may go on from it too.
+    """
+
+    __slots__ = ("begin", "over")
+
+    def __init__(self, begin: S, over: Callable[[S, Sequence[Message], int], S]) -> None:
+        self.begin = begin
+        self.over = over
+
+
+class Past:
+    """The first `count` messages, and what folds came to over them, or over fewer of them so far."""
+
+    __slots__ = ("_messages", "_states", "count")
+
+    def __init__(self, messages: Sequence[Message], count: int, before: Past | None = None) -> None:
+        """`before` is that of an earlier request; what it knows holds here if it is about no more than these."""
+        self.count = count
+        self._messages = tuple(messages[:count])
+        known = before is not None and before.count <= count
+        self._states: dict[Fold[Any], tuple[int, Any]] = dict(before._states) if before and known else {}
+
+    def state(self, fold: Fold[S]) -> S:
+        done, state = self._states.get(fold, (0, fold.begin))
+        if done < self.count:
+            state = fold.over(state, self._messages[done:], done)
+            self._states[fold] = self.count, state
+        return state
+
+
+class Retold(tuple[Message, ...]):
+    """The messages of a request, the first of which were there before. A step that alters one makes a plain tuple."""
+
+    past: Past
+
+
+def retold(messages: Sequence[Message], count: int, before: Past | None = None) -> Retold:
+    """The first `count` of these are the very same objects as before."""
+    made = Retold(messages)
+    made.past = Past(made, count, before)
+    return made
+
+
+def folded(messages: Sequence[Message], fold: Fold[S]) -> S:
+    """What the fold comes to over all of them."""
+    if not isinstance(messages, Retold):
+        return fold.over(fold.begin, messages, 0)
+    past = messages.past
+    return fold.over(past.state(fold), messages[past.count :], past.count)
+
+
+def all_of(holds: Callable[[Sequence[Message]], bool]) -> Fold[bool]:
+    """Whether something holds of every message, each looked at by itself; `holds` is asked about several at a time."""
+    return Fold(True, lambda held, messages, at: held and holds(messages))
+
+
+def each_of(found: Callable[[Sequence[Message]], Sequence[S]]) -> Fold[tuple[S, ...]]:
+    """What is found in the messages, in order, each looked at by itself; `found` is asked about several at a time."""
+    return Fold((), lambda before, messages, at: (*before, *found(messages)))

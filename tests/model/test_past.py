@@ -1,0 +1,67 @@
+"""What is worked out over a part of a history, and then over the rest, is what is worked out over all of it."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.engine.keeping import _KEYS
+from clew.engine.reply_head import _THINKING
+from clew.model.past import Fold, Retold, folded, retold
+from clew.model.request import Message
+from clew.pipeline.legal import _PAIRS, _TIDY
+from clew.pipeline.projector import _SET_NOTHING
+from clew.pipeline.system_messages import _PLAIN
+from clew.pipeline.thinking.usual import _PROOFS
+from clew.thinking.history import _RUNS
+from clew.thinking.record import _SIGNED
+from tests.build import assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
+from tests.counts import examples
+
+FOLDS: list[Fold[object]] = [_KEYS, _THINKING, _PAIRS, _TIDY, _SET_NOTHING, _PLAIN, _PROOFS, _RUNS, _SIGNED]
+MESSAGES = [
+    user("hi"),
+    user(text("")),
+    user(tool_result("a")),
+    user(tool_result("b"), "and"),
+    system("be brief"),
+    {**user("hi"), "output_config": {"effort": "low"}},
+    assistant(thinking("hm", "sig1"), tool_use("a")),
+    assistant(tool_use("a"), tool_use("b")),
+    assistant(thinking("hm", None), redacted("data"), text("so")),
+    assistant(thinking("hm", "clew1.x")),
+]
+histories = st.lists(st.sampled_from(MESSAGES), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize("fold", FOLDS)
+def test_a_fold_that_goes_on_comes_to_the_same(fold: Fold[object]) -> None:
+    """Wherever it went on, and also where a history went back in between."""
+
+    @given(histories, st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=1, max_size=4))
+    @settings(max_examples=examples(40), deadline=None)
+    def holds(said: list[object], cuts: Sequence[tuple[int, bool]]) -> None:
+        plain = request(*said).messages  # pyright: ignore[reportArgumentType]
+        known: Retold | None = None
+        for cut, is_looked_at in cuts:
+            known = retold(plain, min(cut, len(plain)), known.past if known else None)
+            if is_looked_at:
+                assert folded(known, fold) == folded(plain, fold)
+
+    holds()
+
+
+def test_what_is_known_is_not_looked_at_again() -> None:
+    """Else all of it would be for nothing."""
+    looked: list[int] = []
+
+    def over(count: int, messages: Sequence[Message], at: int) -> int:
+        looked.append(len(messages))
+        return count + len(messages)
+
+    fold, said = Fold(0, over), request(*[user("hi")] * 10).messages
+    first = retold(said, 6)
+    assert folded(first, fold) == 10
+    assert folded(retold(said, 8, first.past), fold) == 10
+    assert looked == [6, 4, 2, 2]
