@@ -33,8 +33,8 @@ def test_the_models_that_are_offered_lead_to_their_backends(claude_code: Install
     """Claude Code keeps names that begin with `claude` or `anthropic` (clients, 1.1); each backend has such a name."""
     with scene(YES, tmp_path) as stage:
         client = client_of(stage, claude_code)
+        first = client.ask("Which are there?", "--model", "claude-opus-4-8", environment=DISCOVERING)
         offered = discovered(client, stage)
-        first = client.ask("Are you there?", "--model", "claude-opus-4-8")
         for model in ("anthropic/b", "anthropic/c/gamma-1", "anthropic/b", "claude-opus-4-8"):
             last = client.ask("Still?", "--resume", first.session, "--model", model)
 
@@ -44,14 +44,17 @@ def test_the_models_that_are_offered_lead_to_their_backends(claude_code: Install
         assert (a.given_back()[-1], b.given_back(), c.given_back()) == (a.made[-2:-1], [[], b.made[:1]], [[]])
 
 
-NOWHERE = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+DISCOVERING = {
+    "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "",
+    "HTTPS_PROXY": "http://127.0.0.1:9",
+    "NO_PROXY": "127.0.0.1",
+}
 """The older one asks for models only where traffic that is not essential is on: none of that leaves the machine."""
 
 
 def discovered(client: ClaudeCode, stage: Scene) -> set[str]:
-    """What it notes of `GET /v1/models`."""
-    more = {"CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "", **NOWHERE}
-    client.ask("Which are there?", environment=more)
+    """What it noted of `GET /v1/models`."""
     noted = json.loads((client.home / ".claude/cache/gateway-models.json").read_text())
     assert noted["baseUrl"] == stage.gateway.url
     return {model["id"] for model in noted["models"]}
