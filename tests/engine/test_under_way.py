@@ -1,4 +1,4 @@
-"""A stream under way is in the store as open, and becomes whole there, or stays what it is when its gateway dies."""
+"""A stream under way is in the store as open, and becomes whole there; when its gateway dies, it was cut."""
 
 import json
 import socket

@@ -52,7 +52,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     """One question and what came of it.
 
     `outcome` is `whole`; `cut` (broken off, with the blocks that were finished); `refused` or `failed` (there is no answer,
-    and `retry` asks again); or `open` (under way, or its process died).
+    and `retry` asks again); or `open` (under way).
 
     >>> asked = {"role": "user", "content": "Hello!"}
     >>> Turn(id="1a", at=0.0, asked=(asked,), answer=None, outcome="refused").attempts

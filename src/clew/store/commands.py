@@ -25,8 +25,8 @@ SEEN_STEP = 60.0
 USED_STEP = 3600.0
 
 _EXCHANGE = f"""
-INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 26))}
-WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash IN (?26, ?27) AND at >= ?4) ON CONFLICT (principal, id) DO NOTHING
+INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 27))}
+WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash IN (?27, ?28) AND at >= ?4) ON CONFLICT (principal, id) DO NOTHING
 """  # noqa: S608  (numbers alone)
 _THREAD = """
 INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -62,13 +62,16 @@ UPDATE recordings SET used = :at WHERE principal = :principal AND used < :at - :
 """
 
 
-def record(connection: Database, turn: Turn, *, readable: bool = True, brought_back: bool = False) -> bool:
-    """Keep a turn. One that is not `readable` was kept without content, and nobody finds it by its words.
+def record(
+    connection: Database, turn: Turn, *, process: str = "", readable: bool = True, brought_back: bool = False
+) -> bool:
+    """Keep a turn. One that is not `readable` was kept without content, and nobody finds it by its words. `process` is who
+    hears one that is open.
 
     One whose thread was deleted since it began is kept without its words, and is none, unless it is `brought_back`.
     """
     exchange, recording = turn.exchange, turn.recording
-    row = (*_row(turn, readable), *(NO_HASHES if brought_back else hashes_of(exchange)))
+    row = (*_row(turn, readable), process, *(NO_HASHES if brought_back else hashes_of(exchange)))
     connection.execute(_EXCHANGE, row)
     if not connection.changes():
         if not brought_back and is_forgotten(connection, exchange):

@@ -49,7 +49,7 @@ _EXCHANGES = """
 SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, ended, asked_model,
     exchanges.backend AS backend, exchanges.model AS model, session, agent,
     outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
-    input, output, cache_read, cache_written, estimated, thinking
+    process, input, output, cache_read, cache_written, estimated, thinking
 FROM exchanges LEFT JOIN usage ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id
 WHERE {of_principal}
 """
@@ -120,22 +120,24 @@ def _passage(row: Row) -> Passage:
 
 def exchanges(
     connection: Database, principal: str, thread: str | None, limit: int, after: str | None = None
-) -> list[Exchange]:
+) -> list[tuple[Exchange, str]]:
+    """Each with the process that hears it, if it is open."""
     start = _BY_TIME if thread is None else f"{_BY_INDEX} AND thread = :thread"
     wanted = start + (_LAST if after is None else _NEXT)
     bindings = {"principal": principal, "thread": thread, "limit": limit, "after": after}
     return [_exchange(row) for row in _named(connection.execute(wanted, bindings))]
 
 
-def exchange(connection: Database, principal: str, id: str) -> Exchange | None:
+def exchange(connection: Database, principal: str, id: str) -> tuple[Exchange, str] | None:
     rows = connection.execute(_ONE, {"principal": principal, "id": id})
     return next((_exchange(row) for row in _named(rows)), None)
 
 
-def _exchange(row: dict[str, object]) -> Exchange:
+def _exchange(row: dict[str, object]) -> tuple[Exchange, str]:
+    process = str(row.pop("process"))
     counts = {name: row.pop(name) for name in _USAGE}
     lists = {name: _list(row.pop(name)) for name in ("changes", "tries")}
-    return _typed(Exchange, row | lists | {"usage": counts if counts["input"] is not None else None})
+    return _typed(Exchange, row | lists | {"usage": counts if counts["input"] is not None else None}), process
 
 
 def _list(raw: object) -> object:

@@ -280,6 +280,13 @@ DELETE FROM settings WHERE name LIKE 'calls-begun:%' AND NOT EXISTS (
 """
 
 
+def m007_who_hears_an_open_answer(connection: Database) -> None:
+    """A gateway that was killed left its exchanges open, and everybody who looked took them for under way, for ever. An open
+    one says now which process hears it, and whoever reads it finds out whether that is still there. Those from before have
+    no process, since none that runs now can have kept them: it would not know this schema."""
+    connection.execute("ALTER TABLE exchanges ADD COLUMN process TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m001_recordings_and_what_befell,
     m002_what_a_gateway_shows,
@@ -287,6 +294,7 @@ MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m004_words_can_be_found,
     m005_how_much_was_thought,
     m006_what_was_deleted_stays_deleted,
+    m007_who_hears_an_open_answer,
 )
 
 

@@ -17,6 +17,7 @@ from clew.model.recording import Recording, Recordings, Shelf
 from clew.store import bodies, commands, find, forget, look, words
 from clew.store.bites import in_bites
 from clew.store.connection import BUSY, connect, locked, prepare_file
+from clew.store.database import Database
 from clew.store.days import days
 from clew.store.decoded import Decoded
 from clew.store.foreign import mapped
@@ -24,6 +25,7 @@ from clew.store.forgotten import Deletion
 from clew.store.interface import IDLE
 from clew.store.migrations import migrate
 from clew.store.pending import Pending
+from clew.store.presence import Presence, is_present
 from clew.store.readers import Readers, Watch
 from clew.store.rows import without_inputs
 from clew.store.search import search
@@ -80,6 +82,8 @@ class SqliteStore:
             except BaseException:
                 connection.close()
                 raise
+        self._path = path
+        self._presence = Presence(path)
         self._writer = Writer(connection, path, limits or Limits(), busy)
         self._keeper = bodies.Keeper(self._writer, keep)
         self._touches = Touches(self._writer)
@@ -101,6 +105,7 @@ class SqliteStore:
         self._watch.close()
         self._keeper.close()
         self._writer.close()
+        self._presence.close()
 
     # Writing
 
@@ -113,11 +118,13 @@ class SqliteStore:
     def _record(self, turn: Turn, *, lazily: bool, brought_back: bool = False) -> Future[bool]:
         _check(turn)
         kept = turn if self._content else _without_content(turn)
-        recorded = self._writer.submit(
-            lambda connection: commands.record(connection, kept, readable=self._content, brought_back=brought_back),
-            weight=_weight(kept),
-            lazily=lazily,
-        )
+        is_open = turn.exchange.outcome == "open" and not brought_back
+
+        def write(connection: Database) -> bool:
+            process = self._presence.name() if is_open else ""
+            return commands.record(connection, kept, process=process, readable=self._content, brought_back=brought_back)
+
+        recorded = self._writer.submit(write, weight=_weight(kept), lazily=lazily)
         self._keeper.follow(recorded, kept)
         if kept.recording is not None:
             self._pending.add(kept.recording, recorded)
@@ -213,11 +220,19 @@ class SqliteStore:
         self, principal: str, *, thread: str | None = None, limit: int = 100, after: str | None = None
     ) -> list[Exchange]:
         with self._readers.use() as connection:
-            return look.exchanges(connection, principal, thread, limit, after)
+            found = look.exchanges(connection, principal, thread, limit, after)
+        return [self._as_it_is(*each) for each in found]
 
     def exchange(self, principal: str, id: str) -> Exchange | None:
         with self._readers.use() as connection:
-            return look.exchange(connection, principal, id)
+            found = look.exchange(connection, principal, id)
+        return self._as_it_is(*found) if found else None
+
+    def _as_it_is(self, exchange: Exchange, process: str) -> Exchange:
+        """One that is open and that nobody hears any more was cut."""
+        if exchange.outcome != "open" or is_present(self._path, process):
+            return exchange
+        return msgspec.structs.replace(exchange, outcome="cut")
 
     def bodies(self, principal: str, exchange: str) -> Bodies | None:
         with self._readers.use() as connection:

@@ -38,7 +38,7 @@ __all__ = [
 
 Outcome: TypeAlias = Literal["whole", "cut", "refused", "failed", "open"]
 """How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered. One
-that is `open` was under way when it was last heard of: it still is, or its gateway died."""
+that is `open` is under way: a process hears it. If that died, it was broken off."""
 
 Kind: TypeAlias = Literal["messages", "count_tokens", "forgotten"]
 """What was asked for: an answer, or only its count. A count is an exchange like any other, but no turn of a thread. One that

@@ -158,7 +158,7 @@ def test_a_gateway_that_is_killed_loses_nothing_that_was_said(a: Simulator) -> N
     with Served(backend("claude", a.url, 'preset = "anthropic"')) as served:
         thread = asyncio.run(talk(served))
         served.process.wait(10)
-        assert asyncio.run(again(served, thread)) == [["whole", "open"], ["whole", "whole"]]
+        assert asyncio.run(again(served, thread)) == [["whole", "cut"], ["whole", "whole"]]
 
 
 def test_an_answer_that_comes_can_be_stopped_by_whoever_knows_its_turn(gateway: Gateway, a: Simulator) -> None:

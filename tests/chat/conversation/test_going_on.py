@@ -351,7 +351,7 @@ def test_a_process_that_is_killed_loses_nothing_that_was_said(home: Path, openin
 
     turns, last, after, messages = asyncio.run(again())
     assert last == {"role": "user", "content": "What I said last."}
-    assert [turn.outcome for turn in turns] == ["whole", "open"]
+    assert [turn.outcome for turn in turns] == ["whole", "cut"]
     assert [turn.outcome for turn in after] == ["whole", "whole"]
     assert [message["role"] for message in messages] == ["user", "assistant"] * 2
 
