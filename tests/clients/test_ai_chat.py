@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -28,7 +29,8 @@ def claude() -> Iterator[Simulator]:
 
 @pytest.fixture(scope="module")
 def chat(claude: Simulator, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChatServer]:
-    with ChatServer(configured(tmp_path_factory.mktemp("ai") / "h", {"claude": claude})) as server:
+    compacts = '[chat]\non_overflow = "compact"\n'
+    with ChatServer(configured(tmp_path_factory.mktemp("ai") / "h", {"claude": claude}, compacts)) as server:
         yield server
 
 
@@ -118,6 +120,21 @@ def test_a_dropped_connection_is_resumed(
     assert said(back.messages[1])[:5] == ["step-start", "reasoning", "text", "reasoning", "tool-Read"]
     assert plain(back.messages[1]) == chat.messages(id)[1]
     assert front.do("resume", id).chunks == []
+
+
+def test_a_chat_that_became_too_long_goes_on_in_the_same_message(front: Front, chat: ChatServer, claude: Simulator) -> None:
+    """The client holds one part about it, in its last state, and goes on from the new line; a slash in an id is one."""
+    claude.reset()
+    front.do("send", "too/long", text="One. [[scenario:text]]")
+    claude.fault("status 400 message='prompt is too long: 2 tokens > 1 maximum'")
+    seen = front.do("send", "too/long", text="Two. [[scenario:text]]")
+    assert (seen.status, seen.error, said(seen.messages[3])) == ("ready", None, ["step-start", "data-compaction", "text"])
+    assert seen.messages[3]["parts"][1]["data"]["state"] == "done"
+    after = front.do("send", "too/long", text="Three. [[scenario:text]]")
+    asked = json.loads(claude.body(claude.journal()[-1]["n"]))["messages"]
+    assert (len(after.messages), [message["role"] for message in asked]) == (6, ["user", "assistant", "user"])
+    assert "conversation-summary" in asked[0]["content"][0]["text"]
+    assert (front.do("resume", "too/long").chunks, len(chat.messages("too%2Flong"))) == ([], 4)
 
 
 def test_a_page_that_is_loaded_anew_goes_on_where_it_was(front: Front, chat: ChatServer, claude: Simulator) -> None:
