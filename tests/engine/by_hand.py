@@ -17,8 +17,10 @@ from clew.http.message import HttpRequest
 from clew.http.outlet import Outlet
 from clew.http.wire_responder import WireResponder
 from clew.pipeline.attempts import CoolDowns
-from clew.store.values import Exchange
+from clew.store import Store
+from clew.store.values import Exchange, Turn
 from clew.upstream.pool import Asking, Pool
+from tests.engine.kept_by_hand import KeptByHand
 
 __all__ = ["ByHand", "Seen"]
 
@@ -27,12 +29,13 @@ _TURNS = 60
 
 
 class Seen(NamedTuple):
-    """What one question led to: what went to the backend, what the client got, and what is told of it."""
+    """What one question led to: what went to the backend, what the client got, what is told of it, and what is kept."""
 
     sent: tuple[bytes, ...]
     got: bytes
     told: tuple[Exchange, ...]
     error: str
+    kept: tuple[Turn, ...] = ()
 
 
 class Plug:
@@ -67,10 +70,11 @@ class Plug:
 
 
 class Client(Outlet):
-    """A client's connection."""
+    """A client's connection, and its one request."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: HttpRequest) -> None:
         super().__init__(asyncio.get_running_loop())
+        self.responder = WireResponder(self, request, keep_alive=True)
         self.plug = Plug()
         self._transport = cast("asyncio.Transport", self.plug)
         self.done = asyncio.Event()
@@ -89,7 +93,8 @@ class Client(Outlet):
             await work
         except Exception as error:
             self.error = str(error)
-        self.done.set()
+        if self.responder.holder is None:
+            self.done.set()
 
     def released(self) -> None:
         self.done.set()
@@ -113,8 +118,9 @@ class _Pool(Pool):
 class ByHand:
     """One engine. `snapshot` may be another one for each question."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, store: KeptByHand | None = None) -> None:
         self.snapshot = snapshot
+        self._store = store
         self._id = ""
         self._told: list[Exchange] = []
         self._sent: list[bytes] = []
@@ -123,6 +129,8 @@ class ByHand:
         parts = Parts(
             pool=_Pool(self._play),
             snapshot=lambda: self.snapshot,
+            store=cast("Store | None", store),
+            commit_seconds=0.01,
             finished=lambda exchange, recording: self._told.append(exchange),
             new_id=lambda: self._id,
             wall=lambda: 7.0,
@@ -138,11 +146,11 @@ class ByHand:
         says, if it is something else."""
         self._id, self._answers, self._ends = id, [answer, then or answer], [ends, ends and not then]
         self._told, self._sent = [], []
+        before = len(self._store.turns) if self._store else 0
         self.engine.parts.cool_downs = CoolDowns()
-        client = Client()
-        request = HttpRequest(method="POST", target="/v1/messages", headers=(), body=body)
+        client = Client(HttpRequest(method="POST", target="/v1/messages", headers=(), body=body))
         try:
-            work = self.engine.again(call, body, WireResponder(client, request, keep_alive=True))
+            work = self.engine.again(call, body, client.responder)
         except ClewError as error:
             return Seen((), b"", (), str(error))
         if work is not None:
@@ -152,7 +160,8 @@ class ByHand:
             for _ in range(_TURNS):  # a connection that ended is lost a few turns later
                 await asyncio.sleep(0)
         got = _DATE.sub(b"", client.plug.written)
-        return Seen(tuple(self._sent), got, tuple(self._told), client.error)
+        kept = tuple(self._store.turns[before:]) if self._store else ()
+        return Seen(tuple(self._sent), got, tuple(self._told), client.error, kept)
 
     def _play(self, connection: ClientConnection, data: bytes) -> None:
         self._sent.append(data)

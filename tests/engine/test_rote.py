@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from unittest.mock import Mock, patch
 
 import pytest
@@ -18,16 +18,19 @@ from clew.engine.express import Express
 from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.http.client import ClientConnection
 from clew.model.facts import models
-from clew.settings.values import BuildSettings, Retry, Settings, ThinkingSettings
+from clew.settings.values import BuildSettings, Retry, Settings, StoreSettings, ThinkingSettings
 from clew.thinking.secret import ring_of
-from tests.build import user
+from tests.build import assistant, text, thinking, user
 from tests.counts import examples
 from tests.engine.by_hand import ByHand, Seen
+from tests.engine.kept_by_hand import KeptByHand
 
 Form: TypeAlias = tuple[Callable[[object], bytes], bool]
 """A body around any messages, and whether a stream is asked for."""
 Question: TypeAlias = tuple[bytes, int, list[bytes], bool]
 """A body, which snapshot it finds, what is answered read by read, and whether the connection ends then."""
+
+Mood: TypeAlias = Literal["willing", "slow", "unwilling"]
 
 OPUS, SONNET = "claude-opus-5-5", "claude-sonnet-4-5"
 SEALER = ring_of(b"a secret of thirty-two bytes, or more").sealer()
@@ -51,6 +54,7 @@ SNAPSHOTS = (
     snapshot(thinking=ThinkingSettings(policy="session")),
     snapshot(build=BuildSettings(forced_tools="auto")),
     snapshot(first_content_seconds=1),
+    snapshot(store=StoreSettings(content=False, bodies="off")),
 )
 
 PARAMETERS: dict[str, list[object]] = {
@@ -75,6 +79,9 @@ MESSAGES: list[Any] = [
     [{"role": "assistant", "content": "hi"}],
     [{"role": "system", "content": "hi"}],
     [user("hi"), user("there")],
+    [user("  <system-reminder>hi</system-reminder> ")],
+    [user("long words, " * 20)],
+    [user("hi"), assistant(thinking("h", "s"), text("yes")), user("go on")],
     [],
     "hi",
     None,
@@ -97,6 +104,8 @@ OTHERS: list[dict[str, Any]] = [
     {"usage": {"input_tokens": -1, "output_tokens": "2", "cache_creation_input_tokens": None}},
     {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}},
     {"content": None, "usage": []},
+    {"content": [{"type": "tool_use", "id": "t1", "name": "t", "input": {"a": 1}}, 7]},
+    {"input_transformations": [{"type": "thinking_dropped", "path": "messages.0.content.0", "reason": "x"}]},
 ]
 EVENTS = [
     {"type": "message_start", "message": {**MESSAGE, "content": [], "stop_reason": None}},
@@ -188,7 +197,8 @@ def talks(draw: st.DrawFn) -> list[Question]:
 
 
 def heads() -> list[Call]:
-    return [Call(body=b""), Call(body=b"", headers={"x-claude-code-agent-id": "a", "anthropic-beta": "b1"})]
+    agent = {"x-claude-code-agent-id": "a", "anthropic-beta": "b1"}
+    return [Call(body=b""), Call(body=b"", headers=agent), Call(body=b"", headers={"x-claude-code-session-id": "s"})]
 
 
 async def both(
@@ -196,9 +206,11 @@ async def both(
     head: int = 0,
     then: Sequence[bytes] = (),
     snapshots: Sequence[Snapshot] = SNAPSHOTS,
+    mood: Mood | None = None,
 ) -> list[tuple[Seen, Seen]]:
-    """Each question by one engine that remembers, and by one that never does."""
-    rote, plain, known, unknown = ByHand(snapshots[0]), ByHand(snapshots[0]), heads()[head], heads()[head]
+    """Each question by one engine that remembers, and by one that never does. `mood`: of their stores, if they have any."""
+    rote, plain = (ByHand(snapshots[0], KeptByHand(mood) if mood else None) for _ in range(2))
+    known, unknown = heads()[head], heads()[head]
     found: list[tuple[Seen, Seen]] = []
     for number, (body, which, pieces, gone) in enumerate(talk):
         rote.snapshot = plain.snapshot = snapshots[which]
@@ -208,11 +220,14 @@ async def both(
     return found
 
 
-@given(talks(), st.integers(0, 1))
-@settings(max_examples=examples(150), deadline=None)
-def test_by_rote_goes_what_would_have_gone_and_is_told_what_would_have_been_told(talk: list[Question], head: int) -> None:
-    """Laws 2 and 5: a memo only skips what was decided before about the same bytes, under the same snapshot."""
-    for by_rote_seen, seen in asyncio.run(both(talk, head)):
+@given(talks(), st.integers(0, 2), st.sampled_from([None, None, "willing", "willing", "slow", "unwilling"]))
+@settings(max_examples=examples(200), deadline=None)
+def test_by_rote_goes_what_would_have_gone_and_is_told_what_would_have_been_told(
+    talk: list[Question], head: int, mood: Mood | None
+) -> None:
+    """Laws 2 and 5: a memo only skips what was decided before about the same bytes, under the same snapshot. Law 8: and with
+    a store, the same is kept."""
+    for by_rote_seen, seen in asyncio.run(both(talk, head, mood=mood)):
         assert by_rote_seen == seen
 
 

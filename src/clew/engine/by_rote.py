@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Final
 
 from msgspec.structs import replace
@@ -11,22 +12,28 @@ from clew.engine.asking import asking_of
 from clew.engine.call import Call
 from clew.engine.dialects import NO_HINTS, UNSAID, Hints
 from clew.engine.express import Begun
-from clew.engine.form import Form
+from clew.engine.heads import with_answer
 from clew.engine.hearing import JSON, LIMITS, StreamHearing, comes_as
+from clew.engine.in_one_piece import InOnePiece
 from clew.engine.parts import Parts
 from clew.engine.passing import Passing
-from clew.engine.rote import Passed, Rote, form_for, going_out
+from clew.engine.question import question_in
+from clew.engine.rote import Rote, form_for, going_out
+from clew.engine.rote_told import Over, Passed, turn_of
 from clew.engine.streaming import Streaming
 from clew.engine.token_learning import learn
 from clew.engine.turns import Heard
-from clew.http.client import ClientConnection
 from clew.http.client_message import ResponseHead
+from clew.http.client_whole import WholeResponse
 from clew.http.responder import Responder
 from clew.model.json import JsonObject
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.rename import renamed
 from clew.settings.values import Settings
+from clew.store import Store
+from clew.store.outcome import problem_of, when_over
+from clew.store.values import Bodies, Turn
 from clew.upstream.reply import Reply
 
 __all__ = ["by_rote"]
@@ -37,57 +44,93 @@ _JSON_LINE: Final = "content-type: application/json\r\n"
 def by_rote(parts: Parts, call: Call, body: bytes, client: Responder) -> bool:
     """Whether it is under way: a call with the head of one that was seen before, and this body."""
     form = form_for(parts, call, body)
-    going = b"" if form is None else going_out(form, body)
-    if form is None or not going:
+    question = "" if form is None else question_in(form.messages_in(body), alone=form.translates)
+    if form is None or not question:
         return False
-    on = parts.pool.send(form.shelf, form.request, going, form.way.patience, LIMITS)
+    now = parts.pool.now()
+    on = parts.pool.take(form.shelf, now)
     if on is None:
         return False
-    if form.translates:
-        RoteTranslated(parts, call, form, body, client, on).size = len(going)
-    else:
-        (RoteStream if form.streams else RoteWhole)(parts, call, form, body, client, on)
+    kind = RoteTranslated if form.translates else RoteStream if form.streams else RoteWhole
+    kind(parts, call, form, body, client, on).begin(question, now)
     return True
 
 
-class RoteWhole(Rote):
+class RoteWhole(Rote, InOnePiece):
     """An answer in one piece."""
 
-    __slots__ = ()
+    __slots__ = ("_question",)
 
-    def __init__(self, parts: Parts, call: Call, form: Form, body: bytes, client: Responder, on: ClientConnection) -> None:
-        super().__init__(parts, call, form, body, client, on)
-        on.news = self._news
+    def begin(self, question: str, now: float) -> None:
+        form, self._question = self._form, question
+        self._on.lend(self, form.request, going_out(form, self._body, self._question), form.way.patience, LIMITS, now)
 
-    def _news(self) -> None:
+    def came(self, whole: WholeResponse) -> bool:
+        return comes_as(whole.head, JSON) and self._is_taken(whole.head, whole.body)
+
+    def news(self) -> None:
         try:
             self._whole_comes()
         except Exception as error:  # else it would be lost on the loop, and the client would wait for ever
             self.fail(error)
 
-    def _whole_comes(self) -> None:
-        on = self._on
-        head, raw = on.heard, on.whole()
-        if head is None or raw is None:
-            if on.has_failed or on.is_full or (head is not None and not comes_as(head, JSON)):
-                self._go_the_long_way()
-            return
-        message = self._form.way.dialect.message(raw, NO_HINTS, "messages") if comes_as(head, JSON) else None
-        if isinstance(message, dict):
+    def _is_taken(self, head: ResponseHead, raw: bytes) -> bool:
+        message = self._form.way.dialect.message(raw, NO_HINTS, "messages")
+        if not isinstance(message, dict):
+            return False
+        try:
             self._tell(head, raw, message)
-        else:
-            on.put_back(raw)
-            self._go_the_long_way()
+        except Exception as error:
+            self.fail(error)
+        return True
 
     def _tell(self, head: ResponseHead, raw: bytes, message: JsonObject) -> None:
-        form, parts, client, get = self._form, self._parts, self._client, message.get
+        form, parts, get = self._form, self._parts, message.get
         self._let_go()
         passed = form.way.dialect.passed(head.headers, self._started)
-        parts.tell(self._exchange(get("usage"), get("stop_reason"), passed, parts.clock()), None)
+        seconds = parts.clock() - self._began
+        over = Over(form, self._id, self._started, parts.wall(), seconds, get("usage"), get("stop_reason"), passed)
         shown = raw if get("model") == form.model else renamed(raw, form.model)
+        if parts.store is not None:
+            turn = turn_of(over, self._question, form.messages_in(self._body), message, self._bodies(head, raw))
+            self._keep(parts.store, turn, passed, shown)
+            return
+        parts.tell(over.exchange(), None)
+        self._send(passed, shown)
+        self._give_back()
+        self._client.release()
+
+    def _send(self, passed: Passed, shown: bytes) -> None:
         told = "".join([f"{name}: {value}\r\n" for name, value in passed])
-        client.send_lines(200, f"{_JSON_LINE}{told}x-clew-exchange: {self._id}\r\n{form.lines}", shown)
-        self._end()
+        self._client.send_lines(200, f"{_JSON_LINE}{told}x-clew-exchange: {self._id}\r\n{self._form.lines}", shown)
+
+    # With a store.
+
+    def _bodies(self, head: ResponseHead, raw: bytes) -> Bodies | None:
+        form = self._form
+        if form.snapshot.settings.store.bodies == "off":
+            return None
+        sent = going_out(form, self._body, self._question)
+        return Bodies(asked=self._body, sent=sent, answered=raw, heads=with_answer(form.heads, head))
+
+    def _keep(self, store: Store, turn: Turn, passed: Passed, shown: bytes) -> None:
+        """The turn is kept, then the answer goes out (law 8)."""
+        self._give_back()
+        write, parts = store.record(turn), self._parts
+        when_over(write, parts.commit_seconds, lambda: self._kept(write, turn, passed, shown))
+
+    def _kept(self, write: Future[bool], turn: Turn, passed: Passed, shown: bytes) -> None:
+        """The store has it, or cannot have it in time."""
+        parts = self._parts
+        try:
+            if (problem := problem_of(write, parts.commit_seconds)) is not None:
+                parts.unrecorded(self._id, problem)
+            parts.tell(turn.exchange, turn.recording)
+            self._send(passed, shown)
+        except Exception as error:
+            self.fail(error)
+        else:
+            self._client.release()
 
 
 class RoteStream(Rote, Streaming):
@@ -97,11 +140,15 @@ class RoteStream(Rote, Streaming):
     _passed: Passed
     _opened_at: float | None = None
     _first_at = 0.0
+    _size: int
+    """The bytes that went out."""
 
-    def __init__(self, parts: Parts, call: Call, form: Form, body: bytes, client: Responder, on: ClientConnection) -> None:
-        super().__init__(parts, call, form, body, client, on)
-        self._passing = passing = Passing(client, self._headers, form.snapshot.settings.gateway.ping_seconds)
-        self._passed = []
+    def begin(self, question: str, now: float) -> None:
+        form, self._passed = self._form, []
+        going = going_out(form, self._body, question)
+        self._size = len(going)
+        self._passing = passing = Passing(self._client, self._headers, form.snapshot.settings.gateway.ping_seconds)
+        self._on.begin(form.request, form.way.patience, LIMITS, began=now, body=going)
         passing.watch_silence(self._quiet)
         self._listen(self._stream_begins_to_come)
 
@@ -138,11 +185,13 @@ class RoteStream(Rote, Streaming):
         return self._form.snapshot.settings
 
     def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
-        answer, message = heard.answer, heard.answer.message
-        exchange = self._exchange(answer.usage, message.get("stop_reason"), self._passed, self._first_at)
-        self._parts.tell(exchange, None)
+        parts, answer, seconds = self._parts, heard.answer, self._first_at - self._began
+        stop_reason = answer.message.get("stop_reason")
+        over = Over(self._form, self._id, self._started, parts.wall(), seconds, answer.usage, stop_reason, self._passed)
+        parts.tell(over.exchange(), None)
         tell()
-        self._end()
+        self._give_back()
+        self._client.release()
         self._forget()
 
     def _begun(self) -> Begun:
@@ -156,19 +205,16 @@ class RoteStream(Rote, Streaming):
 class RoteTranslated(RoteStream):
     """A streamed answer in another dialect."""
 
-    size = 0
-    """The bytes that went out."""
-
     def _dress(self) -> Dress:
         return Dress(replace(self._form.wear, exchange=self._id))
 
     def _hints(self) -> Hints:
         way = self._form.way
-        about = self._parts.token_counts.about(way.backend.name, way.target.model, self.size)
+        about = self._parts.token_counts.about(way.backend.name, way.target.model, self._size)
         return replace(self._form.hints, exchange=self._id, input_tokens=about)
 
     def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
-        learn(self._parts.token_counts, self._form.way, self.size, heard.answer.usage, self._going)
+        learn(self._parts.token_counts, self._form.way, self._size, heard.answer.usage, self._going)
         super()._is_told(heard, tell)
 
     def _going(self) -> Request:

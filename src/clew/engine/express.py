@@ -17,7 +17,8 @@ from clew.engine.asking import asking_of
 from clew.engine.dialects import Refused
 from clew.engine.exchange import LiveExchange
 from clew.engine.form import learn
-from clew.engine.hearing import JSON, LIMITS, StreamHearing, Whole, comes_as, read_whole
+from clew.engine.hearing import LIMITS, StreamHearing, Whole, read_whole
+from clew.engine.in_one_piece import InOnePiece
 from clew.engine.outgoing import place_of
 from clew.engine.passing import Passing
 from clew.engine.reply_head import JSON_TYPE
@@ -32,7 +33,7 @@ from clew.settings.values import Settings
 from clew.upstream.pool import Asking
 from clew.upstream.reply import Reply
 
-__all__ = ["Begun", "Express"]
+__all__ = ["Begun", "Express", "raised"]
 
 
 class Begun(NamedTuple):
@@ -54,7 +55,7 @@ class Begun(NamedTuple):
     """When it came."""
 
 
-class Express(LiveExchange, Streaming):
+class Express(LiveExchange, Streaming, InOnePiece):
     """Begun once. Holds the client's responder as long as it goes the short way."""
 
     def begin(self) -> Awaitable[None] | None:
@@ -127,8 +128,8 @@ class Express(LiveExchange, Streaming):
             self._project(way, story)
         except ClewError:  # said by the long way, which meets it again
             return False
-        if self._parts.store is None and len(self._call.body) <= LARGE:  # else nothing goes by rote
-            learn(self._call, story, self._parts.pool)
+        if len(self._call.body) <= LARGE:  # else nothing goes by rote
+            learn(self._call, story, self._parts)
         return True
 
     # What was begun by rote.
@@ -163,25 +164,18 @@ class Express(LiveExchange, Streaming):
     def fail(self, error: Exception) -> None:
         """Something went wrong that is no fault of the backend."""
         self._let_go()
-        self._client.hand_over(self._guard(_raised(error)))
+        self._client.hand_over(self._guard(raised(error)))
 
     # Hearing: an answer in one piece.
 
-    def _whole_comes(self) -> None:
-        on = self._on
-        head, raw = on.heard, on.whole()
-        if head is None or raw is None:
-            if on.has_failed or on.is_full or (head is not None and not comes_as(head, JSON)):
-                self._go_the_long_way()
-            return
-        whole = self._read_whole(raw) if comes_as(head, JSON) else None
+    def _is_taken(self, head: ResponseHead, raw: bytes) -> bool:
+        whole = self._read_whole(raw)
         if whole is None:
-            on.put_back(raw)
-            self._go_the_long_way()
-            return
+            return False
         self._note_head(head, self._told())
         self._let_go()
         self._tell_at_once(whole)
+        return True
 
     def _read_whole(self, raw: bytes) -> Whole | None:
         story = self._told()
@@ -266,5 +260,6 @@ async def _cancelled() -> None:
     raise asyncio.CancelledError
 
 
-async def _raised(error: Exception) -> None:
+async def raised(error: Exception) -> None:
+    """For whoever awaits what is left of an exchange."""
     raise error

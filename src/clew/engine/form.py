@@ -16,20 +16,25 @@ from msgspec.structs import replace
 from clew.dialects.anthropic.requests import around_messages
 from clew.engine.call import Call
 from clew.engine.dialects import Hints
+from clew.engine.heads import heads_of
 from clew.engine.outgoing import outgoing, place_of
+from clew.engine.parts import Parts
 from clew.engine.question import question_in
 from clew.engine.reply_head import who_headers
 from clew.engine.route import Way
 from clew.engine.snapshot import Snapshot
 from clew.engine.story import Story
+from clew.engine.turns import origin_of
 from clew.errors import RequestInvalid
 from clew.http.client_message import ClientRequest
 from clew.http.responder import lines_of
+from clew.model.origin import Origin
 from clew.pipeline.projector import is_question
 from clew.pipeline.stream.dress import Wear
-from clew.store.values import Exchange
+from clew.store.values import Exchange, Heads
+from clew.thinking.recognise import Context
 from clew.upstream.endpoint import Endpoint
-from clew.upstream.pool import Pool, Shelf
+from clew.upstream.pool import Shelf
 
 __all__ = ["Form", "known_form", "learn"]
 
@@ -60,6 +65,11 @@ class Form(Struct, frozen=True, kw_only=True, eq=False):
     """The name that the client asked for."""
     told: Exchange
     """What is told of every exchange of this form; what is another one's each time is left open."""
+    context: Context
+    origin: Origin
+    """Who answers."""
+    heads: Heads
+    """All but what comes back, for whoever keeps bodies."""
     streams: bool
     translates: bool
     """It goes out in another dialect."""
@@ -75,6 +85,10 @@ class Form(Struct, frozen=True, kw_only=True, eq=False):
     """How many bytes stand before the messages, and after them."""
     rest: int
 
+    def messages_in(self, body: bytes) -> bytes:
+        """The messages of such a body."""
+        return body[self.start : len(body) - self.rest]
+
 
 def known_form(call: Call, snapshot: Snapshot, body: bytes) -> Form | None:
     """The form that this body has, if there was one like it."""
@@ -84,11 +98,13 @@ def known_form(call: Call, snapshot: Snapshot, body: bytes) -> Form | None:
     return None
 
 
-def learn(call: Call, story: Story, pool: Pool) -> None:
+def learn(call: Call, story: Story, parts: Parts) -> None:
     """From a request that is about to be sent, if its kind can be remembered and is not known yet."""
     if not _is_like_others(call, story) or known_form(call, story.asking.snapshot, call.body):
         return
-    form = _form(call, story, pool)
+    if parts.store is not None and (story.asking.streams or call.context.session):
+        return  # what a session did before is in the store; and a stream is kept while it comes
+    form = _form(call, story, parts)
     if form is None:
         return
     others = [each for each in call.forms if each.snapshot is form.snapshot][-(MOST - 1) :]
@@ -99,12 +115,10 @@ def _is_like_others(call: Call, story: Story) -> bool:
     asks = call.kind == "messages" and call.entry is None
     if not asks or not story.way.projector.is_about_form or not is_question(story.asking.request.messages):
         return False
-    if story.by_sessions:
-        return False
     return story.asking.streams if story.dialect.translates else story.dress().wear.is_plain
 
 
-def _form(call: Call, story: Story, pool: Pool) -> Form | None:
+def _form(call: Call, story: Story, parts: Parts) -> Form | None:
     try:
         came = around_messages(call.body)
         sent = _sent_around(story, came.messages)
@@ -123,10 +137,13 @@ def _form(call: Call, story: Story, pool: Pool) -> Form | None:
         is_untouched=story.sent == call.body,
         way=way,
         endpoint=endpoint,
-        shelf=pool.shelf(endpoint),
+        shelf=parts.pool.shelf(endpoint),
         request=outgoing(call, way, story.going, b""),
         model=story.asking.request.body.model,
         told=story.exchange("whole", None, 0.0),
+        context=call.context,
+        origin=origin_of(way),
+        heads=heads_of(call, way, story.going, None),
         streams=story.asking.streams,
         translates=story.dialect.translates,
         wear=story.dress().wear,

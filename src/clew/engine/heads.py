@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from msgspec import structs
+
 from clew.engine.call import Call
 from clew.engine.outgoing import outgoing
 from clew.engine.redact import HIDDEN
@@ -19,7 +21,7 @@ from clew.http.client_message import ResponseHead
 from clew.model.request import Request
 from clew.store.values import Heads
 
-__all__ = ["HIDDEN", "heads_of"]
+__all__ = ["HIDDEN", "heads_of", "with_answer"]
 
 _SECRET: Final = re.compile(r"(^|[-_])(api-?key|key|token|secret|auth|authorization|cookie|password|credential)s?($|[-_])")
 _COUNTED: Final = "ratelimit"
@@ -31,13 +33,17 @@ Pairs = tuple[tuple[str, str], ...]
 def heads_of(call: Call, way: Way, going: Request, answered: ResponseHead | None) -> Heads:
     """Clients and backends say nearly the same with each request, so that is worked out once."""
     sent = outgoing(call, way, going, b"")
-    return Heads(
+    heads = Heads(
         asked=_of_client(tuple(call.headers.items())),
         sent=_of_backend(sent.headers),
-        answered=_plain(answered.headers) if answered else (),
         target=f"{sent.method.decode('latin-1')} {sent.target.decode('latin-1')}",
-        status=answered.status if answered else 0,
     )
+    return heads if answered is None else with_answer(heads, answered)
+
+
+def with_answer(heads: Heads, answered: ResponseHead) -> Heads:
+    """The same, and what came back."""
+    return structs.replace(heads, answered=_plain(answered.headers), status=answered.status)
 
 
 @lru_cache(maxsize=64)

@@ -100,7 +100,7 @@ class Keeping:
 
     def _settled(self, story: Story, turn: Turn, problem: StoreError | None) -> None:
         if problem is not None:
-            self._unrecorded(story, problem)
+            self._parts.unrecorded(story.id, problem)
         self._touch(story)
         self._tell(story, turn.exchange, turn.recording)
 
@@ -123,11 +123,6 @@ class Keeping:
         if entry := story.asking.call.entry:
             entry.told(exchange, recording)
         self._parts.tell(exchange, recording)
-
-    def _unrecorded(self, story: Story, why: StoreError) -> None:
-        if self._parts.log is not None:
-            self._parts.log.unrecorded(story.id, why)
-        self._parts.hub.publish("unrecorded", {"exchange": story.id, "why": str(why)})
 
     def _touch(self, story: Story) -> None:
         """Which blocks this request brought: news for the store once in a while."""

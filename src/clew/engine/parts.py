@@ -16,6 +16,7 @@ from clew.engine.seen import Seen
 from clew.engine.sessions import Sessions
 from clew.engine.snapshot import Snapshot
 from clew.engine.token_counts import TokenCounts
+from clew.errors import StoreError
 from clew.model.recording import Recording
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
@@ -57,6 +58,12 @@ class Parts:
         if self.finished is not None:
             self.finished(exchange, recording)
         self.hub.publish("exchange", exchange)
+
+    def unrecorded(self, id: str, why: StoreError) -> None:
+        """An answer goes out that the store does not have in time."""
+        if self.log is not None:
+            self.log.unrecorded(id, why)
+        self.hub.publish("unrecorded", {"exchange": id, "why": str(why)})
 
     def learn(self, cooled: CoolDowns, now: float) -> None:
         if not cooled.until:

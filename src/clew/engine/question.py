@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import Meta, Struct
 
 __all__ = ["question_in"]
 
@@ -13,13 +13,11 @@ __all__ = ["question_in"]
 class _Question(Struct, gc=False):
     role: Literal["user"]
     content: Annotated[str, Meta(min_length=1)]
-    output_config: Raw | UnsetType = UNSET
 
 
 class _Alone(Struct, gc=False, forbid_unknown_fields=True):
     role: Literal["user"]
     content: Annotated[str, Meta(min_length=1)]
-    output_config: UnsetType = UNSET
 
 
 _questions = msgspec.json.Decoder(tuple[_Question])
@@ -36,4 +34,4 @@ def question_in(messages: bytes, *, alone: bool) -> str:
         (asked,) = (_alone if alone else _questions).decode(messages)
     except _WRONG:
         return ""
-    return "" if asked.content.isspace() or asked.output_config is not UNSET else asked.content
+    return "" if asked.content.isspace() else asked.content

@@ -9,75 +9,73 @@ all that was left open from the same request and the same snapshot, as if it had
 from __future__ import annotations
 
 import msgspec
-from msgspec.structs import replace
 
 from clew.engine.aside import LARGE
 from clew.engine.call import Call
-from clew.engine.express import Begun, Express
+from clew.engine.express import Begun, Express, raised
 from clew.engine.form import Form, known_form
 from clew.engine.parts import Parts
-from clew.engine.question import question_in
-from clew.engine.turns import usage_of
 from clew.http.client import ClientConnection
 from clew.http.responder import Responder
-from clew.model.json import JsonValue
-from clew.store.values import Exchange, Try
 
-__all__ = ["Passed", "Rote", "form_for", "going_out"]
-
-Passed = list[tuple[str, str]]
-"""What of a backend's headers goes to the client."""
+__all__ = ["Rote", "form_for", "going_out"]
 
 
 def form_for(parts: Parts, call: Call, body: bytes) -> Form | None:
     """What is known about a call with this head and this body; None where it has to be found out, or somebody looks on."""
-    if not call.forms or parts.store is not None or parts.cool_downs.until or len(body) > LARGE:
+    if not call.forms or parts.cool_downs.until or len(body) > LARGE:
         return None
     if parts.log is not None and parts.log.shows_bodies:
         return None
     return known_form(call, parts.snapshot(), body)
 
 
-def going_out(form: Form, body: bytes) -> bytes:
-    """What is sent, if what it asks is one question; else b""."""
-    messages = body[form.start : len(body) - form.rest]
-    question = question_in(messages, alone=form.translates)
-    if not question or form.is_untouched:
-        return body if question else b""
-    between = msgspec.json.encode(question) if form.translates else messages
+def going_out(form: Form, body: bytes, question: str) -> bytes:
+    """Such a body as it is sent."""
+    if form.is_untouched:
+        return body
+    between = msgspec.json.encode(question) if form.translates else form.messages_in(body)
     return b"".join((form.sent_before, between, form.sent_after))
 
 
 class Rote:
     """One exchange that is under way. Holds the client's responder until the answer is here."""
 
-    __slots__ = ("_began", "_body", "_call", "_client", "_form", "_id", "_on", "_parts", "_started")
+    __slots__ = ("_began", "_body", "_call", "_client", "_form", "_id", "_is_heard", "_on", "_parts", "_started")
 
     def __init__(self, parts: Parts, call: Call, form: Form, body: bytes, client: Responder, on: ClientConnection) -> None:
+        """`on` was taken for it, and the request goes out next."""
         self._parts = parts
         self._call = call
         self._form = form
         self._body = body
         self._client = client
         self._on = on
+        self._is_heard = False
+        """All of the answer is here, and its connection is somebody else's."""
         self._id = parts.new_id()
         self._started = parts.wall()
         self._began = parts.clock()
         client.holder = self
 
     def cancel(self) -> None:
-        """The client is gone, or the server ends."""
-        self._express().cancel()
+        """The client is gone, or the server ends. An answer that waits for the store has an end very soon."""
+        if not self._is_heard:
+            self._express().cancel()
 
     def fail(self, error: Exception) -> None:
         """Something went wrong that is no fault of the backend."""
-        self._express().fail(error)
+        if self._is_heard:
+            self._client.hand_over(raised(error))
+        else:
+            self._express().fail(error)
 
     def _go_the_long_way(self) -> None:
         self._express().go_on()
 
     def _express(self) -> Express:
         """The same exchange, where everything can happen."""
+        self._on.goes_on()
         express = Express(self._parts, self._call.with_body(self._body), self._client)
         express.take_over(self._begun())
         return express
@@ -90,31 +88,6 @@ class Rote:
         """The backend is done. Its connection stays ours until nothing can go wrong any more."""
         self._on.news = None
 
-    def _end(self) -> None:
-        """All is told."""
+    def _give_back(self) -> None:
+        self._is_heard = True
         self._parts.pool.give_back(self._form.shelf, self._on)
-        self._client.release()
-
-    def _exchange(self, usage: JsonValue, stop_reason: JsonValue, passed: Passed, first_at: float) -> Exchange:
-        """As `story` would tell it."""
-        like, seconds = self._form.told, round(first_at - self._began, 6)
-        return replace(
-            like,
-            id=self._id,
-            thread=self._id,
-            started=self._started,
-            ended=self._parts.wall(),
-            status=200,
-            first_byte=seconds,
-            usage=usage_of(usage, estimated=False) if isinstance(usage, dict) else None,
-            stop_reason=stop_reason if isinstance(stop_reason, str) else "",
-            request_id=_request_id(passed),
-            tries=(Try(backend=like.backend, status=200, seconds=seconds),),
-        )
-
-
-def _request_id(passed: Passed) -> str:
-    for name, value in passed:
-        if name == "request-id":
-            return value
-    return ""

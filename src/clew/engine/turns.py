@@ -20,10 +20,10 @@ from clew.model.recording import Recording, Said, Strand
 from clew.model.request import Request, blocks_of
 from clew.pipeline.stream.answer import Answer
 from clew.store.values import Usage
-from clew.thinking.keys import asked_of, key_of
+from clew.thinking.keys import Asked, asked_of, key_of
 from clew.thinking.record import recording_of
 
-__all__ = ["Heard", "asked_raw", "origin_of", "recording_for", "title_of", "unanswered", "usage_of"]
+__all__ = ["Heard", "asked_raw", "origin_of", "recording_for", "title_of", "titled", "unanswered", "usage_of"]
 
 _TITLE = 80
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -115,7 +115,11 @@ def asked_raw(request: Request) -> tuple[bytes, ...]:
 
 def title_of(request: Request) -> str:
     """The first words that a person said."""
-    asked = asked_of(message.content for message in request.messages[:1])
+    return titled(asked_of(message.content for message in request.messages[:1]))
+
+
+def titled(asked: Asked) -> str:
+    """The same, of what was asked first."""
     words = " ".join(asked.texts[0].split()) if asked.texts else ""
     return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
 

@@ -6,6 +6,7 @@ read, without a task or a queue between: whoever uses it calls `pause` and `resu
 still being sent; it is heard at once, and the connection is then not used again.
 
 Whoever has no task sets `news`, called whenever one that waits would go on, and may leave the rest to one that waits.
+Whoever expects a plain answer that comes whole in one read has the connection lent (`lend`): nothing is set up for it then.
 
 Nothing here retries, and nothing is swallowed: what ends an exchange too early is kept and raised by whatever waits next,
 after all that came whole was handed out. `abort` closes at once, in every phase.
@@ -14,9 +15,9 @@ after all that came whole was handed out. `abort` closes at once, in every phase
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import cast
 
+from clew.http.client_lent import Lent
 from clew.http.client_message import (
     ClientRequest,
     PhaseTimedOut,
@@ -26,34 +27,24 @@ from clew.http.client_message import (
     Timeouts,
 )
 from clew.http.client_reader import ResponseReader
-from clew.http.client_waiting import Awaited, Sink
+from clew.http.client_waiting import Sink
 from clew.http.client_watch import Watch
 from clew.http.readable import is_readable
 
 __all__ = ["ClientConnection", "Sink"]
 
 
-class ClientConnection(Awaited):
+class ClientConnection(Lent):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
-    __slots__ = (
-        *("_closed", "_limits", "_paused", "_sending", "_sink", "_timeouts", "_transport"),
-        *("_unsent", "_used", "_waiting", "news", "sink_error"),
-    )
+    __slots__ = (*("_closed", "_paused", "_sink", "_transport", "_unsent", "_waiting", "sink_error"),)
 
     def __init__(self) -> None:
         super().__init__()
         self.sink_error: Exception | None = None
         """What the sink of a relay raised, if that is what ended it."""
-        self.news: Callable[[], None] | None = None
-        """Called when there is a head, a piece of the body that nobody took, an end, or an error."""
         self._transport: asyncio.Transport | None = None
-        self._used: ResponseReader | None = None
-        """The last exchange's: it reads the next one's too."""
-        self._timeouts = Timeouts()
-        self._limits = ResponseLimits()
         self._closed = False
-        self._sending = False
         self._unsent = 0
         self._paused = False
         self._waiting = 0
@@ -77,12 +68,16 @@ class ClientConnection(Awaited):
         self._error = None
         self._reader = reader = self._used or ResponseReader(limits)
         reader.again(limits, head_only=request.method == b"HEAD")
-        self._watch = watch = self._watch or Watch(self._expired)
         transport = self._transport
         if transport is None or self._closed or transport.is_closing():
             self._fail(reader.closed())
-            return
-        parts = request.parts(body)
+        else:
+            self._send(request.parts(body), began)
+
+    def _send(self, parts: list[bytes], began: float | None) -> None:
+        transport, timeouts = self._transport, self._timeouts
+        assert transport is not None
+        self._watch = watch = self._watch or Watch(self._expired)
         if len(parts) == 1:
             transport.write(parts[0])
         else:
@@ -159,7 +154,7 @@ class ClientConnection(Awaited):
         reader, transport = self._reader, self._transport
         if reader is not None and (not reader.done or not reader.keep_alive or self._parts):
             return False
-        if self._sending or self._closed or self._error is not None:
+        if self._tenant is not None or self._sending or self._closed or self._error is not None:
             return False
         return transport is not None and not transport.is_closing()
 
@@ -172,11 +167,12 @@ class ClientConnection(Awaited):
         """Lay it aside for the next request, if it is reusable. Else nothing has happened."""
         if not self.reusable:
             return False
-        self._used, self._reader, self._sink, self.news = self._reader, None, None, None
-        if self._parts:
-            self._parts, self._waiting = [], 0
-        if self._paused:
-            self._read(on=True)
+        if self._reader is not None:  # else it was lent, and is as it was
+            self._used, self._reader, self._sink, self.news = self._reader, None, None, None
+            if self._parts:
+                self._parts, self._waiting = [], 0
+            if self._paused:
+                self._read(on=True)
         return True
 
     def abort(self) -> None:
@@ -191,6 +187,8 @@ class ClientConnection(Awaited):
         self._transport.set_write_buffer_limits(high=1, low=0)
 
     def data_received(self, data: bytes) -> None:
+        if self._tenant is not None and self._is_taken(self._tenant, data):
+            return
         reader, watch = self._reader, self._watch
         if reader is None or watch is None or reader.done:
             self._drop()  # nobody asked: whatever it is, it is not the answer to the next request
@@ -221,6 +219,7 @@ class ClientConnection(Awaited):
 
     def eof_received(self) -> bool:
         """The server says no more. Returns that the transport may close."""
+        self.goes_on()
         reader = self._reader
         if reader is not None and not reader.done:
             try:
@@ -232,6 +231,7 @@ class ClientConnection(Awaited):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.goes_on()
         self._closed = True
         if self._watch is not None:
             self._watch.stop()
@@ -246,7 +246,8 @@ class ClientConnection(Awaited):
 
     def resume_writing(self) -> None:
         self._sending = False
-        if self._reader is not None and self._reader.head is None and self._watch is not None:
+        waits = self._tenant is not None or (self._reader is not None and self._reader.head is None)
+        if waits and self._watch is not None:
             self._watch.enter("first byte", self._timeouts.first_byte)
 
     # How it goes on.
@@ -298,6 +299,7 @@ class ClientConnection(Awaited):
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
+        self.goes_on()
         self._error = self._error or error
         self._drop()
         self._settle()

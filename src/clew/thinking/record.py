@@ -10,11 +10,11 @@ from clew.model.past import each_of, folded
 from clew.model.recording import Recording, Recordings, Strand
 from clew.model.request import Message, Request, blocks_of
 from clew.thinking.history import Answers, place_after
-from clew.thinking.keys import digest_of, key_of, proof_of, said_of
+from clew.thinking.keys import Asked, digest_of, key_of, place_of, proof_of, said_of
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.strands import strand_for
 
-__all__ = ["recording_of"]
+__all__ = ["recording_of", "recording_of_first"]
 
 
 def recording_of(
@@ -66,6 +66,29 @@ def _signed(messages: Sequence[Message]) -> list[Block]:
 
 
 _SIGNED = each_of(_signed)
+
+
+def recording_of_first(
+    id: str, *, question: Asked, blocks: Sequence[bytes], origin: Origin, context: Context, thread: str
+) -> Recording:
+    """The same for the answer to a question that nothing went before, and that the client gets as it came: there is nothing
+    to find."""
+    shown = [made(raw) for raw in blocks]
+    said = said_of(shown)
+    return Recording(
+        id=id,
+        principal=context.principal,
+        origin=origin,
+        blocks=tuple(blocks),
+        keys=tuple([key for block in shown if (key := key_of(block))]),
+        said=said,
+        place=place_of(context.principal, question, None, question, said),
+        strand=Strand(listed=()),
+        digest=digest_of([proof for block in shown if (proof := proof_of(block))]),
+        session=context.session,
+        agent=context.agent,
+        thread=thread,
+    )
 
 
 def _strand(ahead: Sequence[Block], proofs: Sequence[str], shelf: Recordings) -> Strand:

@@ -158,20 +158,16 @@ class Pool:
             self._send(kept, asking)
         return kept
 
-    def send(
-        self, shelf: Shelf, request: ClientRequest, body: bytes, timeouts: Timeouts, limits: ResponseLimits
-    ) -> ClientConnection | None:
-        """Send a request with this body on a kept connection, if there is one and it may be used: then whoever asked gives
-        it back (`give_back`), or goes on with it (`Asking.goes_on`)."""
+    def take(self, shelf: Shelf, now: float) -> ClientConnection | None:
+        """A kept connection to send a request on, if there is one and it may be used: then whoever asked gives it back
+        (`give_back`), or goes on with it (`Asking.goes_on`)."""
         if self.is_closed or not shelf.resting or not shelf.slots.take_at_once():
             return None
-        now = self.now()
         kept = shelf.take(now)
         if kept is None:
             shelf.slots.give_back()
             return None
         self._busy.add(kept)
-        kept.begin(request, timeouts, limits, began=now, body=body)
         return kept
 
     def give_back(self, shelf: Shelf, connection: ClientConnection) -> None:
@@ -255,7 +251,7 @@ class Asking:
         return self.begun
 
     def goes_on(self, begun: ClientConnection, since: float) -> Asking:
-        """It went out already (`Pool.send`), so long ago."""
+        """It went out already, so long ago, on a connection that was taken for it (`Pool.take`)."""
         self.begun = begun
         self.began = self.sent = self.began - since
         return self

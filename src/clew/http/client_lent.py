@@ -1,0 +1,85 @@
+"""A connection that is lent: for whoever expects a plain answer, which comes whole and in one read.
+
+Most answers that are no streams come so, and then no reader has to be set up, nothing waits to be taken, and nobody has to
+be woken: the connection hands over what it read and is at rest. In any other case (another kind of answer, a piece of one,
+an end, a time that is over) it goes on as if the request had been begun as others are (`ClientConnection.begin`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Protocol
+
+from clew.http.client_message import ClientRequest, ResponseLimits, Timeouts
+from clew.http.client_reader import ResponseReader
+from clew.http.client_waiting import Awaited
+from clew.http.client_whole import WholeResponse, read_at_once
+
+__all__ = ["Lent", "Tenant"]
+
+
+class Tenant(Protocol):
+    """Whom a connection is lent to."""
+
+    def came(self, whole: WholeResponse) -> bool:
+        """All of the answer. False where it is to be heard as others are; then nothing was done about it."""
+        ...
+
+    def news(self) -> None:
+        """It did not come so: from now on it is an exchange like others, and this is its `news`."""
+        ...
+
+
+class Lent(Awaited):
+    """The part of a connection that can be lent."""
+
+    __slots__ = ("_limits", "_sending", "_tenant", "_timeouts", "_used", "news")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.news: Callable[[], None] | None = None
+        """Called when there is a head, a piece of the body that nobody took, an end, or an error."""
+        self._tenant: Tenant | None = None
+        """Who waits for an answer in one read."""
+        self._used: ResponseReader | None = None
+        """The last exchange's: it reads the next one's too."""
+        self._timeouts = Timeouts()
+        self._limits = ResponseLimits()
+        self._sending = False
+
+    def lend(
+        self,
+        tenant: Tenant,
+        request: ClientRequest,
+        body: bytes,
+        timeouts: Timeouts,
+        limits: ResponseLimits,
+        began: float,
+    ) -> None:
+        """Send a request with this body. The connection is reusable. `began`: since when the total counts."""
+        self._timeouts, self._limits, self._tenant = timeouts, limits, tenant
+        self._send(request.parts(body), began)
+
+    def goes_on(self) -> None:
+        """Whoever has it lent, if anybody has, goes on with an exchange as others are."""
+        tenant, self._tenant = self._tenant, None
+        if tenant is not None:
+            self.news = tenant.news
+            self._reader = self._used or ResponseReader(self._limits)
+            self._reader.again(self._limits)
+
+    def _is_taken(self, tenant: Tenant, data: bytes) -> bool:
+        """By whoever has it lent, as nearly always."""
+        whole = None if self._sending else read_at_once(data, self._limits)
+        if whole is not None and self._watch is not None:
+            self._tenant = None
+            self._watch.rest()
+            if tenant.came(whole):
+                return True
+            self._tenant = tenant
+        self.goes_on()
+        return False
+
+    @abstractmethod
+    def _send(self, parts: list[bytes], began: float | None) -> None: ...
