@@ -79,13 +79,13 @@ class Booth:
         self.port = int(self.admin.url.rpartition(":")[2])
         return self
 
-    async def _start(self) -> Admin:
+    async def _start(self, port: int = 0) -> Admin:
         return await serve_admin(
             current=self.current,
             store=self.store,
             hub=self.hub,
             home=self.home,
-            port=0,
+            port=port,
             name="test",
             pages=routes,
             key=KEY,
@@ -96,6 +96,11 @@ class Booth:
         self._background.__exit__(None, None, None)
         if self.store is not None:
             self.store.close()
+
+    def restart(self) -> None:
+        """The same home and the same port, by a new admin that knows nothing of the old one."""
+        self._background.call(self.admin.close())
+        self.admin = self._background.call(self._start(self.port))
 
     def publish(self, kind: str, value: Value) -> None:
         async def told() -> None:

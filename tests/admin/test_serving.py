@@ -112,6 +112,17 @@ def test_a_session_needs_its_own_csrf_and_ends_when_it_is_left(booth: Booth) -> 
 
 
 @proves("fault:X19")
+@proves("fault:X19")
+def test_a_browser_stays_in_when_the_gateway_is_started_again(booth: Booth) -> None:
+    """With its value for changes; one that left before stays out, and links from before open nothing."""
+    stays, left, link = booth.logged_in(), booth.logged_in(), booth.admin.login_url.removeprefix(booth.admin.url)
+    assert booth.ask("/api/session", method="DELETE", headers=left, port=True).status == 200
+    booth.restart()
+    assert booth.ask("/api/use", method="POST", body={"backend": "glm"}, headers=stays, port=True).status == 200
+    assert booth.ask("/api/status", headers=left, port=True).status == 401
+    assert booth.ask(link, port=True).status == 401
+
+
 def test_a_cookie_that_was_not_given_out_opens_nothing(booth: Booth) -> None:
     """X19: a session cannot be fixed from outside."""
     name = booth.logged_in()["cookie"].partition("=")[0]

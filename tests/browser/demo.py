@@ -24,16 +24,6 @@ class Demo(Served):
         self.socket = Path(self.told["socket"])
         return self
 
-    def restart(self) -> None:
-        """In a new process, with the same home and the same port for the admin."""
-        self.signal()
-        self.ended()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        self.log.close()
-        self._options = (*self._options[:-1], self.admin.rpartition(":")[2])
-        self.__enter__()
-
     def login_url(self) -> str:
         """A new link for one browser."""
         return self.api("/api/login", method="POST", body={})["url"]
