@@ -1,8 +1,10 @@
 """How the pages look to everybody: in both themes, at phone width, to assistive technology; and how light they are."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
+from playwright.sync_api import Browser, ViewportSize
 
 from clew.web.table import PAGES
 from tests.browser.axe import violations
@@ -12,7 +14,8 @@ from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.slow
 
-PHONE = {"width": 360, "height": 740}
+WIDE: ViewportSize = {"width": 1280, "height": 720}
+PHONE: ViewportSize = {"width": 360, "height": 740}
 MOST_BYTES = 100_000
 MOST_MS = 300.0
 MOST_TRIES = 10
@@ -41,36 +44,63 @@ def _newest(demo: Demo) -> tuple[str, str]:
     return thread, demo.api("/api/exchanges?limit=1")["exchanges"][0]["id"]
 
 
-@pytest.mark.parametrize(("theme", "rules"), [("light", ()), ("dark", ("color-contrast",))])
-def test_axe_finds_nothing_serious_on_any_page(
-    pages: list[str], visits: Callable[..., Visit], theme: str, rules: tuple[str, ...]
-) -> None:
-    """WCAG A and AA, with everything unfolded. The other theme differs in its colours alone."""
-    visit = visits(color_scheme=theme)
-    found = {}
-    for address in pages:
-        page = visit.open(address)
-        page.evaluate("document.querySelectorAll('details:not(.menu)').forEach((each) => (each.open = true))")
-        if wrong := violations(page, *rules):
-            found[address] = wrong
-    assert found == {}
+class Look(NamedTuple):
+    """What one page is like in one theme."""
+
+    wrong: list[str]
+    """What axe finds, at both widths, with everything unfolded."""
+    wide: int
+    """How wide it is on a phone."""
+    bytes: int
+    """What is transferred for it; what is in the cache counts as if it came."""
+    blind: list[str]
+    """What takes the focus and does not show it."""
+    walks: bool
+    """Whether `j` leads into its list, if it has one."""
 
 
-def test_no_page_is_wider_than_a_phone(pages: list[str], visits: Callable[..., Visit]) -> None:
-    visit = visits(viewport=PHONE)
-    wide = {}
-    for address in pages:
-        page = visit.open(address)
-        if (width := page.evaluate("document.documentElement.scrollWidth")) > PHONE["width"]:
-            wide[address] = width
-    assert wide == {}
+@pytest.fixture(scope="module", params=["light", "dark"])
+def looks(request: pytest.FixtureRequest, browser: Browser, demo: Demo, pages: list[str]) -> dict[str, Look]:
+    """Every page, opened once in each theme."""
+    with Visit(browser, demo.admin, color_scheme=request.param, viewport=WIDE) as visit:
+        visit.open(demo.login_url())
+        return {address: look(visit, address) for address in pages}
 
 
-def test_a_view_is_light(pages: list[str], visits: Callable[..., Visit]) -> None:
-    """Under 100 KB transferred; what is in the cache counts as if it came."""
-    visit = visits()
-    sizes = {address: visit.open(address).evaluate(FIRST_VIEW)[0] for address in pages}
-    assert {address: size for address, size in sizes.items() if size > MOST_BYTES} == {}
+def look(visit: Visit, address: str) -> Look:
+    page = visit.page
+    page.set_viewport_size(WIDE)
+    weight = visit.open(address).evaluate(FIRST_VIEW)[0]
+    page.evaluate("document.querySelectorAll('details:not(.menu)').forEach((each) => (each.open = true))")
+    wrong = violations(page, WIDE, PHONE)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("j")
+    return Look(wrong, width, weight, walks=page.evaluate(WALKS), blind=page.evaluate(BLIND))
+
+
+def test_axe_finds_nothing_serious_on_any_page(looks: dict[str, Look]) -> None:
+    """WCAG A and AA and common practice, in both themes, wide and on a phone."""
+    assert {address: look.wrong for address, look in looks.items() if look.wrong} == {}
+
+
+def test_no_page_is_wider_than_a_phone(looks: dict[str, Look]) -> None:
+    """With everything unfolded."""
+    assert {address: look.wide for address, look in looks.items() if look.wide > PHONE["width"]} == {}
+
+
+def test_a_view_is_light(looks: dict[str, Look]) -> None:
+    """Under 100 KB transferred."""
+    assert {address: look.bytes for address, look in looks.items() if look.bytes > MOST_BYTES} == {}
+
+
+def test_whatever_takes_the_focus_shows_it(looks: dict[str, Look]) -> None:
+    """WCAG 2.4.7."""
+    assert {address: look.blind for address, look in looks.items() if look.blind} == {}
+
+
+def test_every_list_can_be_walked_by_keyboard(looks: dict[str, Look]) -> None:
+    assert [address for address, look in looks.items() if not look.walks] == []
 
 
 def test_the_first_view_is_quick(demo: Demo, visits: Callable[..., Visit]) -> None:
@@ -87,3 +117,12 @@ FIRST_VIEW = """() => {
   const sizes = all.map((each) => each.transferSize || each.encodedBodySize);
   return [sizes.reduce((one, other) => one + other, 0), view.loadEventEnd || view.domComplete];
 }"""
+WALKS = "!document.querySelector('[data-list] [data-row]') || !!document.activeElement.closest('[data-row]')"
+BLIND = """[...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")]
+  .filter((each) => each.checkVisibility() && !each.disabled)
+  .filter((each) => {
+    each.focus({ focusVisible: true });
+    const { outlineStyle, outlineWidth } = getComputedStyle(each);
+    return document.activeElement !== each || outlineStyle === "none" || parseFloat(outlineWidth) < 2;
+  })
+  .map((each) => each.outerHTML.slice(0, 120))"""
