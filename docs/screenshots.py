@@ -20,19 +20,24 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))  # the tests' browser and store builders are not installed
 
-from playwright.sync_api import Page, sync_playwright  # noqa: E402  (found by the line above, as are the next)
+import msgspec  # noqa: E402  (found by the line above, as are the next)
+from msgspec import structs  # noqa: E402
+from playwright.sync_api import Page, sync_playwright  # noqa: E402
 from tests.browser.chromium import chromium, environment  # noqa: E402
 from tests.browser.demo import Demo  # noqa: E402
 from tests.browser.talk import MODEL, Talk  # noqa: E402
+from tests.build import text, thinking  # noqa: E402
+from tests.store.turns import recorded  # noqa: E402
 
 from clew.model.json import JsonObject  # noqa: E402
+from clew.model.origin import Origin  # noqa: E402
 from clew.simulator import model, stage  # noqa: E402
 from clew.simulator.acts import Scenario  # noqa: E402
 from clew.simulator.chat import model as chat_model  # noqa: E402
 from clew.simulator.conversation import texts_of_users  # noqa: E402
 from clew.simulator.script import parse  # noqa: E402
 from clew.store import SqliteStore  # noqa: E402
-from clew.store.values import Exchange, Turn, Usage  # noqa: E402
+from clew.store.values import Exchange, Try, Turn, Usage  # noqa: E402
 from clew.testing.simulator import Simulator  # noqa: E402
 
 WIDTHS = {"wide": {"width": 1200, "height": 780}, "phone": {"width": 390, "height": 780}}
@@ -162,11 +167,11 @@ def lived(demo: Demo) -> None:
 def _lived(id: str, backend: str, model: str, at: float, dice: random.Random) -> Turn:
     prompt, share = dice.randint(2_000, 60_000), dice.uniform(0.4, 0.95)
     usage = Usage(input=int(prompt * (1 - share)), output=dice.randint(200, 4000), cache_read=int(prompt * share))
-    first = dice.lognormvariate(0, 0.4)
+    first, thread = dice.lognormvariate(0, 0.4), f"past-{id[-2:]}"
     exchange = Exchange(
         id=id,
         principal="local",
-        thread=f"past-{id[-2:]}",
+        thread=thread,
         started=at,
         ended=at + first + dice.lognormvariate(1.5, 0.5),
         asked_model=MODEL,
@@ -177,8 +182,13 @@ def _lived(id: str, backend: str, model: str, at: float, dice: random.Random) ->
         stop_reason="end_turn",
         streamed=True,
         kept=dice.randint(0, 6),
+        tries=(Try(backend=backend, status=200, seconds=first),),
     )
-    return Turn(exchange=exchange, title=dice.choice(QUESTIONS))
+    thought = [thinking("That is quickly said.", f"signature of r-{id}")] if dice.random() < 0.7 else []
+    blocks = tuple(map(msgspec.json.encode, [*thought, text("Done. Here is what I changed, and why.")]))
+    answer = recorded(f"r-{id}", thread=thread, origin=Origin(backend, model, backend), blocks=blocks, made=at)
+    answer = answer if thought else structs.replace(answer, keys=())
+    return Turn(exchange=exchange, recording=answer, title=dice.choice(QUESTIONS))
 
 
 def pages(demo: Demo, thread: str) -> dict[str, str]:

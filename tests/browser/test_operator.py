@@ -15,7 +15,6 @@ from tests.browser.staged import Staged
 from tests.browser.talk import Talk
 from tests.browser.visit import Visit
 from tests.gateway.served import until
-from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
 
@@ -228,6 +227,14 @@ def test_a_theme_that_was_chosen_stays(visits: Callable[..., Visit], scheme: str
     assert page.locator("html").get_attribute("data-theme") is None
 
 
+def test_a_browser_logs_out(visits: Callable[..., Visit]) -> None:
+    visit = visits()
+    visit.allow("401")
+    watched(visit).get_by_role("button", name="Log out").click()
+    expect(visit.page.get_by_role("heading", level=1)).to_have_text("You are not logged in")
+    assert "You are not logged in" in visit.open("/threads").inner_text("main")
+
+
 def test_a_session_that_ended_is_said_where_it_was_live(visits: Callable[..., Visit], demo: Demo) -> None:
     visit = visits()
     page = watched(visit)
@@ -236,21 +243,3 @@ def test_a_session_that_ended_is_said_where_it_was_live(visits: Callable[..., Vi
     page.get_by_role("button", name="other", exact=True).click()
     expect(page.locator(".notice.bad")).to_contain_text("not logged in")
     expect(page.locator(".notice.bad")).to_contain_text("clew ui")
-
-
-@proves("fault:X19")
-def test_a_page_goes_on_when_the_gateway_is_started_again(browser_at: Callable[..., Visit]) -> None:
-    """Its session is known, and so is the value for changes; one that was ended before stays so."""
-    with Demo() as demo:
-        stays, left = browser_at(demo), browser_at(demo)
-        stays.allow("ERR_")
-        left.allow("ERR_|401")
-        page = watched(stays)
-        left.page.evaluate("""fetch("/api/session", { method: "DELETE",
-          headers: { "x-clew-csrf": document.querySelector('meta[name="clew-csrf"]').content } })""")
-        page.evaluate("window.stayed = true")
-        demo.restart()
-        page.get_by_role("button", name="other", exact=True).click()
-        expect(page.locator(".active-backend")).to_have_text("other")
-        assert page.evaluate("window.stayed")
-        assert "You are not logged in" in left.open("/threads").inner_text("main")

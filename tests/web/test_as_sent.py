@@ -2,7 +2,7 @@
 
 import json
 
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from clew.chat.projected import Projected
 from clew.model.change import Change
@@ -73,6 +73,15 @@ def test_the_counts_are_of_the_whole_whichever_part_is_shown() -> None:
     found = compared(PROJECTED, line(), 2, 3)
     assert len(found.pairs) == 1
     assert found.counts == [("kept", 1), ("left out", 2), ("added", 1), ("moved", 1), ("set", 1)]
+
+
+def test_a_pair_is_the_same_if_it_reads_the_same_and_nothing_is_said_about_it() -> None:
+    """A narrow page shows it once."""
+    assert [pair.same for pair in compared(PROJECTED, line(), 0, 10).pairs] == [True, False, False, False]
+    moved = Projected(
+        backend="b", model="m", asked=ASKED[:1], messages=SENT[:1], changes=(structs.replace(MESSAGE, path="messages.0"),)
+    )
+    assert [pair.same for pair in compared(moved, line(), 0, 10).pairs] == [False]
 
 
 def test_a_side_that_is_shorter_is_empty_at_its_end() -> None:

@@ -3,7 +3,10 @@
 import pytest
 from msgspec import structs
 
+from clew.backends.row import Backend, Quirks
 from clew.store.values import Try
+from clew.web.backends import deviations
+from clew.web.exchange_row import Chip
 from tests.admin.booth import CANARY, Booth
 from tests.store.turns import recorded, turn
 
@@ -18,8 +21,17 @@ def test_each_backend_is_shown_with_what_it_supports_and_without_its_key(booth: 
     page = booth.ask("/backends").raw.decode()
     assert [name for name in ("claude", "glm") if f'data-test="{name}"' not in page] == []
     assert "https://glm.example/&lt;b&gt;" in page and "glm-5" in page and "the client&#39;s own credential" in page
-    assert "refused (401)" in page and "no such key" in page and f'href="/exchanges/{failed.id}"' in page
+    assert "refused its key (401)" in page and "no such key" in page and f'href="/exchanges/{failed.id}"' in page
     assert CANARY not in page and "<b>" not in page
+    assert "images: yes" in page and "counts tokens: yes" in page and "reasoning: signed thinking blocks" in page
+    assert "it is in no preset: Test finds out the rest" in page
+
+
+def test_what_is_set_for_a_backend_says_what_it_means() -> None:
+    row = Backend(name="x", url="https://x.example", realm="x", quirks=Quirks(unique_tool_ids=True))
+    assert [*deviations(row)] == [
+        Chip("", "unique_tool_ids = true", ("Its tool ids never repeat, so they may reach a client as they are.",))
+    ]
 
 
 def test_only_a_backend_of_the_settings_is_tried(booth: Booth) -> None:

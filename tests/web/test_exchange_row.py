@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clew.model.change import Change
-from clew.store.values import Exchange, Outcome, Usage
+from clew.store.values import Exchange, Outcome, Try, Usage
 from clew.web.exchange_row import Chip, cache_share, chips_of, row_of
 
 WHY = "made by glm"
@@ -32,6 +32,16 @@ def test_chips_say_what_became_of_the_thinking_and_each_reason_once() -> None:
         Chip("healed", "1 healed", ("refused (R33)",)),
         Chip("", "1 edit", ("removed temperature: the model has none",)),
     ]
+
+
+def test_a_row_says_what_is_unusual_about_it_with_a_reason() -> None:
+    tries = (Try(backend="claude", status=529, why="secret"), Try(backend="glm"))
+    assert row_of(exchange(agent="scout", kind="count_tokens", tries=tries)).marks == (
+        Chip("", "sub-agent", ("scout",)),
+        Chip("", "count", ("tokens were counted, nothing was answered",)),
+        Chip("warn", "2 tries", ("claude: 529", "glm: no answer")),
+    )
+    assert row_of(exchange()).marks == ()
 
 
 def test_many_reasons_are_cut_with_their_number() -> None:

@@ -38,6 +38,11 @@ def test_a_request_that_was_at_fault_says_nothing_against_the_backend(booth: Boo
     assert (glm.mood, glm.says) == ("", "not asked lately")
 
 
+def test_a_key_that_is_refused_is_said_to_be_at_fault(booth: Booth) -> None:
+    claude, _ = conditions(booth.admin._desk, [tried(Try(backend="claude", status=401, why="refused (401)"))])
+    assert (claude.mood, claude.says) == ("bad", "refused its key (401)")
+
+
 def test_one_that_never_answered_did_not_answer(booth: Booth) -> None:
     claude, _ = conditions(booth.admin._desk, [tried(Try(backend="claude", why="no route"), outcome="failed", status=502)])
     assert (claude.mood, claude.says, claude.failed) == ("bad", "did not answer", 1)

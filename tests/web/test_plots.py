@@ -22,7 +22,7 @@ def test_bars_stand_on_each_other_and_say_what_they_are() -> None:
     assert [each.says for each in (first, fourth)] == ["2026-11-14 a: 10", "2026-11-16 b: 10"]
     assert first.x == second.x < third.x
     assert [tick.text for tick in plot.ticks] == ["0", "10", "20", "30", "40"]
-    assert plot.legend == (("s1", "a", False), ("s2", "b", False))
+    assert plot.legend == (("s1", "a"), ("s2", "b"))
 
 
 def test_a_day_without_a_value_breaks_the_line() -> None:
@@ -30,6 +30,15 @@ def test_a_day_without_a_value_breaks_the_line() -> None:
     (line,) = plot.lines
     assert line.d.count("M") == line.d.count("L") == 1
     assert len(plot.dots) == 3
+
+
+def test_the_legend_has_each_name_once_and_says_nothing_of_what_is_not_there() -> None:
+    """Two lines of one backend are one entry; nine backends have eight colours."""
+    both = [Series(name=name, colour=0, values=(1.0, None, None), legend="a") for name in ("a p50", "a p90")]
+    plot = lines(
+        "Time", DAYS, [*both, series(None, None, None, name="b"), series(1, 2, 3, name="c", colour=8)], str, note="n"
+    )
+    assert (plot.legend, plot.note) == ((("s1", "a"), ("s1", "c")), "n")
 
 
 def test_a_plot_of_nothing_is_empty() -> None:

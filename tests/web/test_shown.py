@@ -1,8 +1,10 @@
 """How numbers, times and shares are shown."""
 
+import time
+
 import pytest
 
-from clew.web.shown import ago, brief, count, duration, percent, stamp, ticked, usd
+from clew.web.shown import ago, brief, clock, count, duration, percent, stamp, ticked, usd
 
 
 @pytest.mark.parametrize(
@@ -28,6 +30,7 @@ from clew.web.shown import ago, brief, count, duration, percent, stamp, ticked, 
         (ago(100, now=99), "0 s ago"),
         (ago(0, now=7300), "2 h ago"),
         (ago(0, now=200_000), "2 d ago"),
+        (clock(time.mktime((2001, 2, 3, 4, 5, 6, 0, 0, -1))), "2001-02-03 04:05"),
         (ticked("run `clew <x>` & look"), "run <code>clew &lt;x&gt;</code> &amp; look"),
         (ticked("a lone ` <b>"), "a lone ` &lt;b&gt;"),
         (stamp(0), "1970-01-01T00:00:00.000Z"),

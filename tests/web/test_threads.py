@@ -50,6 +50,12 @@ def test_a_snippet_is_cut_where_words_were_found(marks: tuple[tuple[int, int], .
     assert parts_of(Hit(thread="t", title="", at=NOON, snippet="one two", marks=marks)) == parts
 
 
+def test_a_snippet_is_a_line_of_words_without_the_lines_of_tables() -> None:
+    snippet = "**Six** tonnes: | | plain | |---|--:| | weight | 6 | and --flag a|b"
+    (part,) = parts_of(Hit(thread="t", title="", at=NOON, snippet=snippet, marks=()))
+    assert part.text == "Six tonnes: | plain | weight | 6 | and --flag a|b"
+
+
 def test_without_a_store_the_page_says_why(tmp_path_factory: pytest.TempPathFactory) -> None:
     with Booth(tmp_path_factory.mktemp("n") / "h", store=False) as booth:
         reply = booth.ask("/threads")

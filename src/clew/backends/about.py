@@ -7,19 +7,38 @@ from typing import Final
 from msgspec import structs
 
 from clew.backends.manner import Wire
-from clew.backends.presets import preset_of_host, presets
+from clew.backends.presets import Preset, preset_of_host, presets
 from clew.backends.row import Backend, Quirks
 
-__all__ = ["deviations_of", "hidden_of", "models_of"]
+__all__ = ["deviations_of", "hidden_of", "models_of", "supports_of"]
 
 _WIRE: Final = ("reasoning", "knob")
 
 
 def hidden_of(row: Backend) -> str:
     """What of a backend's reasoning cannot be had, and why; "" if nothing is known to be hidden."""
-    vendor = presets().get(row.preset) or preset_of_host(row.url)
-    known = vendor.speaking(row.dialect) if vendor else None
+    known = _known(row)
     return known.hidden if known else ""
+
+
+def supports_of(row: Backend) -> dict[str, str]:
+    """What it has, by the table of presets; of an endpoint that is not in there, only how reasoning goes back."""
+    known = _known(row)
+    has = {"images": known.vision, "tools": known.tools} if known else {}
+    counts = {"counts tokens": "yes"} if known and known.count_tokens else {}
+    return {"reasoning": _reasoning(row), **has, **counts}
+
+
+def _known(row: Backend) -> Preset | None:
+    vendor = presets().get(row.preset) or preset_of_host(row.url)
+    return vendor.speaking(row.dialect) if vendor else None
+
+
+def _reasoning(row: Backend) -> str:
+    """How its own reasoning goes back to it."""
+    if row.dialect == "anthropic":
+        return "signed thinking blocks" if row.quirks.signed else "thinking blocks"
+    return f"as {row.wire.reasoning}" if row.wire.reasoning else "not taken back"
 
 
 def models_of(row: Backend) -> str:

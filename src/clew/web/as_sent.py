@@ -35,12 +35,22 @@ class Held(Struct, frozen=True, kw_only=True):
     after: Sequence[Change] = ()
     """Of what was put in behind its last block."""
 
+    @property
+    def words(self) -> Sequence[tuple[str, str]]:
+        return [(piece.kind, piece.text) for piece in self.pieces]
+
 
 class Pair(Struct, frozen=True):
     """What the client holds, and what goes out for it."""
 
     held: Sequence[Held]
     sent: Sequence[Held]
+
+    @property
+    def same(self) -> bool:
+        """Nothing is said about it, and it reads the same: a narrow page shows it once."""
+        quiet = not any(each.before or each.after or any(piece.changes for piece in each.pieces) for each in self.held)
+        return quiet and [each.words for each in self.held] == [each.words for each in self.sent]
 
 
 class Compared(Struct, frozen=True, kw_only=True):

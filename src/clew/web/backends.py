@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -11,13 +11,16 @@ from starlette.responses import Response
 
 from clew.admin.desk import Desk
 from clew.admin.parameters import principal
-from clew.backends.about import deviations_of, hidden_of, models_of
+from clew.backends.about import deviations_of, hidden_of, models_of, supports_of
+from clew.backends.manner import Quirks, Wire
 from clew.backends.row import Auth, Backend
+from clew.settings.schema import meanings_of
 from clew.store.values import Exchange
+from clew.web.exchange_row import Chip
 from clew.web.frame import page
 from clew.web.health import Condition, conditions
 
-__all__ = ["page_backends"]
+__all__ = ["deviations", "page_backends"]
 
 _LOOKED_AT: Final = 300
 _ERRORS: Final = 5
@@ -47,7 +50,9 @@ class Shown(Struct, frozen=True, kw_only=True):
     auth: str
     models: str
     hidden: str
-    deviations: Mapping[str, str]
+    supports: Mapping[str, str]
+    deviations: tuple[Chip, ...]
+    """What is set for it, each with what that means."""
     unmapped: bool
     condition: Condition
     mishaps: tuple[Mishap, ...]
@@ -60,6 +65,13 @@ async def page_backends(desk: Desk, request: Request) -> Response:
     return page(
         desk, request, "backends.html", {"shown": shown, "now": snapshot.active, "failover": snapshot.settings.failover}
     )
+
+
+def deviations(row: Backend) -> Iterator[Chip]:
+    """What is set for it, each with what that means."""
+    meanings = {**meanings_of(Wire), **meanings_of(Quirks)}
+    for name, value in deviations_of(row).items():
+        yield Chip("", f"{name} = {value}", (meanings[name],))
 
 
 def _shown(desk: Desk, owner: str) -> list[Shown]:
@@ -82,7 +94,8 @@ def _one(desk: Desk, row: Backend, condition: Condition, lately: list[Exchange])
         auth=_AUTHS[row.auth],
         models=models_of(row),
         hidden=hidden_of(row),
-        deviations=deviations_of(row),
+        supports=supports_of(row),
+        deviations=tuple(deviations(row)),
         unmapped=row.dialect != "anthropic" and not (row.model or row.models),
         condition=condition,
         mishaps=tuple(mishaps[:_ERRORS]),

@@ -48,6 +48,8 @@ class ExchangeRow(Struct, frozen=True):
     seconds: float
     share: float | None
     chips: tuple[Chip, ...]
+    marks: tuple[Chip, ...] = ()
+    """What it is, beside an answer at the first try."""
 
 
 def row_of(exchange: Exchange, now: float = 0.0) -> ExchangeRow:
@@ -60,6 +62,7 @@ def row_of(exchange: Exchange, now: float = 0.0) -> ExchangeRow:
         seconds=max(0.0, exchange.ended - exchange.started),
         share=cache_share(exchange.usage),
         chips=tuple(chips_of(exchange)),
+        marks=tuple(_marks_of(exchange)),
     )
 
 
@@ -105,6 +108,16 @@ def chips_of(exchange: Exchange) -> Iterable[Chip]:
             yield Chip(what.replace(" ", "-"), f"{len(some)} {what}", reasons(some))
     if others := [change for change in exchange.changes if change.step not in _THINKING or change.what not in _NAMED]:
         yield Chip("", f"{len(others)} {'edit' if len(others) == 1 else 'edits'}", reasons(others, places=True))
+
+
+def _marks_of(exchange: Exchange) -> Iterable[Chip]:
+    if exchange.agent:
+        yield Chip("", "sub-agent", (exchange.agent,))
+    if exchange.kind == "count_tokens":
+        yield Chip("", "count", ("tokens were counted, nothing was answered",))
+    if len(exchange.tries) > 1:
+        tried = (f"{each.backend}: {each.status or 'no answer'}" for each in exchange.tries)
+        yield Chip("warn", f"{len(exchange.tries)} tries", tuple(tried))
 
 
 def reasons(changes: Iterable[Change], *, places: bool = False) -> tuple[str, ...]:

@@ -103,6 +103,11 @@ def _mood(calls: Sequence[_Call], cools: float) -> tuple[Mood, str]:
     if not calls:
         return "", "not asked lately"
     if calls[0].failed:
-        status = calls[0].tried.status
-        return "bad", f"refused ({status})" if status else "did not answer"
+        return "bad", _refusal(calls[0].tried.status)
     return "good", "answers"
+
+
+def _refusal(status: int) -> str:
+    if not status:
+        return "did not answer"
+    return f"refused its key ({status})" if class_of_status(status) == "key" else f"refused ({status})"

@@ -17,7 +17,7 @@ __all__ = ["Plot", "Series", "bars", "lines"]
 
 WIDTH: Final = 520.0
 HEIGHT: Final = 190.0
-LEFT, RIGHT, TOP, BOTTOM = 46.0, 6.0, 8.0, 22.0
+LEFT, RIGHT, TOP, BOTTOM = 50.0, 6.0, 8.0, 26.0
 _COLOURS: Final = 8
 _LABELS: Final = 6
 _TICKS: Final = 4
@@ -33,6 +33,8 @@ class Series(Struct, frozen=True, kw_only=True):
     colour: int
     values: tuple[float | None, ...]
     dashed: bool = False
+    legend: str = ""
+    """Its name there, if it is another one."""
 
 
 class Rect(Struct, frozen=True):
@@ -68,7 +70,10 @@ class Plot(Struct, frozen=True, kw_only=True):
     title: str
     days: tuple[Label, ...]
     ticks: tuple[Label, ...]
-    legend: tuple[tuple[str, str, bool], ...]
+    legend: tuple[tuple[str, str], ...]
+    """Colours and names."""
+    note: str = ""
+    """What the legend does not say."""
     rects: tuple[Rect, ...] = ()
     lines: tuple[Line, ...] = ()
     dots: tuple[Dot, ...] = ()
@@ -100,7 +105,9 @@ def bars(title: str, days: Sequence[str], series: Sequence[Series], shown: Shown
     return _plot(title, days, series, top, shown, rects=tuple(rects))
 
 
-def lines(title: str, days: Sequence[str], series: Sequence[Series], shown: Shown, *, top: float | None = None) -> Plot:
+def lines(
+    title: str, days: Sequence[str], series: Sequence[Series], shown: Shown, *, top: float | None = None, note: str = ""
+) -> Plot:
     """A line for each series, broken where a day has no value."""
     top = top or _top(value for each in series for value in each.values if value is not None)
     slot = (WIDTH - LEFT - RIGHT) / max(1, len(days))
@@ -114,7 +121,7 @@ def lines(title: str, days: Sequence[str], series: Sequence[Series], shown: Show
             for point, day, value in zip(points, days, each.values, strict=True)
             if point is not None and value is not None
         ]
-    return _plot(title, days, series, top, shown, lines=tuple(path for path in paths if path.d), dots=tuple(dots))
+    return _plot(title, days, series, top, shown, lines=tuple(path for path in paths if path.d), dots=tuple(dots), note=note)
 
 
 def _plot(
@@ -127,16 +134,23 @@ def _plot(
     rects: tuple[Rect, ...] = (),
     lines: tuple[Line, ...] = (),
     dots: tuple[Dot, ...] = (),
+    note: str = "",
 ) -> Plot:
     return Plot(
         title=title,
         days=_day_labels(days),
         ticks=tuple(Label(_y(value, top), shown(value)) for value in _tick_values(top)),
-        legend=tuple((_colour(each), each.name, each.dashed) for each in series if any(each.values)),
+        legend=_legend(series),
+        note=note,
         rects=rects,
         lines=lines,
         dots=dots,
     )
+
+
+def _legend(series: Sequence[Series]) -> tuple[tuple[str, str], ...]:
+    """Each name once, if it has any value."""
+    return tuple(dict.fromkeys((_colour(each), each.legend or each.name) for each in series if any(each.values)))
 
 
 def _point(place: int, value: float | None, slot: float, top: float) -> tuple[float, float] | None:

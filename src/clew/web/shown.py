@@ -70,9 +70,10 @@ def ago(moment: float, now: float | None = None) -> str:
 
 
 def clock(moment: float) -> str:
-    """The local time of the machine, with the day unless that is today."""
+    """The local time of the machine; with the day unless that is today, with the year unless it is this one."""
     then, today = time.localtime(moment), time.localtime()
-    return time.strftime("%H:%M:%S" if then[:3] == today[:3] else "%Y-%m-%d %H:%M", then)
+    form = "%H:%M:%S" if then[:3] == today[:3] else "%m-%d %H:%M" if then[0] == today[0] else "%Y-%m-%d %H:%M"
+    return time.strftime(form, then)
 
 
 def stamp(moment: float) -> str:

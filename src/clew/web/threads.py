@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -23,6 +24,7 @@ __all__ = ["page_threads"]
 
 PAGE: Final = 50
 MOST_HITS: Final = 100
+_FURNITURE: Final = re.compile(r"\*\*|(?:\| *)?(?::?-{2,}:? *\| *)+|\| *(?=\|)")
 
 
 class Part(Struct, frozen=True):
@@ -78,4 +80,9 @@ def parts_of(hit: Hit) -> list[Part]:
     for start, end in hit.marks:
         parts += [Part(hit.snippet[at:start], False), Part(hit.snippet[start:end], True)]
         at = end
-    return [part for part in (*parts, Part(hit.snippet[at:], False)) if part.text]
+    return [Part(_plain(part.text), part.found) for part in (*parts, Part(hit.snippet[at:], False)) if part.text]
+
+
+def _plain(text: str) -> str:
+    """Without the lines of tables and the marks of bold type: a snippet is one line."""
+    return _FURNITURE.sub("", text)

@@ -97,6 +97,7 @@ def _plots(found: Mapping[tuple[str, str], Total], names: Sequence[str], days: S
                 colour=colour,
                 values=tuple(value(total) if (total := found.get((name, day))) else None for day in days),
                 dashed=dashed,
+                legend=name,
             )
             for colour, name in enumerate(names)
         ]
@@ -106,7 +107,7 @@ def _plots(found: Mapping[tuple[str, str], Total], names: Sequence[str], days: S
         bars("Tokens per day", days, series(lambda it: it.tokens), brief),
         bars("Cost per day", days, series(lambda it: float(it.cost.usd) if it.cost else None), _dollars),
         lines("Prompt from the cache", days, series(lambda it: it.cached), percent, top=1.0),
-        lines("Time to the first byte", days, quantiles, duration),
+        lines("Time to the first byte", days, quantiles, duration, note="solid: median, dashed: 90th percentile"),
         lines("Answers that thought", days, series(lambda it: it.thinking), percent, top=1.0),
         bars("Requests per day", days, series(lambda it: max(it.calls, it.asked)), brief),
     ]

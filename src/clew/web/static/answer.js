@@ -1,6 +1,6 @@
 // An answer while it comes: each part of the stream becomes what the templates would have made of it.
 
-import { el } from "./dom.js";
+import { el, ticked } from "./dom.js";
 import { Growing } from "./growing.js";
 
 export class Answer {
@@ -136,7 +136,7 @@ export class Answer {
 
   fail(text) {
     this.failed = true;
-    this.section.append(el("p", { class: "bad", role: "alert" }, text));
+    this.section.append(el("p", { class: "bad", role: "alert" }, ticked(text)));
   }
 }
 

@@ -52,7 +52,7 @@ function begun(said, after) {
   const text = said.map((part) => part.text).join("\n\n");
   const number = Number(turns.dataset.first) + $$("[data-turn]", turns).length + 1;
   const turn = el("article", { class: "turn", "data-turn": "", "data-after": after, "data-words": JSON.stringify(said), "data-row": true },
-    el("h2", { class: "turn-head" }, el("span", { class: "muted" }, `Turn ${number}`), el("span", { class: "muted" }, new Date().toLocaleTimeString())),
+    el("h2", { class: "turn-head" }, el("span", { class: "muted" }, `Turn ${number}`), el("span", { class: "muted" }, new Date().toLocaleTimeString("en-GB"))),
     el("section", { class: "said user" }, el("p", { class: "who" }, "user"), el("p", { class: "plain" }, text)),
     el("section", { class: "said assistant" }));
   turns.append(turn);
@@ -100,11 +100,11 @@ function named(turn, { thread, turn: id }) {
   turn.dataset.turn = id;
   chat.dataset.chat = thread;
   const label = $(".turn-head > :first-child", turn);
-  label.replaceWith(el("a", { href: path("exchanges", id), title: "What befell this request" }, label.textContent));
+  label.replaceWith(el("a", { href: path("exchanges", id), title: "What happened to this request" }, label.textContent));
   history.replaceState(null, "", path("chat", thread));
   const link = $("[data-thread-link]");
   link.href = path("threads", thread);
-  link.hidden = false;
+  link.hidden = $("[data-new]").hidden = false;
 }
 
 function failed(turn, answer, error) {

@@ -33,5 +33,8 @@ export function fill(place, ...children) {
   place.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
+/** A text, what stands in backticks as code. */
+export const ticked = (text) => text.split("`").map((part, at, all) => (at % 2 && at < all.length - 1 ? el("code", {}, part) : at % 2 ? `\`${part}` : part));
+
 /** The place within a path: what a page's address may hold. */
 export const path = (...parts) => "/" + parts.map(encodeURIComponent).join("/");

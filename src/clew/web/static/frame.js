@@ -1,8 +1,9 @@
 // What every page has: the theme's switch, the keyboard, buttons that copy.
 
+import { call } from "./api.js";
 import { $, $$ } from "./dom.js";
 import { listen } from "./keys.js";
-import { notice } from "./notices.js";
+import { notice, trying } from "./notices.js";
 import { switchable } from "./theme.js";
 
 switchable($("[data-theme-switch]"));
@@ -31,4 +32,13 @@ for (const button of $$("[data-copy]")) {
     await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
     notice("Copied");
   });
+}
+
+const leave = $("[data-leave]");
+if (leave) {
+  leave.hidden = false;
+  leave.addEventListener("click", () => trying(async () => {
+    await call("DELETE", "/api/session");
+    location.reload();
+  }));
 }

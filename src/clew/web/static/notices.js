@@ -1,12 +1,12 @@
 // Short messages at the edge of the page, read out by screen readers. A bad one stays until it is closed.
 
-import { $, el } from "./dom.js";
+import { $, el, ticked } from "./dom.js";
 
 const SECONDS = 5;
 
 export function notice(text, kind = "") {
   const close = el("button", { type: "button", class: "quiet", "aria-label": "Close", on: { click: () => shown.remove() } }, "×");
-  const shown = el("div", { class: `notice ${kind}` }, el("span", {}, text), close);
+  const shown = el("div", { class: `notice ${kind}` }, el("span", {}, ticked(text)), close);
   $("#notices").append(shown);
   if (kind !== "bad") setTimeout(() => shown.remove(), SECONDS * 1000);
 }
