@@ -1,6 +1,7 @@
 """`clew statusline`: one line for Claude Code's status bar, quickly, whatever is the matter."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from clew.model.change import Change
 from clew.store.values import Usage
 from tests.cli.homes import Home, turn, yesterday
+from tests.store.make_old import OLD
 
 
 @pytest.fixture
@@ -54,14 +56,70 @@ def test_without_a_store_too(home: Home) -> None:
     assert not home.file.exists()
 
 
+def test_a_config_that_leaves_it_open_is_read_properly(home: Home) -> None:
+    """Nobody is named, or not as a backend of the file is; what was chosen is there no more; and there is no store."""
+    glm, kimi = (f'[backends.{name}]\npreset = "zai"\nkey = "k"\n' for name in ("glm", "kimi"))
+    home.config.write_text(glm)
+    assert said(home, "{}") == "clew → glm"
+    home.config.write_text('active = "${WHO:-glm}"\n' + glm)
+    assert said(home, "{}") == "clew → glm"
+    home.config.write_text('active = "kimi"\n' + glm + kimi)
+    assert said(home, "{}") == "clew → kimi"
+    home.lines("use", "glm")
+    assert said(home, "{}") == "clew → glm"
+    home.config.write_text('active = "kimi"\n' + kimi)
+    assert said(home, "{}") == "clew → kimi"
+    home.config.write_text('active = "kimi"\n' + glm + kimi + '[store]\nurl = "off"\n')
+    assert said(home, "{}") == "clew → kimi"
+
+
+def test_a_store_of_an_older_schema_is_brought_up_to_date(home: Home) -> None:
+    shutil.copy(OLD / "v1.sqlite", home.file)
+    home.file.chmod(0o600)
+    assert said(home, '{"session_id": "s1"}') == "clew → glm"
+    assert home.json("status")["store"]["state"] == "ok"
+
+
+def test_a_store_that_others_can_read_is_said_to_be(home: Home) -> None:
+    talked(home)
+    home.file.chmod(0o644)
+    assert "can be used by others" in said(home, "{}")
+
+
 def test_a_config_that_cannot_be_used_does_not_blank_it(home: Home) -> None:
     home.config.write_text("active = 3")
     assert said(home, "{}") == "clew → no backend"
 
 
-def test_neither_it_nor_completion_loads_what_takes_long() -> None:
-    """They run while somebody waits for a key stroke."""
-    loads = "import sys, clew.cli, clew.cli.statusline, clew.cli.completion; print(*sys.modules)"
+HEAVY = {
+    *("rich", "uvloop", "uvicorn", "starlette", "genai_prices", "prometheus_client", "asyncio", "ssl", "subprocess"),
+    *("clew.settings.load", "clew.backends.presets", "clew.store.sqlite", "clew.store.writer", "clew.engine", "clew.chat"),
+}
+"""What takes long to load."""
+
+
+def loaded_by(home: Home) -> set[str]:
+    """The modules that the command has loaded when it is over, as a process of its own."""
+    runs = "import sys; from clew.cli import main; main(['statusline'], standalone_mode=False); print(*sys.modules)"
+    asked = [sys.executable, "-c", runs]
+    given = json.dumps({"session_id": "s1"})
+    done = subprocess.run(asked, env=home.environ, input=given, capture_output=True, text=True, check=True, timeout=30)
+    line, modules = done.stdout.splitlines()
+    assert line.startswith("claude-opus-5-5 → glm glm-5.3"), done.stderr
+    return set(modules.split())
+
+
+@pytest.mark.parametrize("chosen", ["", "glm"])
+def test_it_loads_nothing_that_takes_long(home: Home, chosen: str) -> None:
+    """It runs three times a second, while somebody types."""
+    talked(home)
+    if chosen:
+        home.lines("use", chosen)
+    assert HEAVY & loaded_by(home) == set()
+
+
+def test_completion_loads_nothing_that_takes_long() -> None:
+    loads = "import sys, clew.cli, clew.cli.completion; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True).stdout.split()
     assert {"rich", "uvloop", "uvicorn", "starlette", "genai_prices", "prometheus_client"} & set(loaded) == set()
 

@@ -12,8 +12,8 @@ import apsw
 import pytest
 
 from clew.errors import StoreError
-from clew.store import SqliteStore, outcome
-from clew.store.outcome import LIMIT
+from clew.store import SqliteStore
+from clew.store.outcome import LIMIT, outcome
 from clew.store.writer import Limits
 from tests.manifest import proves
 from tests.store.test_recordings import rows

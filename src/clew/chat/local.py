@@ -31,7 +31,8 @@ from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.model.recording import Recording
-from clew.store import Store, outcome
+from clew.store import Store
+from clew.store.outcome import outcome
 from clew.store.values import Exchange, Passage, Thread, Turn
 from clew.thinking.recognise import Context
 

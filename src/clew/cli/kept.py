@@ -15,6 +15,7 @@ import click
 from msgspec import Struct
 
 from clew.cli.endings import BadConfig
+from clew.cli.options import principal_option
 from clew.errors import SettingsInvalid
 from clew.settings.home import Home, home_of
 from clew.settings.load import Loaded, load
@@ -22,10 +23,6 @@ from clew.store import SqliteStore
 from clew.store.values import Thread
 
 __all__ = ["Place", "opened", "opened_to_write", "place", "principal_option", "thread_named"]
-
-principal_option = click.option(
-    "--principal", default="local", metavar="NAME", help="Whose conversations: of the owner of a named key. Default: local."
-)
 
 
 class Place(Struct, frozen=True, kw_only=True):

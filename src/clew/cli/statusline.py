@@ -1,27 +1,33 @@
 """A line for the status bar of Claude Code: who really answers, what became of the thinking, and who is next.
 
 Claude Code runs the command up to three times a second, with its session as JSON on standard input, and shows the first line
-that it prints; nothing if it fails. So it is quick, says something in every case, and never fails.
+that it prints; nothing if it fails. So it is quick, says something in every case, and never fails. What takes long to load
+(the settings with all their tables, the store with all that writes it) is loaded only where a glance does not do.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import msgspec
 from msgspec import Struct
 
-from clew.cli.active import active_of
 from clew.cli.exchange_lines import thinking_of
-from clew.cli.kept import Place, opened, place, principal_option
+from clew.cli.next_backend import plain_settings
+from clew.cli.options import principal_option
 from clew.cli.pages import printable
 from clew.errors import ClewError
-from clew.store import SqliteStore
+from clew.store.glance import Glance
 from clew.store.values import Exchange, Usage
 
 __all__ = ["statusline"]
+
+ACTIVE = "active"
+"""The setting that says who was chosen for all."""
 
 
 class _Session(Struct):
@@ -60,21 +66,44 @@ def _session() -> str:
 
 
 def _line(principal: str, session: str) -> str:
+    plain = plain_settings(os.environ)
+    found = _seen(plain.store, principal, session) if plain else None
+    following = (found.pin or plain.answers(found.chosen)) if plain and found else None
+    if found is None or following is None:
+        found, following = _seen_properly(principal, session)
+    return printable(" · ".join(_parts(found.last, following)))
+
+
+class _Seen(Struct, frozen=True):
+    """What the store has to say: the last exchange, the backend that its thread stays with, the one that was chosen."""
+
+    last: Exchange | None = None
+    pin: str = ""
+    chosen: str = ""
+
+
+def _seen(file: Path | None, principal: str, session: str) -> _Seen | None:
+    """None of a store that must first be brought up to date."""
+    if file is None or not file.exists():
+        return _Seen()
+    with Glance(file) as store:
+        if not store.is_current:
+            return None
+        last = store.last(principal, session) if session else None
+        pin = store.pin_of(principal, last.thread) if last else ""
+        return _Seen(last, pin, store.settings().get(ACTIVE, ""))
+
+
+def _seen_properly(principal: str, session: str) -> tuple[_Seen, str]:
+    """The same with the settings and the store as every other command has them; and who is next."""
+    from clew.cli.active import active_of
+    from clew.cli.kept import opened, place
+
     at = place()
     with opened(at) as store:
-        last = _last(store, principal, session) if store else None
-        return printable(" · ".join(_parts(last, _next(at, store, last))))
-
-
-def _last(store: SqliteStore, principal: str, session: str) -> Exchange | None:
-    thread = store.thread_of(principal, session, "") if session else None
-    return next(iter(store.exchanges(principal, thread=thread, limit=1)), None) if thread else None
-
-
-def _next(at: Place, store: SqliteStore | None, last: Exchange | None) -> str:
-    pinned = store.pin_of(last.principal, last.thread) if store and last else ""
-    active = active_of(at, store)
-    return pinned or (active.backend if active else "")
+        active = active_of(at, store)
+    found = _seen(at.store, principal, session) or _Seen()
+    return found, found.pin or (active.backend if active else "")
 
 
 def _parts(last: Exchange | None, following: str) -> Iterator[str]:

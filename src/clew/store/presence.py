@@ -14,7 +14,6 @@ import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 
 from clew.store.connection import locked
 from clew.store.foreign import mapped
@@ -35,7 +34,7 @@ class Presence:
         if not self._name:
             with locked(self._path), mapped(self._path):
                 _clear(self._path)
-                name = token_hex(8)
+                name = os.urandom(8).hex()
                 self._descriptor = os.open(_file(self._path, name), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX)
                 self._name = name

@@ -1,0 +1,56 @@
+"""Who answers next, for those who cannot wait until the settings are read properly.
+
+To read them takes the tables of all vendors, and longer than the rest of a quick command. But nearly always they say it in
+plain words: there is no file, and then Claude answers; or the file has the name, and the backend of that name. Whatever is
+not that plain is None here, and is to be read as ever.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple, cast
+
+from clew.settings.home import CONFIG_VARIABLE, Home, home_of
+
+__all__ = ["Plain", "plain_settings"]
+
+USUAL: Final = "claude"
+_MOST_BYTES: Final = 1024 * 1024
+
+_Table = Mapping[str, object]
+
+
+class Plain(NamedTuple):
+    """What the settings say without doubt: the store's file (None: none is wanted), and who can be active."""
+
+    store: Path | None
+    active: str
+    backends: frozenset[str]
+
+    def answers(self, chosen: str) -> str | None:
+        """Who is active, where this was chosen ("": nothing was); None if that cannot be said so easily."""
+        name = chosen or self.active
+        return name if name in self.backends else None
+
+
+def plain_settings(environ: Mapping[str, str]) -> Plain | None:
+    home = home_of(environ)
+    file = Path(named).expanduser() if (named := environ.get(CONFIG_VARIABLE, "").strip()) else home.config
+    if not named and not file.is_file():
+        return Plain(home.store, USUAL, frozenset({USUAL}))
+    try:
+        return _plain(tomllib.loads(file.read_bytes()[:_MOST_BYTES].decode()), home)
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _plain(raw: _Table, home: Home) -> Plain | None:
+    backends, active, store = raw.get("backends", {}), raw.get("active", ""), raw.get("store", {})
+    if not (isinstance(backends, dict) and isinstance(active, str) and isinstance(store, dict)):
+        return None
+    url = cast("_Table", store).get("url", "sqlite")
+    if not isinstance(url, str) or "$" in url:
+        return None
+    return Plain(home.store_at(url), active or USUAL, frozenset(cast("_Table", backends)))
