@@ -1,17 +1,26 @@
 """A thread as a backend would get it: the same as a real request would show."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from clew.admin.thread_view import projected
+from clew import AsyncConversation, TextDelta
+from clew.admin.thread_view import Projected, projected
+from clew.chat.request import CUT
+from clew.engine.snapshot import snapshot_of
 from clew.model.change import Change
+from clew.settings.load import load
+from clew.settings.secret import load_keyring
+from clew.store import SqliteStore
 from clew.testing import Simulator
 from tests.admin.booth import until
 from tests.build import user
 from tests.engine.gate import Gate, claude, other
+from tests.engine.talk import MODEL, SHOWN
 
 pytestmark = pytest.mark.slow
 
@@ -57,3 +66,35 @@ def test_the_view_is_what_the_next_request_would_be(tmp_path: Path) -> None:
 
 def left_out(path: str, maker: str) -> Change:
     return Change("thinking", path, "left out", f"made by {maker}")
+
+
+def test_the_view_of_a_conversation_is_what_it_sends_itself(tmp_path: Path) -> None:
+    """After an answer that was cut short, the model is told so. A client's thread has no such words: nobody sends them."""
+    (home := tmp_path / "home").mkdir(mode=0o700)
+
+    async def talk() -> tuple[str, Projected]:
+        async with AsyncConversation.open(home=home, environ={}, model=MODEL, thinking=SHOWN) as conversation:
+            answer = conversation.ask("Tell me something long.")
+            async for said in answer:  # until a block is finished
+                if isinstance(said, TextDelta):
+                    break
+            await answer.stop()
+            await conversation.ask("And now?")
+            return conversation.thread, await conversation.as_sent("claude")
+
+    with Simulator() as sim:
+        (home / "clew.toml").write_text(f'[backends.claude]\npreset = "anthropic"\nurl = "{sim.url}"\nkey = "{sim.key}"\n')
+        sim.fault("stall 20 content=6")
+        thread, own = asyncio.run(talk())
+    with SqliteStore(home / "clew.db") as store:
+        passages = store.passages("local", thread)
+        first = passages[0].recording
+        assert first is not None
+        assert (len(first.blocks), first.whole) == (1, False)
+        snapshot = snapshot_of(load(None, {"CLEW_HOME": str(home)}).settings, load_keyring(home / "secret", {}).sealer())
+        view = projected(passages, "claude", snapshot, store, "local")
+        clients = [replace(each, recording=each.recording and replace(each.recording, session="s")) for each in passages]
+        other = projected(clients, "claude", snapshot, store, "local")
+    assert (view.asked, view.messages, view.changes) == (own.asked, own.messages, own.changes)
+    assert CUT in bytes(view.messages[2]).decode()
+    assert CUT not in bytes(other.messages[2]).decode()

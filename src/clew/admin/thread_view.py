@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
 from msgspec import Raw, Struct
 
 from clew.admin.problem import Problem
 from clew.chat.lines import line_of, messages_of
 from clew.chat.projected import Projected, projection_of
+from clew.chat.request import history_of
+from clew.chat.turns import Spot
 from clew.engine.snapshot import Snapshot
+from clew.model.json import JsonObject
 from clew.model.origin import Origin
+from clew.model.recording import Recording
 from clew.store import Store
 from clew.store.values import Passage
 from clew.thinking.recognise import Context
+from clew.thinking.seal import Sealer
 
 __all__ = ["Projected", "Spoken", "projected", "spoken"]
 
@@ -59,6 +65,19 @@ def projected(passages: Sequence[Passage], name: str, snapshot: Snapshot, store:
         raise Problem(404, f"there is no backend {name[:100]!r}", f"there are: {known}")
     asked = store.exchange(principal, line[-1].exchange)
     model = asked.asked_model if asked else newest.origin.model
-    messages = [message for passage in line for message in messages_of(passage, snapshot.sealer)]
+    messages = _messages(line, snapshot.sealer, ours=_is_ours(newest, store))
     context = Context(principal=principal, session=newest.session, agent=newest.agent)
     return projection_of(messages, name, model, snapshot, store.recordings(principal), context)
+
+
+def _messages(line: Sequence[Passage], sealer: Sealer, *, ours: bool) -> list[JsonObject]:
+    """As whoever holds the conversation would send them: a client what it said, we with a word where an answer was cut."""
+    if not ours:
+        return [message for passage in line for message in messages_of(passage, sealer)]
+    return [msgspec.json.decode(raw, type=JsonObject) for raw in history_of(map(Spot, line), sealer)]
+
+
+def _is_ours(newest: Recording, store: Store) -> bool:
+    """Whether a conversation of ours holds it, and no client: such a thread is its own session, or its parent's."""
+    session = newest.session
+    return bool(session) and (session == newest.thread or store.thread(newest.principal, session) is not None)
