@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from clew import AsyncConversation, TextDelta
+from clew import AsyncConversation
 from clew.admin.thread_view import Projected, projected
 from clew.chat.request import CUT
 from clew.engine.snapshot import snapshot_of
+from clew.errors import BackendBroken
 from clew.model.change import Change
 from clew.settings.load import load
 from clew.settings.secret import load_keyring
@@ -20,7 +21,6 @@ from clew.testing import Simulator
 from tests.admin.booth import until
 from tests.build import user
 from tests.engine.gate import Gate, claude, other
-from tests.engine.talk import MODEL, SHOWN
 
 pytestmark = pytest.mark.slow
 
@@ -73,18 +73,15 @@ def test_the_view_of_a_conversation_is_what_it_sends_itself(tmp_path: Path) -> N
     (home := tmp_path / "home").mkdir(mode=0o700)
 
     async def talk() -> tuple[str, Projected]:
-        async with AsyncConversation.open(home=home, environ={}, model=MODEL, thinking=SHOWN) as conversation:
-            answer = conversation.ask("Tell me something long.")
-            async for said in answer:  # until a block is finished
-                if isinstance(said, TextDelta):
-                    break
-            await answer.stop()
+        async with AsyncConversation.open(home=home, environ={}, model="claude-opus-5-5") as conversation:
+            with pytest.raises(BackendBroken):
+                await conversation.ask("Tell me something long.")
             await conversation.ask("And now?")
             return conversation.thread, await conversation.as_sent("claude")
 
     with Simulator() as sim:
         (home / "clew.toml").write_text(f'[backends.claude]\npreset = "anthropic"\nurl = "{sim.url}"\nkey = "{sim.key}"\n')
-        sim.fault("stall 20 content=6")
+        sim.fault("cut after=8")
         thread, own = asyncio.run(talk())
     with SqliteStore(home / "clew.db") as store:
         passages = store.passages("local", thread)
