@@ -26,6 +26,7 @@ from clew.model.blocks import made
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message, answer_of_parts
 from clew.pipeline.stream.dress import Dress, dressed_message
+from clew.pipeline.stream.relay import Relays
 from clew.pipeline.stream.rename import renamed
 from clew.pipeline.stream.translated import TranslatedRelay, Unfolded
 from clew.upstream.reply import Reply
@@ -104,7 +105,7 @@ class StreamHearing:
         self._dress = dress
         self._dialect = dialect
         self._hints = hints if blocks is hints.blocks else structs.replace(hints, blocks=blocks)
-        self._relay = dialect.relay(dress, self._hints)
+        self._relay: Relays = dialect.relay(dress, self._hints)
         self._passing = passing
         self.settle = settle
         self._seconds = first_content

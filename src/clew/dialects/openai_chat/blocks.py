@@ -1,41 +1,27 @@
-"""Writes blocks as events: one open at a time, counted from 0 without gaps.
+"""Writes blocks: one open at a time, counted from 0 without gaps.
 
 Whoever writes says what comes next, a thought, a text, a call; that a block must be closed and another opened for it is
-decided here and nowhere else. Half a character (`model.halves`) waits for its other half, since it cannot be written.
+decided here and nowhere else, and put down by a scribe (`scribes`). Half a character (`model.halves`) waits for its other
+half, since it cannot be written.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Final, Literal
+from typing import Literal
 
-from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, written
+from clew.dialects.openai_chat.scribes import Kind, Scribe
 from clew.model.halves import whole_text
-from clew.model.json import JsonObject
 
-__all__ = ["DELTAS", "BlockWriter", "Kind"]
-
-Kind = Literal["", "text", "thinking", "tool_use"]
-
-DELTAS: Final[dict[Kind, tuple[str, str]]] = {
-    "text": ("text_delta", "text"),
-    "thinking": ("thinking_delta", "thinking"),
-    "tool_use": ("input_json_delta", "partial_json"),
-}
-"""The delta by which a block grows: its type, and the member that has the text."""
-_STARTS: Final[dict[Kind, JsonObject]] = {
-    "text": {"type": "text", "text": ""},
-    "thinking": {"type": "thinking", "thinking": "", "signature": ""},
-}
+__all__ = ["BlockWriter"]
 
 
 class BlockWriter:
-    """`events` fill up; whoever sends them takes them out."""
+    """Tells its scribe."""
 
-    __slots__ = ("_half", "_said", "events", "index", "kind", "last", "thoughts")
+    __slots__ = ("_half", "_said", "_scribe", "index", "kind", "last", "thoughts")
 
-    def __init__(self) -> None:
-        self.events: list[Event] = []
+    def __init__(self, scribe: Scribe) -> None:
+        self._scribe = scribe
         self.index = -1
         """Of the newest block."""
         self.kind: Kind = ""
@@ -79,21 +65,22 @@ class BlockWriter:
         self.last = "thinking"
         return self.index
 
-    def open_call(self, call_id: str, name: str) -> None:
+    def open_call(self, call_id: str, own_id: str, name: str) -> None:
+        """`own_id` is what the backend calls it."""
         self._start("tool_use")
-        self.events.append(BlockStart(self.index, {"type": "tool_use", "id": call_id, "name": name, "input": {}}))
+        self._scribe.calls(self.index, call_id, own_id, name)
         self.last = "tool_use"
 
     def open(self, kind: Literal["text", "thinking"]) -> None:
         if self.kind != kind:
             self._start(kind)
-            self.events.append(_start(kind, self.index))
+            self._scribe.opens(kind, self.index)
 
     def close(self) -> None:
         if self.kind:
             if self._half:
                 self._emit("\ufffd")
-            self.events.append(_stop(self.index))
+            self._scribe.closes(self.kind, self.index)
             if self.thoughts is not None and self.kind == "thinking":
                 self.thoughts[self.index], self._said = self._said, ""
             self.kind, self._half = "", ""
@@ -111,17 +98,6 @@ class BlockWriter:
             self._emit(whole_text(text))
 
     def _emit(self, text: str) -> None:
-        kind, member = DELTAS[self.kind]
         if self.kind == "thinking":
             self.passed(text)
-        self.events.append(BlockDelta(self.index, {"type": kind, member: text}))
-
-
-@lru_cache(maxsize=64)
-def _start(kind: Kind, index: int) -> BlockStart:
-    return written(BlockStart(index, _STARTS[kind]))
-
-
-@lru_cache(maxsize=64)
-def _stop(index: int) -> BlockStop:
-    return written(BlockStop(index))
+        self._scribe.grows(self.kind, self.index, text)

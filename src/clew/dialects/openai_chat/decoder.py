@@ -1,4 +1,4 @@
-"""From the chunks of an answer to canonical events.
+"""From the chunks of an answer to what they tell.
 
 Each chunk is read in one order: thought, content, calls, finish. What it says is told as blocks (`telling`); here is the
 message around them: its start, what it cost, why it ended. The end waits for the end of the stream, since usage may come
@@ -14,6 +14,7 @@ from msgspec import Struct
 from clew.dialects.openai_chat.details import DetailTexts, without_told
 from clew.dialects.openai_chat.errors import CUT, Failure, failure_in
 from clew.dialects.openai_chat.lanes import Lanes
+from clew.dialects.openai_chat.scribes import Scribe
 from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of
 from clew.dialects.openai_chat.snapshots import Snapshots
 from clew.dialects.openai_chat.speech import Speech
@@ -23,12 +24,9 @@ from clew.dialects.openai_chat.telling import Telling
 from clew.dialects.openai_chat.thoughts import Thought, part_text, thought_in
 from clew.dialects.openai_chat.tool_ids import ToolIds
 from clew.dialects.openai_chat.usage import Usage, usage_in, usage_of
-from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, StreamFailed, written
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["Asked", "ChatDecoder"]
-
-_PING, _STOP = written(Ping()), written(MessageStop())
 
 
 class Asked(Struct, frozen=True):
@@ -47,12 +45,13 @@ class Asked(Struct, frozen=True):
 
 
 class ChatDecoder:
-    """`take` chunks, then `end` or `fail`; `drain` the events after each."""
+    """`take` chunks, then `end` or `fail`; the scribe has what was told after each."""
 
-    def __init__(self, asked: Asked, speech: Speech) -> None:
+    def __init__(self, asked: Asked, speech: Speech, scribe: Scribe) -> None:
         self._asked = asked
         self._speech = speech
-        self._telling = Telling(ToolIds(asked.message_id), asked.called)
+        self._scribe = scribe
+        self._telling = Telling(scribe, ToolIds(asked.message_id), asked.called)
         self._blocks = self._telling.blocks
         self._tags = Tags(speech.tags, implicit_open=speech.implicit_open)
         self._details = DetailTexts()
@@ -72,6 +71,11 @@ class ChatDecoder:
     def finished(self) -> bool:
         """Whether a finish reason came: nothing is missing but perhaps usage."""
         return bool(self._finish)
+
+    @property
+    def open_block(self) -> int | None:
+        """The index of the block that is open."""
+        return self._blocks.index if self._blocks.kind else None
 
     @property
     def payloads(self) -> dict[int, JsonObject]:
@@ -97,20 +101,16 @@ class ChatDecoder:
         """The ids of calls → the backend's own, where they differ."""
         return self._telling.ids.wire
 
-    def drain(self) -> list[Event]:
-        events, self._blocks.events = self._blocks.events, []
-        return events
-
     def begin(self, *, eager: bool = False) -> None:
         """The start of the message; `eager` opens an empty text block before anything is known."""
         if self._started:
             return
         self._started = True
         usage = Usage(input=self._asked.input_tokens).canonical()
-        self._blocks.events.append(MessageStart(_message(self._asked, usage)))
+        self._scribe.begins(_message(self._asked, usage))
         if eager:
             self._blocks.open("text")
-        self._blocks.events.append(_PING)
+        self._scribe.pings()
 
     def take(self, chunk: JsonObject) -> None:
         """One chunk. Anything may be missing from it."""
@@ -142,7 +142,7 @@ class ChatDecoder:
             self._blocks.open("text")
             self._blocks.close()
         usage = self._usage or Usage(input=self._asked.input_tokens)
-        self._blocks.events += [MessageDelta(stop, usage.canonical()), _STOP]
+        self._scribe.ends(stop, usage.canonical())
         self.ended = True
 
     def fail(self, failure: Failure) -> None:
@@ -151,9 +151,9 @@ class ChatDecoder:
             return
         if self._started:
             self._telling.tell(self._tags.flush())
-        self.cut = self._blocks.index if self._blocks.kind else None
+        self.cut = self.open_block
         self._blocks.close()
-        self._blocks.events.append(StreamFailed(failure.error()))
+        self._scribe.fails(failure.error())
         self.failure = failure
         self.ended = True
 

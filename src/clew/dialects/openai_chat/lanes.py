@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from clew.dialects.openai_chat.blocks import DELTAS, Kind
 from clew.dialects.openai_chat.literals import ANY, IN_TAGS, PLAIN, THOUGHT, Literals
 from clew.dialects.openai_chat.moulds import Member
+from clew.dialects.openai_chat.scribes import Kind, front_of
 from clew.dialects.openai_chat.snapshots import Snapshots
 from clew.dialects.openai_chat.tags import Tags
 from clew.dialects.openai_chat.telling import Telling
@@ -23,14 +23,7 @@ from clew.dialects.openai_chat.telling import Telling
 __all__ = ["UNBOUND", "Lane", "Lanes", "Note"]
 
 UNBOUND: Final = 1 << 62
-_FRAMES: Final = {
-    kind: (
-        b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%%d,"delta":{"type":"%b","%b":"'
-        % (name.encode(), member.encode()),
-        b'"}}\n\n',
-    )
-    for kind, (name, member) in DELTAS.items()
-}
+_BACK: Final = b'"}}\n\n'
 
 
 Note: TypeAlias = Callable[[str], None]
@@ -104,5 +97,4 @@ class Lanes:
         note: Note | None = None,
         most: int = UNBOUND,
     ) -> Lane:
-        head, tail = _FRAMES[kind]
-        return Lane(literals, head % self._telling.blocks.index, tail, note, most)
+        return Lane(literals, front_of(kind, self._telling.blocks.index) + b'"', _BACK, note, most)

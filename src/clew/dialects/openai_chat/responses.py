@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
 from clew.dialects.openai_chat.errors import UNREADABLE, Failure
+from clew.dialects.openai_chat.scribes import EventScribe
 from clew.dialects.openai_chat.shapes import object_of, objects_of, read_object
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.assemble import assemble
@@ -30,12 +31,13 @@ def answer_of(body: bytes, asked: Asked, speech: Speech | None = None) -> Answer
     value = read_object(body)
     if value is None:
         return UNREADABLE
-    decoder = ChatDecoder(asked, speech or Speech())
+    scribe = EventScribe()
+    decoder = ChatDecoder(asked, speech or Speech(), scribe)
     decoder.take({**value, "choices": [_as_delta(choice) for choice in objects_of(value.get("choices"))]})
     decoder.end()
     if decoder.failure is not None:
         return decoder.failure
-    return Answer(assemble(decoder.drain()), decoder.payloads, decoder.wire_ids)
+    return Answer(assemble(scribe.told), decoder.payloads, decoder.wire_ids)
 
 
 def _as_delta(choice: JsonObject) -> JsonObject:

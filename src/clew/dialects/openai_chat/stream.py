@@ -1,26 +1,18 @@
-"""A streamed answer: bytes in, canonical events out; or the bytes for the client, where events need no reading (`runs`).
-
-The stream ends with `[DONE]`, or just ends. An end without a finish reason is a cut, which the client must hear of, unless
-`[DONE]` or the backend's row says that it is none. What comes behind the end is ignored.
-"""
+"""A streamed answer: bytes in, canonical events out; or the bytes for the client, where events need no reading (`runs`)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
-from clew.dialects.openai_chat.error_bodies import error_in
-from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure
-from clew.dialects.openai_chat.runs import Runs
-from clew.dialects.openai_chat.shapes import objects_of, read_object, read_value
-from clew.dialects.openai_chat.singles import TakeOne, nothing
+from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.errors import Failure
+from clew.dialects.openai_chat.listening import Listening
+from clew.dialects.openai_chat.scribes import EventScribe
+from clew.dialects.openai_chat.singles import TakeOne
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.events import Event
 from clew.model.json import JsonObject
-from clew.wire.frames import Frames, SseLimits
-from clew.wire.sse import OTHER, read_fields
 
 __all__ = ["ChatStream", "Told"]
 
@@ -28,59 +20,47 @@ Told: TypeAlias = Event | bytes
 """An event, or a run of deltas of the open block, as bytes for the client."""
 Finish: TypeAlias = Callable[[list[Event]], list[Event]]
 
-_LIMITS = SseLimits()
-_EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
-
 
 class ChatStream:
     """`feed` bytes as they come, `flush` at their end. The events do not depend on where the bytes were cut."""
 
     def __init__(self, asked: Asked, speech: Speech | None = None) -> None:
-        self._speech = speech or Speech()
-        self._frames = Frames(_LIMITS)
-        self._decoder = ChatDecoder(asked, self._speech)
-        self._runs = Runs(self._decoder.lanes)
-        self.take_one: TakeOne = nothing
+        self._scribe = EventScribe()
+        self._listening = Listening(asked, speech or Speech(), self._scribe)
+        self._decoder = self._listening.decoder
+
+    @property
+    def take_one(self) -> TakeOne:
         """As `tell`, for an event that needs no reading and comes alone; b"" for all else, which is told. Until then."""
+        return self._listening.take_one
 
     def begin(self, *, eager: bool = False) -> list[Event]:
         """The start of the message before the backend has said anything; without it, the first chunk starts it."""
         self._decoder.begin(eager=eager)
-        return self._decoder.drain()
+        return self._drain()
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that these bytes complete. Raises SseTooLarge."""
-        self._read(self._frames.feed(data))
-        return self._decoder.drain()
+        self._listening.read(data)
+        return self._drain()
 
     def tell(self, data: bytes, finish: Finish) -> list[Told]:
         """The same, with runs of deltas that need no reading as the client gets them.
 
-        The events of each chunk go through `finish` before the next is read: what is known then does not depend on cuts.
+        The events of each chunk go through `finish` before the next is read.
         """
-        whole = self._frames.feed(data)
         told: list[Told] = []
-        at = 0
-        while at < len(whole):
-            run, end = self._runs.take(whole, at)
-            if run:
-                told.append(run)
-            else:
-                end = self._read_one(whole, at)
-                told += finish(self._decoder.drain())
-            at = end
-        self.take_one = self._runs.take_one if self._frames.is_clean else nothing
+        self._listening.hear(data, told.append, lambda: told.extend(finish(self._drain())))
         return told
 
     def flush(self) -> list[Event]:
         """The events that the end of the bytes completes."""
-        self._read(self._frames.flush())
-        self._runs.settle()
-        if self._decoder.finished or self._speech.cut_is_end:
-            self._decoder.end()
-        else:
-            self._decoder.fail(CUT)
-        return self._decoder.drain()
+        self._listening.end()
+        return self._drain()
+
+    def _drain(self) -> list[Event]:
+        events, self._scribe.told = self._scribe.told, []
+        return events
 
     @property
     def payloads(self) -> dict[int, JsonObject]:
@@ -114,38 +94,3 @@ class ChatStream:
     def cut(self) -> int | None:
         """The block that was open when the stream failed."""
         return self._decoder.cut
-
-    def _read(self, whole: bytes) -> None:
-        at = 0
-        while at < len(whole):
-            at = self._read_one(whole, at)
-
-    def _read_one(self, whole: bytes, at: int) -> int:
-        """Reads the event that begins here; where it ends."""
-        match = _EVENT.match(whole, at)
-        assert match is not None, "frames end with an empty line"
-        data, other = match.groups()
-        if other is not None:
-            event = read_fields(other)
-            data = event.data if event else None
-        if data is not None and not self._decoder.ended:
-            self._runs.settle()
-            self._runs.learn(match[0], self._take(data.strip()))
-        return match.end()
-
-    def _take(self, data: bytes) -> JsonObject | None:
-        """The chunk that was in the data, if one was."""
-        chunk = None
-        if data == b"[DONE]":
-            self._decoder.end()
-        elif (chunk := read_object(data) or _listed(data)) is not None:
-            self._decoder.take(chunk)
-        elif data and not self._decoder.finished:
-            self._decoder.fail(UNREADABLE)
-        return chunk
-
-
-def _listed(data: bytes) -> JsonObject | None:
-    """An error that stands in a list of one (Gemini's)."""
-    entries = objects_of(read_value(data)) if data.startswith(b"[") else []
-    return entries[0] if len(entries) == 1 and error_in(entries[0]) else None

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clew.dialects.openai_chat.blocks import BlockWriter, Kind
+from clew.dialects.openai_chat.blocks import BlockWriter
 from clew.dialects.openai_chat.mirrors import Mirrors
 from clew.dialects.openai_chat.payloads import Payload
+from clew.dialects.openai_chat.scribes import Kind, Scribe
 from clew.dialects.openai_chat.tags import PieceKind, TagPiece
 from clew.dialects.openai_chat.tool_calls import Call, Calls
 from clew.dialects.openai_chat.tool_ids import ToolIds
@@ -21,7 +22,7 @@ __all__ = ["Telling"]
 
 
 class Telling:
-    """Say things in their order; `blocks` has the events, `payloads` what belongs to their thoughts."""
+    """Say things in their order; the scribe has what was said, `payloads` what belongs to the thoughts in it."""
 
     __slots__ = (
         "_blank",
@@ -37,10 +38,10 @@ class Telling:
         "payloads",
     )
 
-    def __init__(self, ids: ToolIds, called: Callable[[str], str] = str) -> None:
+    def __init__(self, scribe: Scribe, ids: ToolIds, called: Callable[[str], str] = str) -> None:
         """`called` gives the client's name of a tool."""
         self._called = called
-        self.blocks = BlockWriter()
+        self.blocks = BlockWriter(scribe)
         self.ids = ids
         self.payloads: dict[int, Payload] = {}
         self.late = Payload()
@@ -175,5 +176,5 @@ class Telling:
         if self.late:
             self._open_thinking()
         self._blank = []
-        self.blocks.open_call(call_id, self._called(call.name))
+        self.blocks.open_call(call_id, self.ids.wire.get(call_id) or call_id, self._called(call.name))
         self._mirrors.turn()

@@ -17,7 +17,7 @@ from clew.http.client_message import Headers
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.relay import Relay, Relays
 from clew.pipeline.stream.translated import TranslatedRelay
 
 __all__ = ["Messages"]
@@ -55,7 +55,7 @@ class Messages:
     def written(self, request: Request) -> Written:
         return Written(encode(request))
 
-    def relay(self, dress: Dress, hints: Hints) -> Relay:
+    def relay(self, dress: Dress, hints: Hints) -> Relays:
         if self._overlaps:
             return TranslatedRelay(dress, InOrder(dress.wear.model), keep=hints.keep, blocks=hints.blocks)
         return Relay(dress, keep=hints.keep or hints.blocks or hints.tell is not None, blocks=hints.blocks)

@@ -21,6 +21,7 @@ from clew.dialects.openai_chat.requests import encode
 from clew.dialects.openai_chat.tool_names import own_name
 from clew.dialects.openai_chat.translate import Translation
 from clew.dialects.openai_chat.whole import translated
+from clew.dialects.openai_chat.writing import Writing
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused
 from clew.engine.dialects.shape import Hints, Repair, Written
@@ -28,10 +29,12 @@ from clew.http.client_message import Headers
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.request import Request
-from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.dress import Dress, Wear
+from clew.pipeline.stream.relay import Relays
+from clew.pipeline.stream.sealing import seal_bytes
 from clew.pipeline.stream.traced import Traced
 from clew.pipeline.stream.translated import TranslatedRelay
+from clew.pipeline.stream.written import WrittenRelay
 
 __all__ = ["OpenAIChat"]
 
@@ -75,7 +78,11 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
         encoded = encode(request, self.wire)
         return Written(encoded.body, encoded.changes)
 
-    def relay(self, dress: Dress, hints: Hints) -> Relay:
+    def relay(self, dress: Dress, hints: Hints) -> Relays:
+        if _is_bytes_alone(dress.wear, hints):
+            seal = partial(seal_bytes, dress)
+            written = Writing(_asked(hints), self.speech, seal=seal, shown_id=dress.call_id)
+            return WrittenRelay(dress, written, eager=hints.eager)
         translation = Translation(_asked(hints), self.speech, own_ids=hints.own_ids)
         followed = translation if hints.tell is None else Traced(translation, hints.tell)
         return TranslatedRelay(dress, followed, eager=hints.eager, keep=hints.keep, blocks=hints.blocks)
@@ -99,6 +106,13 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
             return None
         weaker = structs.replace(self, wire=found.wire, rungs=(*self.rungs, found.rung))
         return Repair(weaker, _told_of(found))
+
+
+def _is_bytes_alone(wear: Wear, hints: Hints) -> bool:
+    """Nobody wants more of the answer than what the client gets of it."""
+    if hints.blocks or hints.keep or hints.tell is not None:
+        return False
+    return wear.sealer is not None and not wear.hide and hints.own_ids
 
 
 def _told_of(found: Heal) -> Change:

@@ -13,7 +13,7 @@ from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.relay import Relays
 from clew.pipeline.stream.traced import Tell
 
 __all__ = ["KEEP", "NO_HINTS", "UNSAID", "Dialect", "Hints", "Repair", "Written"]
@@ -86,7 +86,7 @@ class Dialect(Protocol):
         """Raises Unrepresentable, RequestInvalid."""
         ...
 
-    def relay(self, dress: Dress, hints: Hints) -> Relay:
+    def relay(self, dress: Dress, hints: Hints) -> Relays:
         """For a stream."""
         ...
 

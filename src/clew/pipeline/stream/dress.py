@@ -75,7 +75,11 @@ class Dress:
         """A tool call under an id that no other call has."""
         if not self.wear.safe_ids:
             return block
-        return self._wearing(index, {**block, "id": f"toolu_{self.wear.exchange}_{index}"})
+        return self._wearing(index, {**block, "id": self.call_id(index, "")})
+
+    def call_id(self, index: int, own: str) -> str:
+        """The id of a call that its maker calls by this one."""
+        return f"toolu_{self.wear.exchange}_{index}" if self.wear.safe_ids else own
 
     def seal(self, index: int, kind: str, text: str, proof: str) -> str:
         """The signature that says whose this is, and carries what the maker wants back."""

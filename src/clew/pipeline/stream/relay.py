@@ -14,6 +14,7 @@ thousands of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from clew.errors import StreamIllegal
 from clew.model.events import (
@@ -36,7 +37,7 @@ from clew.pipeline.stream.sealing import Sealing
 from clew.wire.events import decode_event
 from clew.wire.frames import Frames, SseLimits
 
-__all__ = ["HIDDEN", "Relay"]
+__all__ = ["HIDDEN", "Relay", "Relays", "without_secret"]
 
 HIDDEN = "<secret>"
 """Stands for a key that a backend repeats."""
@@ -46,6 +47,29 @@ _LIMITS = SseLimits()
 _ABOUT = (MessageStart, MessageDelta, MessageStop)
 _OF_BLOCKS = (BlockStart, BlockDelta, BlockStop)
 """Named, because a union is made anew each time that it is written out."""
+
+
+class Relays(Protocol):
+    """What whoever passes an answer on asks of its relay; see `Relay`."""
+
+    begun: bool
+    ended: bool
+    failure: JsonObject | None
+    held: list[bytes]
+    size: int
+
+    @property
+    def stops(self) -> int: ...
+    @property
+    def raw(self) -> bytes: ...
+    @property
+    def parts(self) -> Sequence[Part]: ...
+    @property
+    def late(self) -> JsonObject | None: ...
+    def begin(self) -> bytes: ...
+    def feed(self, data: bytes) -> bytes: ...
+    def flush(self) -> bytes: ...
+    def broken_off(self) -> bytes: ...
 
 
 class Relay:
@@ -182,7 +206,7 @@ class Relay:
     def _read(self, event: Event, raw: bytes) -> bytes:
         """What goes on for an event with these bytes."""
         if isinstance(event, StreamFailed):
-            event, raw = self._without_secret(event, raw)
+            event, raw = without_secret(event, raw, self._dress.wear.secret)
         self._lifecycle.accept(event)
         if self._blocks or isinstance(event, _ABOUT):
             self._parts.append(event)
@@ -190,13 +214,6 @@ class Relay:
         if self._sealing is not None and isinstance(event, _OF_BLOCKS):
             return self._sealing.feed(event, raw)
         return raw
-
-    def _without_secret(self, event: StreamFailed, raw: bytes) -> tuple[StreamFailed, bytes]:
-        secret = self._dress.wear.secret
-        if not secret or secret.encode() not in raw:
-            return event, raw
-        error = {name: _hidden(value, secret) for name, value in event.error.items()}
-        return StreamFailed(error), raw.replace(secret.encode(), HIDDEN.encode())
 
     def _note(self, event: Event) -> None:
         if isinstance(event, BlockStart):
@@ -209,6 +226,14 @@ class Relay:
         elif isinstance(event, MessageStop) or (isinstance(event, MessageDelta) and event.delta.get("stop_reason")):
             self.begun = self._ending = True
             self.ended = self.ended or isinstance(event, MessageStop)
+
+
+def without_secret(event: StreamFailed, raw: bytes, secret: str) -> tuple[StreamFailed, bytes]:
+    """The operator's key does not get through, where an error repeats it."""
+    if not secret or secret.encode() not in raw:
+        return event, raw
+    error = {name: _hidden(value, secret) for name, value in event.error.items()}
+    return StreamFailed(error), raw.replace(secret.encode(), HIDDEN.encode())
 
 
 def _hidden(value: JsonValue, secret: str) -> JsonValue:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
+import msgspec
+
 from clew.model.events import BlockDelta, BlockStart, BlockStop
 from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
@@ -19,10 +21,14 @@ from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.joined import joined
 from clew.wire.events import encode_event
 
-__all__ = ["Sealing"]
+__all__ = ["Sealing", "seal_bytes"]
 
 
 _BLANK: Final[JsonObject] = {"type": "thinking", "thinking": "", "signature": ""}
+_SIGNED: Final = (
+    b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,'
+    b'"delta":{"type":"signature_delta","signature":%b}}\n\n'
+)
 _MOST_RUNS: Final = 256
 """Then they are read before the stop: as events they take more memory than as text."""
 
@@ -114,6 +120,13 @@ class Sealing:
             return stop
         delta: JsonObject = {"type": "signature_delta", "signature": token}
         return encode_event(BlockDelta(self._shift(event.index), delta)) + stop
+
+
+def seal_bytes(dress: Dress, index: int, text: str, proof: str) -> bytes:
+    """The delta with the seal of a thinking block with this text, which carries what its maker needs back. b"" where the
+    signature stays empty."""
+    token = dress.seal(index, "thinking", text, proof)
+    return _SIGNED % (index, msgspec.json.encode(token)) if token else b""
 
 
 def _thoughts(run: bytes) -> Iterator[str]:

@@ -1,0 +1,117 @@
+"""A relay for an answer that is written in the client's bytes by whoever translates it, where nobody looks at its events.
+
+What is decided is what `relay` decides: nothing goes on before the first content, the end waits, an error is told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from clew.model.events import MessageDelta, MessageStart, StreamFailed
+from clew.model.json import JsonObject
+from clew.pipeline.stream.answer import Part
+from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.relay import without_secret
+from clew.wire.events import encode_event
+
+__all__ = ["Writes", "WrittenRelay"]
+
+
+class Writes(Protocol):
+    """What turns a backend's bytes into those of an Anthropic stream, seals and all."""
+
+    @property
+    def take_one(self) -> Callable[[bytes], bytes]:
+        """A delta of the open block, if that is all that a read holds, as the client gets it; b"" if it has to be fed."""
+        ...
+
+    @property
+    def begun(self) -> bool: ...
+    @property
+    def stops(self) -> int: ...
+    @property
+    def ending(self) -> list[bytes]: ...
+    @property
+    def error(self) -> JsonObject | None: ...
+    @property
+    def message(self) -> JsonObject: ...
+    @property
+    def end(self) -> tuple[JsonObject, JsonObject] | None: ...
+    def begin(self) -> list[bytes]: ...
+    def feed(self, data: bytes) -> list[bytes]: ...
+    def flush(self) -> list[bytes]: ...
+    def broken_off(self) -> bytes: ...
+
+
+class WrittenRelay:
+    """One answer. Raises SseTooLarge."""
+
+    __slots__ = ("_eager", "_secret", "_take_one", "_waiting", "_writing", "begun", "ended", "failure", "held", "size")
+
+    raw = b""
+    late: JsonObject | None = None
+
+    def __init__(self, dress: Dress, writing: Writes, *, eager: bool = False) -> None:
+        self._writing = writing
+        self._secret = dress.wear.secret
+        self._eager = eager
+        self._waiting: list[bytes] = []
+        self._take_one = writing.take_one
+        self.begun = self.ended = False
+        self.failure: JsonObject | None = None
+        self.held: list[bytes] = []
+        self.size = 0
+
+    @property
+    def stops(self) -> int:
+        return self._writing.stops
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """What is said about the answer."""
+        message, end = self._writing.message, self._writing.end
+        begun = [MessageStart(message)] if message else []
+        return [*begun, MessageDelta(*end)] if end else begun
+
+    def begin(self) -> bytes:
+        return self._told(self._writing.begin()) if self._eager else b""
+
+    def feed(self, data: bytes) -> bytes:
+        run = self._take_one(data)
+        if not run:
+            return self._told(self._writing.feed(data))
+        self.size += len(run)
+        return run
+
+    def flush(self) -> bytes:
+        return self._told(self._writing.flush())
+
+    def broken_off(self) -> bytes:
+        """The stop of the open block, if the client knows of one (S3-22)."""
+        return self._writing.broken_off()
+
+    def _told(self, told: list[bytes]) -> bytes:
+        """Now, or with the end, or not before the beginning."""
+        writing, self._take_one = self._writing, self._writing.take_one
+        if writing.error is not None and self.failure is None:
+            told.append(self._failed(writing.error))
+        if self._waiting:
+            told, self._waiting = self._waiting + told, []
+        if writing.ending and not self.held:
+            self.held = [*writing.ending] if writing.begun else told + writing.ending
+            self.begun = self.ended = True
+        elif not writing.begun:
+            self._waiting = told
+        if not writing.begun:
+            return b""
+        self.begun = True
+        new = b"".join(told)
+        self.size += len(new)
+        return new
+
+    def _failed(self, error: JsonObject) -> bytes:
+        failed = StreamFailed(error)
+        event, raw = without_secret(failed, encode_event(failed), self._secret)
+        self.failure = event.error
+        return raw

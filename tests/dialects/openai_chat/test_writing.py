@@ -1,0 +1,83 @@
+"""What is written at once is what events would have been written as: byte for byte, read by read."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.translate import Translation
+from clew.dialects.openai_chat.writing import Writing
+from clew.pipeline.stream.answer import answer_of_parts
+from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.relay import Relays
+from clew.pipeline.stream.sealing import seal_bytes
+from clew.pipeline.stream.translated import TranslatedRelay
+from clew.pipeline.stream.written import WrittenRelay
+from tests.counts import examples
+from tests.fuzz.vendors import CUTS, SPEECH, STREAMS, pieces
+from tests.golden.cases import Scene, scenes
+from tests.golden.driving import asked_of, speech_of, wear
+
+ASKED = Asked("m", message_id="msg_1", input_tokens=7, stops=("END",))
+SCENES = [scene for _, scene in scenes("backend", "events")]
+
+
+def both(asked: Asked, speech: Speech, *, eager: bool = False, **worn: Any) -> tuple[TranslatedRelay, WrittenRelay]:
+    told, writes = Dress(wear(**worn)), Dress(wear(**worn))
+    writing = Writing(asked, speech, seal=partial(seal_bytes, writes), shown_id=writes.call_id)
+    relay = TranslatedRelay(told, Translation(asked, speech), eager=eager, keep=False, blocks=False)
+    return relay, WrittenRelay(writes, writing, eager=eager)
+
+
+def state(relay: Relays) -> tuple[object, ...]:
+    """All that somebody may ask between two reads."""
+    answer = answer_of_parts(relay.parts, blocks=False)
+    said = answer.message, str(answer.illegal)
+    return relay.begun, relay.ended, relay.stops, relay.failure, relay.held, relay.broken_off(), relay.raw, said
+
+
+def agree(stream: list[bytes], told: Relays, written: Relays) -> None:
+    assert written.begin() == told.begin()
+    for piece in stream:
+        assert written.feed(piece) == told.feed(piece)
+        assert state(written) == state(told)
+    assert written.flush() == told.flush()
+    assert state(written) == state(told)
+
+
+@settings(max_examples=examples(200, soak=30_000), deadline=None)
+@given(STREAMS, SPEECH, CUTS, st.booleans(), st.booleans(), st.booleans())
+def test_what_is_written_at_once_is_what_events_would_have_been_written_as(
+    events: list[bytes], speech: Speech, cuts: list[int], eager: bool, safe: bool, blank: bool
+) -> None:
+    """Whatever is streamed, and wherever it is cut."""
+    agree(pieces(b"".join(events), cuts), *both(ASKED, speech, eager=eager, safe_ids=safe, blank=blank))
+
+
+@settings(max_examples=examples(100, soak=10_000), deadline=None)
+@given(STREAMS, SPEECH)
+def test_so_are_events_that_come_alone(events: list[bytes], speech: Speech) -> None:
+    agree(events, *both(ASKED, speech))
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
+def test_every_golden_stream_is_written_as_it_is_told(scene: Scene) -> None:
+    """In one read, with a read for each event, and cut in the middle of each."""
+    raw = scene.sections["backend"]
+    events = [each + b"\n\n" for each in raw.split(b"\n\n")]
+    events[-1] = events[-1][:-2]
+    halves = [half for each in events for half in (each[: len(each) // 2], each[len(each) // 2 :])]
+    for stream in ([raw], events, halves):
+        agree(stream, *both(asked_of(scene), speech_of(scene), secret="sk-secret"))
+
+
+def test_an_error_that_repeats_the_key_does_not_get_through() -> None:
+    stream = [b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n', b'data: {"error":{"message":"no m-key"}}\n\n']
+    told, written = both(ASKED, Speech(), secret="m-key")
+    agree(stream, told, written)
+    assert written.failure is not None
+    assert "m-key" not in str(written.failure)
