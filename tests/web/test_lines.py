@@ -69,3 +69,9 @@ def test_branches_know_what_they_go_on_from_and_whether_they_are_shown() -> None
 def test_the_first_words_are_on_one_line_and_not_many() -> None:
     long = Passage(exchange="x", at=NOON, asked=(b'{"role":"user","content":"' + b"word\\n" * 50 + b'"}',), recording=None)
     assert first_words(long) == ("word " * 16).strip()
+
+
+def test_a_line_that_goes_on_from_a_summary_begins_with_the_question() -> None:
+    content = b'[{"type":"text","text":"<conversation-summary of=\\"1a\\">Old.</conversation-summary>"},{"type":"text","text":"New?"}]'
+    asked = (b'{"role":"user","content":' + content + b"}",)
+    assert first_words(Passage(exchange="x", at=NOON, asked=asked, recording=None)) == "New?"

@@ -39,6 +39,14 @@ def test_what_a_client_puts_in_for_the_model_alone_is_an_aside() -> None:
     assert [piece.kind for piece in pieces_of([text(f" {reminder} "), text(f"Well: {reminder}")])] == ["aside", "text"]
 
 
+def test_a_summary_that_a_line_begins_with_is_an_aside() -> None:
+    said = pieces_of([text('<conversation-summary of="1a">\nThey\nmet.\n</conversation-summary>'), text("And then?")])
+    assert [(piece.kind, piece.label) for piece in said] == [
+        ("aside", "a summary of what was said before"),
+        ("text", ""),
+    ]
+
+
 def test_a_long_text_is_cut_and_says_so() -> None:
     assert pieces_of([text("a" * (MOST + 7))]) == [Piece(kind="text", text="a" * MOST, more=7)]
 

@@ -18,6 +18,9 @@ from clew.web.reading import read
 
 __all__ = ["Stretch", "first_words", "line_through", "stretches"]
 
+_SUMMARY = "<conversation-summary "
+"""What a line begins with that goes on from a summary: nobody's first words."""
+
 
 def line_through(passages: Sequence[Passage], at: str = "") -> list[Passage]:
     """Oldest first: what was answered on the way to the newest turn that goes through `at`, and vain questions there."""
@@ -110,7 +113,8 @@ def _stretch(
 def first_words(passage: Passage) -> str:
     """What was asked, as far as it is words."""
     try:
-        texts = texts_asked(msgspec.json.encode(read(raw)) for raw in passage.asked)
+        texts = [*texts_asked(msgspec.json.encode(read(raw)) for raw in passage.asked)]
     except msgspec.MsgspecError:
         return ""
-    return " ".join(" ".join(texts).split())[:80].strip()
+    own = [text for text in texts if not text.startswith(_SUMMARY)] or texts
+    return " ".join(" ".join(own).split())[:80].strip()

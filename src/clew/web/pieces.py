@@ -6,6 +6,7 @@ block that nobody knows is shown by its kind. Long texts are cut for the page; a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
@@ -28,7 +29,13 @@ MOST: Final = 20_000
 BLOCK_DOTS: Final = 3
 """In the path of a block: `messages.1.content.0`."""
 
-_REMINDER: Final = "system-reminder"
+_ASIDES: Final = {
+    "system-reminder": "for the model alone",
+    "conversation-summary": "a summary of what was said before",
+    "summary-request": "a summary is asked for",
+}
+"""What stands in tags, by the tag."""
+_IN_TAGS: Final = re.compile(rf"<({'|'.join(_ASIDES)})[ >].*</\1>", re.DOTALL)
 _THOUGHTS: Final = ("reasoning_content", "reasoning", "thinking")
 """The fields in which dialects without blocks carry thinking."""
 
@@ -109,9 +116,8 @@ def _words(block: JsonObject, name: str) -> str:
 
 def _text(text: str) -> Piece:
     bare = text.strip()
-    if bare.startswith(f"<{_REMINDER}>") and bare.endswith(f"</{_REMINDER}>"):
-        return _cut("aside", bare, label="for the model alone")
-    return _cut("text", text)
+    found = _IN_TAGS.fullmatch(bare)
+    return _cut("aside", bare, label=_ASIDES[found[1]]) if found else _cut("text", text)
 
 
 def _thought(text: str, *, sealed: bool = False) -> Piece:

@@ -3,6 +3,12 @@
 import { el, ticked } from "./dom.js";
 import { Growing } from "./growing.js";
 
+const COMPACTIONS = {
+  summarising: "This chat became too long for the model. A summary is being written …",
+  done: "This chat became too long for the model, and goes on from a summary. What was said before is kept, as a branch.",
+  failed: "This chat became too long for the model, and there is no summary of it.",
+};
+
 export class Answer {
   /** `section` is the place of the answer in its turn; whatever was in it goes. */
   constructor(section) {
@@ -25,7 +31,14 @@ export class Answer {
     if (part.type === "abort") this.stopped = true;
     if (part.messageMetadata) this.told(part.messageMetadata);
     if (part.type === "error") this.fail(part.errorText);
+    if (part.type === "data-compaction") this.compaction(part.data.state);
     if (part.type === "data-block") this.section.append(el("p", { class: "fold closed muted" }, `(${part.data?.type ?? "block"})`));
+  }
+
+  /** The chat did not fit any more: one line says how far its summary is. */
+  compaction(state) {
+    this.compacted ??= this.section.appendChild(el("p", { class: "muted" }));
+    this.compacted.textContent = COMPACTIONS[state] ?? "";
   }
 
   /** Everything is there: wait until the last of it is set. */
