@@ -159,6 +159,7 @@ class ByHand:
             await client.done.wait()
             for _ in range(_TURNS):  # a connection that ended is lost a few turns later
                 await asyncio.sleep(0)
+        self.engine.parts.telling.tell_all()
         got = _DATE.sub(b"", client.plug.written)
         kept = tuple(self._store.turns[before:]) if self._store else ()
         return Seen(tuple(self._sent), got, tuple(self._told), client.error, kept)

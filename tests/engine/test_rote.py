@@ -315,7 +315,7 @@ def test_what_fails_while_it_is_told_gives_its_connection_back_once() -> None:
     async def run() -> int:
         hand, call = ByHand(SNAPSHOTS[0]), Call(body=b"")
         await hand.asks("a", call, question("one"), [WHOLE])
-        with patch.object(hand.engine.parts, "finished", Mock(side_effect=[RuntimeError("odd"), None])):
+        with patch.object(hand.engine.parts.telling, "note", Mock(side_effect=[RuntimeError("odd"), None])):
             await hand.asks("b", call, question("two"), [WHOLE])
         return sum(len(form.shelf.resting) for form in call.forms)
 

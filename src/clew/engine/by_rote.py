@@ -95,8 +95,8 @@ class RoteWhole(Rote, InOnePiece):
             turn = turn_of(over, self._question, form.messages_in(self._body), message, self._bodies(head, raw))
             self._keep(parts.store, turn, passed, shown)
             return
-        parts.tell(over.exchange(), None)
         self._send(passed, shown)
+        parts.telling.note(over)
         self._give_back()
         self._client.release()
 
@@ -125,8 +125,8 @@ class RoteWhole(Rote, InOnePiece):
         try:
             if (problem := problem_of(write, parts.commit_seconds)) is not None:
                 parts.unrecorded(self._id, problem)
-            parts.tell(turn.exchange, turn.recording)
             self._send(passed, shown)
+            parts.telling.note(turn.exchange, turn.recording)
         except Exception as error:
             self.fail(error)
         else:
@@ -188,8 +188,8 @@ class RoteStream(Rote, Streaming):
         parts, answer, seconds = self._parts, heard.answer, self._first_at - self._began
         stop_reason = answer.message.get("stop_reason")
         over = Over(self._form, self._id, self._started, parts.wall(), seconds, answer.usage, stop_reason, self._passed)
-        parts.tell(over.exchange(), None)
         tell()
+        parts.telling.note(over)
         self._give_back()
         self._client.release()
         self._forget()

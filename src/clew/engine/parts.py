@@ -15,6 +15,7 @@ from clew.engine.log import RequestLog
 from clew.engine.seen import Seen
 from clew.engine.sessions import Sessions
 from clew.engine.snapshot import Snapshot
+from clew.engine.telling import Telling
 from clew.engine.token_counts import TokenCounts
 from clew.errors import StoreError
 from clew.model.recording import Recording
@@ -51,8 +52,17 @@ class Parts:
     token_counts: TokenCounts = field(default_factory=TokenCounts)
     sessions: Sessions = field(default_factory=Sessions)
 
+    telling: Telling = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.telling = Telling(self._tell)
+
     def tell(self, exchange: Exchange, recording: Recording | None) -> None:
-        """An exchange is over."""
+        """An exchange is over, and those that wait to be told were over before it."""
+        self.telling.tell_all()
+        self._tell(exchange, recording)
+
+    def _tell(self, exchange: Exchange, recording: Recording | None) -> None:
         if self.log is not None:
             self.log.finished(exchange, recording)
         if self.finished is not None:

@@ -59,7 +59,8 @@ class Works:
             self._start(keep_house(self.store, lambda: _retention(self.current.settings.store), clock=time.time))
 
     async def close(self) -> None:
-        """Let go of backends, then commit what waits."""
+        """Tell what is over, let go of backends, then commit what waits."""
+        self.engine.parts.telling.tell_all()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

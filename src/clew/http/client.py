@@ -165,14 +165,15 @@ class ClientConnection(Lent):
 
     def rest(self) -> bool:
         """Lay it aside for the next request, if it is reusable. Else nothing has happened."""
+        if self._reader is None and self._tenant is None:  # it was lent, and is as it was
+            return not self._closed
         if not self.reusable:
             return False
-        if self._reader is not None:  # else it was lent, and is as it was
-            self._used, self._reader, self._sink, self.news = self._reader, None, None, None
-            if self._parts:
-                self._parts, self._waiting = [], 0
-            if self._paused:
-                self._read(on=True)
+        self._used, self._reader, self._sink, self.news = self._reader, None, None, None
+        if self._parts:
+            self._parts, self._waiting = [], 0
+        if self._paused:
+            self._read(on=True)
         return True
 
     def abort(self) -> None:

@@ -34,12 +34,11 @@ def read_at_once(data: bytes, limits: ResponseLimits) -> WholeResponse | None:
     found = _HEAD.match(data, 0, _LONGEST)
     if found is None:
         return None
-    head = ResponseHead(200, tuple([(name.lower(), value) for name, value in _FIELD.findall(found[1])]))
-    first, body = head.first, data[found.end() :]
-    length = first.get(b"content-length")
-    if length is None or not length.isdigit() or not _NOT_PLAIN.isdisjoint(first):
+    end = found.end()
+    head, body = ResponseHead(200, tuple([(name.lower(), value) for name, value in _FIELD.findall(found[1])])), data[end:]
+    first, count, most = head.first, len(head.headers), limits.body_bytes
+    if first.get(b"content-length") != b"%d" % len(body) or count != len(first) or not _NOT_PLAIN.isdisjoint(first):
         return None
-    is_bounded = found.end() <= limits.head_bytes and len(head.headers) <= limits.head_count
-    if not is_bounded or (limits.body_bytes is not None and len(body) > limits.body_bytes):
+    if end > limits.head_bytes or count > limits.head_count or (most is not None and len(body) > most):
         return None
-    return WholeResponse(head, body) if length == b"%d" % len(body) and len(head.headers) == len(first) else None
+    return WholeResponse(head, body)

@@ -34,15 +34,19 @@ class Seen(NamedTuple):
     before: bytes
     after: bytes
     like: HttpRequest
+    start: int
+    """Where the length begins, and where what is behind it ends at the latest."""
+    latest: int
+    tail: int
+    """How many bytes are behind it."""
 
     def again(self, data: bytes, most: int) -> HttpRequest | None:
         """The request that these bytes are, if it has this head, and a body of that length and at most so many bytes."""
-        before, after, like = self
+        before, after, like, start, latest, tail = self
         if not data.startswith(before):
             return None
-        start = len(before)
-        end = data.find(after, start, start + _DIGITS + len(after))
-        body = data[end + len(after) :]
+        end = data.find(after, start, latest)
+        body = data[end + tail :]
         if end < 0 or len(body) > most or data[start:end] != b"%d" % len(body):
             return None
         return HttpRequest.again(like, body)
@@ -77,4 +81,9 @@ class Known:
         end = len(data) - len(request.body)
         length = _LENGTH.search(data, 0, end)
         cut = length.span(1) if length else (end, end)
-        self.heads[key] = Seen(data[: cut[0]], data[cut[1] : end], HttpRequest.again(request, b""))
+        self.heads[key] = _seen(data[: cut[0]], data[cut[1] : end], request)
+
+
+def _seen(before: bytes, after: bytes, request: HttpRequest) -> Seen:
+    start, tail = len(before), len(after)
+    return Seen(before, after, HttpRequest.again(request, b""), start, start + _DIGITS + tail, tail)

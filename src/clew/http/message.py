@@ -47,7 +47,7 @@ class Head:
     leave in `notes`, each under a key of its own.
     """
 
-    __slots__ = ("_joined", "headers", "keep_alive", "method", "notes", "path", "query", "target", "version")
+    __slots__ = ("_joined", "headers", "is_usual", "keep_alive", "method", "notes", "path", "query", "target", "version")
 
     def __init__(
         self, method: str, target: str, headers: tuple[tuple[str, str], ...], version: str, keep_alive: bool
@@ -58,6 +58,8 @@ class Head:
         self.version = version
         self.keep_alive = keep_alive
         self.path, self.query = _split(target)
+        self.is_usual = version == "1.1" and method != "HEAD"
+        """Nothing in it changes how an answer is framed."""
         self.notes: dict[object, object] = {}
         self._joined: dict[str, str] | None = None
 
