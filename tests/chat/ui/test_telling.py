@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew import Ended, Message, TextDelta, ThinkingDelta, ToolCall
+from clew import Compacted, Ended, Message, TextDelta, ThinkingDelta, ToolCall, Turn
 from clew.chat.agent.approval import Denied
 from clew.chat.agent.events import (
     CallDenied,
@@ -45,6 +45,16 @@ def told(*events: Any, **more: Any) -> list[Any]:
 async def _each(events: Iterable[Any]) -> AsyncIterator[Any]:
     for event in events:
         yield event
+
+
+def test_a_compaction_is_told_as_data() -> None:
+    """Of a conversation and of an agent's run alike."""
+    refused = Turn(id="1b", at=0.0, asked=(), answer=None, outcome="refused", follows="1a")
+    written = Turn(id="1c", at=1.0, asked=(), answer=None, outcome="whole", is_summary=True)
+    data = {"state": "done", "before": "1b", "of": "1a", "summary": "1c"}
+    for before in ((), (STEP,)):
+        parts = told(*before, Compacted(refused, written), TextDelta("Hello"))
+        assert [part for part in parts if part["type"].startswith("data-")] == [{"type": "data-compaction", "data": data}]
 
 
 def test_an_answer_is_one_step() -> None:
