@@ -291,3 +291,10 @@ def test_a_directory_of_any_size_needs_little_memory_and_only_broken_lines_are_l
     with home.store() as store:
         assert len(store.passages("local", store.threads("local")[0].id)) in {size * 32 for size in sizes}
         assert store.verify() == ()
+
+
+def test_a_mark_at_the_beginning_of_a_file_costs_no_line(home: Home, tmp_path: Path) -> None:
+    """Some editors put one there."""
+    file = tmp_path / "talk.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + transcript().raw)
+    assert home.lines("import", str(file)) == ["2 turns of 1 conversation imported"]

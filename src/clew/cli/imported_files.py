@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,7 +67,7 @@ def opened_source(
 ) -> Generator[tuple[Format | None, Iterator[Numbered]]]:
     """Its format, looked for unless one is wanted, and its lines. Raises OSError."""
     with _stream(source.path) as stream:
-        head = stream.read(HEAD_BYTES)
+        head = stream.read(HEAD_BYTES).removeprefix(BOM_UTF8)
         whole = head[: head.rfind(b"\n")] if len(head) == HEAD_BYTES and b"\n" in head else head
         yield wanted or format_of(whole), _lines(head, stream, progress)
 
