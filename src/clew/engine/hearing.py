@@ -21,6 +21,7 @@ from clew.engine.failures import shown
 from clew.engine.passing import Passing
 from clew.engine.turns import Heard
 from clew.errors import BackendBroken, BackendError, BackendTimedOut, StreamIllegal
+from clew.http.chunks import Verbatim
 from clew.http.client_message import ResponseHead, ResponseLimits
 from clew.model.blocks import made
 from clew.model.json import JsonObject
@@ -219,7 +220,7 @@ class StreamHearing:
     async def _rest(self, reply: Reply) -> None:
         try:
             if not self._relay.ended:
-                await reply.relay(self.sink(reply))
+                await reply.relay(self.sink(reply), self.verbatim(reply))
             elif not await self._drained(reply):
                 return
         except BackendError:
@@ -254,6 +255,11 @@ class StreamHearing:
                 self._grace = asyncio.get_running_loop().call_later(_END_SECONDS, reply.give_up)
 
         return sink
+
+    def verbatim(self, reply: Reply) -> Verbatim | None:
+        """For events that come one by one, and that nothing is changed of."""
+        passes, push = self._relay.passes, self._passing.client.verbatim(lambda: self._passing.wait(reply))
+        return None if passes is None or push is None else Verbatim(passes, push)
 
     def is_whole(self) -> bool:
         """At the end of the body: is this the end of the answer too? What is left of it goes out, but for the end."""

@@ -123,7 +123,8 @@ class Streaming(ABC):
             self._go_the_long_way()
         else:
             self._listen(self._stream_is_over)
-            on.pour(hearing.sink(self._reply(on.heard)))
+            reply = self._reply(on.heard)
+            on.pour(hearing.sink(reply), hearing.verbatim(reply))
 
     def _stream_is_over(self) -> None:
         hearing = self._hearing

@@ -15,8 +15,10 @@ after all that came whole was handed out. `abort` closes at once, in every phase
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import cast
 
+from clew.http.chunks import Verbatim, flowing
 from clew.http.client_lent import Lent
 from clew.http.client_message import (
     ClientRequest,
@@ -37,7 +39,7 @@ __all__ = ["ClientConnection", "Sink"]
 class ClientConnection(Lent):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
-    __slots__ = (*("_closed", "_paused", "_sink", "_transport", "_unsent", "_waiting", "sink_error"),)
+    __slots__ = (*("_closed", "_flow", "_paused", "_sink", "_transport", "_unsent", "_waiting", "sink_error"),)
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,6 +51,7 @@ class ClientConnection(Lent):
         self._paused = False
         self._waiting = 0
         self._sink: Sink | None = None
+        self._flow: Callable[[bytes], bool] | None = None
 
     # What the owner calls.
 
@@ -130,9 +133,11 @@ class ClientConnection(Lent):
         self._waiting = 0
         return parts.pop()
 
-    def pour(self, sink: Sink) -> None:
-        """From now on `sink` is called with each read."""
-        self._sink = sink
+    def pour(self, sink: Sink, verbatim: Verbatim | None = None) -> None:
+        """From now on `sink` is called with each read; what may go on `verbatim` does so before."""
+        self._sink, self._flow = sink, None
+        if verbatim is not None and self._reader is not None and self._watch is not None:
+            self._flow = flowing(self._reader, self._watch, verbatim, self._sink_failed)
         if data := self.take():
             self._pour(data)
 
@@ -169,7 +174,7 @@ class ClientConnection(Lent):
             return not self._closed
         if not self.reusable:
             return False
-        self._used, self._reader, self._sink, self.news = self._reader, None, None, None
+        self._used, self._reader, self._sink, self._flow, self.news = self._reader, None, None, None, None
         if self._parts:
             self._parts, self._waiting = [], 0
         if self._paused:
@@ -184,12 +189,17 @@ class ClientConnection(Lent):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        # So that `resume_writing` means: all is sent. Not high=0: TLS takes 0 bytes for a full buffer, and never resumes.
+        # So that `resume_writing` means: all is sent.
         self._transport.set_write_buffer_limits(high=1, low=0)
 
     def data_received(self, data: bytes) -> None:
         if self._tenant is not None and self._is_taken(self._tenant, data):
             return
+        flow = self._flow
+        if flow is None or not flow(data):
+            self._hear(data)
+
+    def _hear(self, data: bytes) -> None:
         reader, watch = self._reader, self._watch
         if reader is None or watch is None or reader.done:
             self._drop()  # nobody asked: whatever it is, it is not the answer to the next request
@@ -307,6 +317,7 @@ class ClientConnection(Lent):
 
     def _drop(self) -> None:
         self._closed = True
+        self._flow = None
         if self._transport is not None:
             self._transport.abort()
         if self._watch is not None:

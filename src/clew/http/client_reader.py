@@ -13,10 +13,14 @@ import httptools
 from clew.http.client_message import PeerClosed, ResponseBroken, ResponseHead, ResponseLimits
 from clew.http.client_whole import read_at_once
 
-__all__ = ["ResponseReader"]
+__all__ = ["WHOLE", "ResponseReader"]
 
 _LINE_OVERHEAD = 4  # ": " and CRLF
 _NO_BODY = frozenset({204, 304})
+_ENDLESS = 1 << 62
+_PARAGRAPH = b"\n\n"
+WHOLE = _PARAGRAPH + b"\r\n"
+"""How a chunk ends that ends with an event. No line of framing can end so."""
 
 
 class _StopError(Exception):
@@ -27,8 +31,8 @@ class ResponseReader:
     """Reads the response to one request. `head_only`: the answer to a HEAD, or to a CONNECT."""
 
     __slots__ = (
-        *("_body_size", "_head_only", "_headers", "_limits", "_most", "_parser", "_parts", "_to_the_end"),
-        *("_unframed", "_why", "began", "done", "head", "keep_alive", "on_body"),
+        *("_head_only", "_headers", "_limits", "_parser", "_parts", "_to_the_end", "_unframed", "_why"),
+        *("began", "done", "head", "is_level", "keep_alive", "on_body", "room"),
     )
 
     def __init__(self, limits: ResponseLimits, *, head_only: bool = False) -> None:
@@ -47,12 +51,14 @@ class ResponseReader:
         self.done = False
         self.keep_alive = False
         """May another request follow on this connection? Known when done."""
+        self.is_level = False
+        """The last read ended with a chunk that ends a paragraph: what comes next begins with a chunk's size."""
+        self.room = _ENDLESS if limits.body_bytes is None else limits.body_bytes
+        """How many bytes of the body may still come."""
         self._limits = limits
-        self._most = limits.body_bytes
         self._head_only = head_only
         self._why = ""
         self._unframed = 0
-        self._body_size = 0
         self._to_the_end = False
         self._headers.clear()
 
@@ -91,14 +97,16 @@ class ResponseReader:
             self._stopped(error)
         parts = self._parts
         if not parts:
+            self.is_level = False
             self._check_unframed()
             return b""
         new = parts[0] if len(parts) == 1 else b"".join(parts)
         parts.clear()
         self._unframed = 0
-        self._body_size += len(new)
-        if self._most is not None and self._body_size > self._most:
-            raise ResponseBroken(f"a body of more than {self._most} bytes")
+        self.is_level = data.endswith(WHOLE) and new.endswith(_PARAGRAPH)
+        self.room -= len(new)
+        if self.room < 0:
+            raise ResponseBroken(f"a body of more than {self._limits.body_bytes} bytes")
         return new
 
     def _check_unframed(self) -> None:

@@ -71,6 +71,18 @@ class Outlet(asyncio.Protocol):
 
         return pushed
 
+    def verbatim(self, behind: Callable[[], None]) -> Callable[[bytes], None]:
+        """The same for chunks that have their framing already. `behind` is called where `push` says False."""
+        write = self._transport.write
+
+        def pushed(data: bytes) -> None:
+            if not self._lost:
+                write(data)
+            if self._lost or self._waiter is not None:
+                behind()
+
+        return pushed
+
     def _write(self, parts: list[bytes]) -> None:
         """One piece takes a shorter way through the loop than several."""
         if self._corked is not None:

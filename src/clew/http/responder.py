@@ -84,6 +84,11 @@ class Responder(ABC):
     def flow(self) -> Callable[[bytes], bool]:
         """`push`, for whoever calls it with every read, and never after the end."""
 
+    def verbatim(self, behind: Callable[[], None]) -> Callable[[bytes], None] | None:
+        """The same for chunks of HTTP/1.1 that have their framing already; `behind` is called where `push` says False. None
+        where such chunks are not what goes out."""
+        return None
+
     @abstractmethod
     def in_one_piece(self) -> AbstractContextManager[None]:
         """What is written in this block goes out together at its end."""

@@ -68,6 +68,49 @@ def test_the_bytes_that_came_go_on_but_for_the_models_name(events: list[Event], 
     assert passed.relay.ended
 
 
+@pytest.mark.parametrize("worn", [PLAIN, SEALED], ids=["plain", "sealed"])
+@given(events=answers() | odd_answers(), data=st.data())
+@settings(max_examples=examples(40, soak=2000), deadline=None)
+def test_a_chunk_that_may_pass_as_it_came_is_what_feeding_it_gives(
+    worn: Wear, events: list[Event], data: st.DataObject
+) -> None:
+    """The same goes on and the same is kept, whichever way each read took."""
+    stream = wire_bytes(events, data.draw)
+    places = data.draw(st.lists(st.integers(0, len(stream)), max_size=8))
+    reads = data.draw(st.sampled_from([cut(stream, places), [encode_event(event) for event in events]]))
+    fed, relay = Relay(Dress(worn)), Relay(Dress(worn))
+    assert relay.passes is not None
+    for read in reads:
+        chunk = b"%x\r\n%b\r\n" % (len(read), read)
+        passed = read if read and relay.passes(chunk, chunk.index(b"\n") + 1) else relay.feed(read)
+        assert passed == fed.feed(read)
+    assert (relay.raw, relay.parts, relay.size, relay.ended) == (fed.raw, fed.parts, fed.size, fed.ended)
+
+
+DELTA = wired(streams.text(0, "more"))
+
+
+@pytest.mark.parametrize(
+    ("before", "read"),
+    [
+        (OPENING, DELTA),
+        (OPENING + BLOCK, DELTA),
+        (OPENING + wired(streams.start_text(0)) + b"event: ping\nda", DELTA),
+        (OPENING + wired(streams.start_text(0)), DELTA.replace(b"more", b"mo\rre")),
+        (OPENING + wired(streams.start_text(0)), DELTA + wired(streams.stop(0))),
+        (OPENING + BLOCK + END, DELTA),
+    ],
+    ids=["no block yet", "no block any more", "inside an event", "a line more", "a stop", "after the end"],
+)
+def test_a_chunk_that_is_no_delta_of_an_open_block_never_passes_as_it_came(before: bytes, read: bytes) -> None:
+    relay = Relay(Dress(PLAIN))
+    relay.feed(before)
+    size, chunk = relay.size, b"%x\r\n%b\r\n" % (len(read), read)
+    assert relay.passes is not None
+    assert not relay.passes(chunk, chunk.index(b"\n") + 1)
+    assert relay.size == size
+
+
 @given(events=answers())
 @settings(max_examples=examples(50, soak=2000), deadline=None)
 def test_nothing_goes_on_before_the_first_content_and_the_end_is_held(events: list[Event]) -> None:

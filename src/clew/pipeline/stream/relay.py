@@ -13,7 +13,7 @@ thousands of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from clew.errors import StreamIllegal
@@ -66,6 +66,8 @@ class Relays(Protocol):
     def parts(self) -> Sequence[Part]: ...
     @property
     def late(self) -> JsonObject | None: ...
+    @property
+    def passes(self) -> Callable[[bytes, int], bool] | None: ...
     def begin(self) -> bytes: ...
     def feed(self, data: bytes) -> bytes: ...
     def flush(self) -> bytes: ...
@@ -76,8 +78,9 @@ class Relay:
     """One answer. Raises StreamIllegal for what no stream may do, SseTooLarge for what is too long."""
 
     __slots__ = (
-        *("_before", "_blocks", "_cut", "_dress", "_ending", "_fits", "_frames", "_keep", "_lifecycle", "_most", "_open"),
-        *("_parts", "_raw", "_sealing", "begun", "ended", "failure", "held", "size", "stops"),
+        *("_before", "_blocks", "_cut", "_dress", "_ending", "_fits", "_frames", "_is_usual", "_keep", "_lifecycle"),
+        *("_most", "_notes", "_open", "_parts", "_raw", "_sealing"),
+        *("begun", "ended", "failure", "held", "size", "stops"),
     )
 
     def __init__(self, dress: Dress, limits: SseLimits | None = None, *, keep: bool = True, blocks: bool = True) -> None:
@@ -105,6 +108,9 @@ class Relay:
         self._cut = _cut(dress)
         self._fits = self._cut.run.fullmatch
         self._open = False
+        self._is_usual = False
+        """Deltas of the open block may come, and nothing that came before has to do with them."""
+        self._notes = keep or blocks or self._sealing is not None
         self._before: list[bytes] = []
         self._ending = False
 
@@ -137,18 +143,41 @@ class Relay:
         A read like most is deltas of the open block, and nothing else. Written in one piece, because every read of every
         stream goes through it.
         """
-        frames, size = self._frames, len(data)
-        usual = self._open and frames.is_clean and size <= self._most
-        if not (usual and self._fits(data) and b"\r" not in data):
-            return self._passed(frames.feed(data))
+        size = len(data)
+        if not (self._is_usual and size <= self._most and self._fits(data) and b"\r" not in data):
+            return self._looked_at(data)
         self.size += size
+        if self._notes:
+            self._noted(data)
+        return data
+
+    def _looked_at(self, data: bytes) -> bytes:
+        new = self._passed(self._frames.feed(data))
+        self._is_usual = self._open and self._frames.is_clean
+        return new
+
+    @property
+    def passes(self) -> Callable[[bytes, int], bool] | None:
+        """Whether a chunk of HTTP/1.1, with its framing, whose body begins there, goes to the client as it came. Then it
+        counts as fed. None if none ever does."""
+        return self._passes
+
+    def _passes(self, data: bytes, start: int) -> bool:
+        end = len(data) - 2
+        if not (self._is_usual and self._fits(data, start, end) and data.find(b"\r", start, end) < 0):
+            return False
+        self.size += end - start
+        if self._notes:
+            self._noted(data[start:end])
+        return True
+
+    def _noted(self, data: bytes) -> None:
         if self._keep:
             self._raw.append(data)
         if self._blocks:
             self._parts.append(data)
         if self._sealing is not None:
             self._sealing.ran(data)
-        return data
 
     def _came(self, whole: bytes) -> None:
         self.size += len(whole)

@@ -107,6 +107,10 @@ class TranslatedRelay(Relay):
     def late(self) -> JsonObject | None:
         return self._translation.late
 
+    @property
+    def passes(self) -> None:
+        return None
+
     def begin(self) -> bytes:
         return self._told(self._translation.begin(eager=self._eager))
 

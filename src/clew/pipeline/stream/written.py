@@ -51,6 +51,7 @@ class WrittenRelay:
 
     raw = b""
     late: JsonObject | None = None
+    passes = None
 
     def __init__(self, dress: Dress, writing: Writes, *, eager: bool = False) -> None:
         self._writing = writing

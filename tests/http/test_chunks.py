@@ -1,0 +1,114 @@
+"""Chunks that go on as they came: what the parser would have found, at any cut, and never a byte that it would not have."""
+
+import asyncio
+from itertools import pairwise
+from typing import cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.http.chunks import Verbatim
+from clew.http.client import ClientConnection
+from clew.http.client_message import ClientRequest, ResponseBroken, ResponseLimits, Timeouts
+from tests.counts import examples
+
+HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+REQUEST = ClientRequest(method=b"POST", target=b"/", headers=(), body=b"{}")
+
+
+class Nowhere:
+    """A transport that leads nowhere."""
+
+    def write(self, data: bytes) -> None:
+        pass
+
+    def is_closing(self) -> bool:
+        return False
+
+    def set_write_buffer_limits(self, *, high: int, low: int) -> None:
+        pass
+
+    def abort(self) -> None:
+        pass
+
+
+def chunk(body: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(body), body)
+
+
+def flowed(reads: list[bytes], verdicts: list[bool], limits: ResponseLimits | None = None) -> tuple[bytes, int, bool]:
+    """The body as it went on, how many chunks of it went as they came, and whether that was all."""
+    out: list[bytes] = []
+    alone: list[bytes] = []
+
+    def passes(data: bytes, start: int) -> bool:
+        if not verdicts[len(out) % len(verdicts)]:
+            return False
+        out.append(data[start:-2])
+        return True
+
+    async def scene() -> bool:
+        connection = ClientConnection()
+        connection.connection_made(cast("asyncio.Transport", Nowhere()))
+        connection.begin(REQUEST, Timeouts(), limits or ResponseLimits())
+        connection.pour(out.append, Verbatim(passes, alone.append))
+        for data in reads:
+            connection.data_received(data)
+        if connection.has_failed:
+            await connection.relay(out.append)  # raises what it was
+        return connection.is_over
+
+    is_over = asyncio.run(scene())
+    return b"".join(out), len(alone), is_over
+
+
+BODIES = st.one_of(
+    st.binary(min_size=1, max_size=40),
+    st.sampled_from(
+        [b"data: x\n\n", b"\n\n", b"x\n\n\r\n", b"5\r\nab\n\n\r\n", b"0\r\n\r\n", b"\r\n", b"a" * 300 + b"\n\n"]
+    ),
+)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(
+    bodies=st.lists(BODIES, min_size=1, max_size=8),
+    cuts=st.lists(st.integers(0, 400), max_size=12),
+    verdicts=st.lists(st.booleans(), min_size=1, max_size=4),
+    by_chunk=st.booleans(),
+)
+def test_the_body_is_the_same_at_every_cut(
+    bodies: list[bytes], cuts: list[int], verdicts: list[bool], by_chunk: bool
+) -> None:
+    chunks = [HEAD, *map(chunk, bodies), b"0\r\n\r\n"]
+    whole = b"".join(chunks)
+    ends = [0, *sorted({cut % len(whole) for cut in cuts}), len(whole)]
+    reads = chunks if by_chunk else [whole[start:end] for start, end in pairwise(ends) if start < end]
+    body, _, is_over = flowed(reads, verdicts)
+    assert (body, is_over) == (b"".join(bodies), True)
+
+
+def test_events_that_come_one_by_one_go_as_they_came() -> None:
+    """All but the first, which the parser sees: only then it is known where the next one begins."""
+    events = [b"data: %d\n\n" % number for number in range(10)]
+    assert flowed([HEAD, *map(chunk, events), b"0\r\n\r\n"], [True]) == (b"".join(events), 9, True)
+
+
+def test_a_chunk_that_tells_another_size_than_it_has_is_the_parsers() -> None:
+    reads = [HEAD, chunk(b"data: 1\n\n"), b"b\r\ndata: 2\n\n\r\n", b"\r\n0\r\n\r\n"]
+    assert flowed(reads, [True]) == (b"data: 1\n\ndata: 2\n\n\r\n", 0, True)
+
+
+def test_what_goes_as_it_came_counts_too() -> None:
+    events = [chunk(b"data: %03d\n\n" % number) for number in range(20)]
+    with pytest.raises(ResponseBroken, match="a body of more than 100 bytes"):
+        flowed([HEAD, *events], [True], ResponseLimits(body_bytes=100))
+
+
+def test_a_body_that_looks_like_chunks_is_a_body() -> None:
+    """Cut where its own words seem to end a chunk, and a read begins that seems to be one."""
+    looks = [b"a\n\n\r\n", chunk(b"data: 2\n\n"), b"b\n\n"]
+    body = b"".join(looks)
+    begun = b"%x\r\n" % len(body) + looks[0]
+    assert flowed([HEAD, begun, looks[1], looks[2] + b"\r\n0\r\n\r\n"], [True]) == (body, 0, True)
