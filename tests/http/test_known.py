@@ -111,3 +111,30 @@ def test_what_is_known_is_bounded() -> None:
         read(b"GET /%d HTTP/1.1\r\nhost: x\r\n\r\n" % number, known)
 
     assert 0 < len(known.heads) <= MOST
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(messages_of, st.lists(st.integers(0, 200), max_size=4).map(sorted))
+def test_a_request_in_several_reads_is_read_as_in_one(messages: list[bytes], cuts: list[int]) -> None:
+    """With a head that is known, and with one that is not; whole, and with others behind it."""
+    known = Known()
+    for data in [*messages, *messages, *(one + other for one, other in zip(messages, messages[1:], strict=False))]:
+        reader = RequestReader(Limits(), known)
+        for start, end in zip([0, *cuts], [*cuts, None], strict=True):
+            reader.feed(data[start:end])
+        assert (list(reader.ready), reader.finished) == read(data, Known())[:2]
+
+
+def test_a_long_body_has_the_known_head_too() -> None:
+    """So what others work out from it serves a history of megabytes, which comes in many reads."""
+    known = Known()
+    heads: set[int] = set()
+    for size in (300, 400, 500):
+        reader = RequestReader(Limits(), known)
+        data = message(HEADS[1], b"content-length: %d\r\n", b"x" * size)
+        for piece in (data[:100], data[100:200], data[200:]):
+            reader.feed(piece)
+        (found,) = reader.ready
+        assert isinstance(found, HttpRequest) and found.body == b"x" * size
+        heads.add(id(found.head))
+    assert len(heads) == 1

@@ -1,9 +1,9 @@
 """Heads that were read before.
 
-A client sends the same head with every request, but for the length of the body. So a read that holds one whole request, and
-nothing else, is looked up by the bytes of its head without that length, and only an unknown head is parsed. Only what the
-parser has read as one complete request is remembered, so nothing passes here that did not pass there; whatever is unusual
-(a body in pieces or chunks, several requests in one read, a connection that is to be closed) goes the long way.
+A client sends the same head with every request, but for the length of the body. So a read that holds one request, and
+nothing else, is looked up by the bytes of its head without that length, and only an unknown head is parsed; of a long body
+more may be due. Only what the parser has read as a complete head is remembered, so nothing passes here that did not pass there;
+whatever is unusual (a body in chunks, several requests in one read, a connection that is to be closed) goes the long way.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _DIGITS = 9
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d{1,9})(?=\r\n)", re.IGNORECASE)
 
 
-Alone: TypeAlias = tuple[bytes, bytes]
-"""One request in one read: its head without the length of the body, and the body."""
+Alone: TypeAlias = tuple[bytes, bytes, int]
+"""One request in one read: its head without the length of the body, the body, and how many bytes of that are still due."""
 
 
 class Seen(NamedTuple):
@@ -46,10 +46,10 @@ class Seen(NamedTuple):
         if not data.startswith(before):
             return None
         end = data.find(after, start, latest)
-        body = data[end + tail :]
-        if end < 0 or len(body) > most or data[start:end] != b"%d" % len(body):
+        at = end + tail
+        if end < 0 or len(data) - at > most or data[start:end] != b"%d" % (len(data) - at):
             return None
-        return HttpRequest.again(like, body)
+        return HttpRequest.again(like, data[at:])
 
 
 class Known:
@@ -59,29 +59,29 @@ class Known:
         self.heads: dict[bytes, Seen] = {}
 
     def split(self, data: bytes) -> Alone | None:
-        """None for anything but one whole request whose body has the length that its head says."""
+        """None for anything but one request whose body is no longer than its head says."""
         end = data.find(b"\r\n\r\n", 0, LONGEST)
         if end < 0:
             return None
         length = _LENGTH.search(data, 0, end + 2)
         size = len(data) - end - 4
         if length is None:
-            return None if size else (data, b"")
-        if int(length[1]) != size:
+            return None if size else (data, b"", 0)
+        due = int(length[1]) - size
+        if due < 0:
             return None
         start, stop = length.span()
-        return data[:start] + data[stop:end], data[end + 4 :]
+        return data[:start] + data[stop:end], data[end + 4 :], due
 
-    def remember(self, key: bytes, data: bytes, request: HttpRequest | Refusal) -> None:
-        """`data` is what it was read from."""
+    def remember(self, key: bytes, head: bytes, request: HttpRequest | Refusal) -> None:
+        """`head` is what it was read from, without the body."""
         if isinstance(request, Refusal) or not request.keep_alive or request.header("expect") is not None:
             return
         if len(self.heads) >= MOST:
             self.heads.clear()
-        end = len(data) - len(request.body)
-        length = _LENGTH.search(data, 0, end)
-        cut = length.span(1) if length else (end, end)
-        self.heads[key] = _seen(data[: cut[0]], data[cut[1] : end], request)
+        length = _LENGTH.search(head)
+        cut = length.span(1) if length else (len(head), len(head))
+        self.heads[key] = _seen(head[: cut[0]], head[cut[1] :], request)
 
 
 def _seen(before: bytes, after: bytes, request: HttpRequest) -> Seen:

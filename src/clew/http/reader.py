@@ -4,9 +4,14 @@
 last thing that ever comes (after bytes that may be read in two ways, nothing behind them can be trusted). llhttp, inside
 httptools, is strict by itself about duplicate Content-Length, Content-Length beside Transfer-Encoding, bare line feeds,
 folded headers and chunk framing; this file adds the bounds, and what llhttp leaves to its caller.
+
+A body of a known length is not shown to the parser beyond the read in which it began: it would only copy it. Its pieces are
+kept as they come, and joined once.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import httptools
 
@@ -22,11 +27,20 @@ class _RefusedError(Exception):
     """Stops the parser from inside a callback; the refusal itself is in the reader."""
 
 
+class _Opened(NamedTuple):
+    """A request of which the body is still coming, and under which key its head will be known, if it should be."""
+
+    like: HttpRequest
+    key: bytes = b""
+    head: bytes = b""
+
+
 class RequestReader:
     """Reads the requests of one connection."""
 
     __slots__ = (
-        *("_body", "_head_size", "_headers", "_known", "_limits", "_parser", "_refusal", "_seen", "_target", "_unframed"),
+        *("_body", "_due", "_head_size", "_headers", "_known", "_limits", "_opened", "_parser", "_refusal", "_seen"),
+        *("_target", "_unframed"),
         *("body_size", "expects_continue", "finished", "in_body", "in_head", "ready"),
     )
 
@@ -48,6 +62,10 @@ class RequestReader:
         self._seen: Seen | None = None
         """The head of the last request here, if that is known: the next one's is nearly always the same."""
         self._unframed = 0
+        self._due = 0
+        """Bytes of a body that are still to come, past the parser."""
+        self._opened: _Opened | None = None
+        """The request that they belong to."""
         self._begin()
 
     def again(self, data: bytes) -> HttpRequest | None:
@@ -61,20 +79,32 @@ class RequestReader:
         """Take what came from the client. Never raises for it."""
         if self.finished:
             return
+        if self._due:
+            self._take(data)
+            return
         alone = None if self.in_head or self.in_body else self._known.split(data)
-        if alone is None or len(alone[1]) > self._limits.body_bytes:
+        if alone is None or len(alone[1]) + alone[2] > self._limits.body_bytes:
             self._parse(data)
             return
-        key, body = alone
+        key, body, due = alone
         seen = self._known.heads.get(key)
-        if seen is not None:
+        if seen is None:
+            self._parse_new(key, data, len(data) - len(body))
+        elif due:
+            self._seen = seen if seen.after else None
+            self._await(seen.like, due, body)
+        else:
             self._seen = seen if seen.after else None
             self.ready.append(HttpRequest.again(seen.like, body))
-            return
+
+    def _parse_new(self, key: bytes, data: bytes, end: int) -> None:
+        """A head that ends there and is not known yet: it is, once its request is whole."""
         before = len(self.ready)
         self._parse(data)
-        if len(self.ready) == before + 1 and not self.finished:
-            self._known.remember(key, data, self.ready[-1])
+        if self._opened is not None:
+            self._opened = _Opened(self._opened.like, key, data[:end])
+        elif len(self.ready) == before + 1 and not self.finished:
+            self._known.remember(key, data[:end], self.ready[-1])
 
     def _parse(self, data: bytes) -> None:
         self._unframed += len(data)
@@ -87,8 +117,49 @@ class RequestReader:
             self._refuse(self._refusal or Refusal(400, str(error)))
         else:
             self._check_unframed()
+            if self.in_body:
+                self._leave_parser(parser)
         if not (self.in_head or self.in_body):
             self._parser = None
+
+    # A body that comes in several reads.
+
+    def _leave_parser(self, parser: httptools.HttpRequestParser) -> None:
+        """What is due of a body of known length need not pass the parser."""
+        length = self._value("content-length")
+        if length is None or parser.should_upgrade():
+            return
+        like = self._request(parser, b"")
+        self._await(like, int(length) - self.body_size)
+        self._parser = None
+
+    def _await(self, like: HttpRequest, due: int, body: bytes = b"") -> None:
+        """So many bytes are due of a body that began with these."""
+        self.in_body = True
+        self._due, self._opened = due, _Opened(like)
+        if body:
+            self._body, self.body_size = [body], len(body)
+
+    def _take(self, data: bytes) -> None:
+        more = len(data) - self._due
+        self.expects_continue = False
+        self._body.append(data if more <= 0 else data[: self._due])
+        if more < 0:
+            self._due, self.body_size = -more, self.body_size + len(data)
+            return
+        self._complete()
+        if more:
+            self.feed(data[-more:])
+
+    def _complete(self) -> None:
+        opened, body = self._opened, b"".join(self._body)
+        assert opened is not None, "something is due of it"
+        self._due, self._opened = 0, None
+        self.ready.append(HttpRequest.again(opened.like, body))
+        self._begin()
+        self.finished = not opened.like.keep_alive
+        if opened.key and not self.finished:
+            self._known.remember(opened.key, opened.head, opened.like)
 
     @property
     def _parsing(self) -> httptools.HttpRequestParser:
@@ -127,19 +198,20 @@ class RequestReader:
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        keep_alive = self._parsing.should_keep_alive() and not self._parsing.should_upgrade()
-        self.ready.append(
-            HttpRequest(
-                method=self._parsing.get_method().decode("ascii"),
-                target=self._target.decode("latin-1"),
-                headers=tuple(self._headers),
-                body=b"".join(self._body),
-                version=self._parsing.get_http_version(),
-                keep_alive=keep_alive,
-            )
-        )
+        request = self._request(self._parsing, b"".join(self._body))
+        self.ready.append(request)
         self._begin()
-        self.finished = not keep_alive
+        self.finished = not request.keep_alive
+
+    def _request(self, parser: httptools.HttpRequestParser, body: bytes) -> HttpRequest:
+        return HttpRequest(
+            method=parser.get_method().decode("ascii"),
+            target=self._target.decode("latin-1"),
+            headers=tuple(self._headers),
+            body=body,
+            version=parser.get_http_version(),
+            keep_alive=parser.should_keep_alive() and not parser.should_upgrade(),
+        )
 
     # What we check.
 
