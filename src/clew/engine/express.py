@@ -207,7 +207,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
     def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
         """At once, if nobody has to be waited for."""
         story = self._told()
-        if len(self._call.body) > LARGE and self._parts.store is not None:
+        if len(self._call.body) > LARGE and self._recalled is None and self._parts.store is not None:
             self._client.hand_over(self._guard(self._settled(heard, tell)))
             return
         self._note(heard)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import takewhile
 
 __all__ = ["Seen"]
 
@@ -18,9 +19,20 @@ class Seen:
     def __init__(self) -> None:
         self._at: OrderedDict[tuple[str, bytes], float] = OrderedDict()
 
-    def news(self, principal: str, keys: Iterable[bytes], now: float) -> tuple[bytes, ...]:
-        """Those that were not told of, or not for a while; from now on they were."""
-        fresh = tuple(key for key in keys if self._at.get((principal, key), -AGAIN) <= now - AGAIN)
+    def news(self, principal: str, keys: Sequence[bytes], now: float) -> tuple[bytes, ...]:
+        """Those of a history that were not told of, or not for a while; from now on they were.
+
+        What stands first was told first. So as long as that is no news, only the end of the history is looked at: another of
+        its blocks waits for the first one, which is a minute at most.
+        """
+
+        def is_news(key: bytes) -> bool:
+            return self._at.get((principal, key), -AGAIN) <= now - AGAIN
+
+        if not keys or is_news(keys[0]):
+            fresh = tuple(key for key in keys if is_news(key))
+        else:
+            fresh = tuple(takewhile(is_news, reversed(keys)))[::-1]
         for key in fresh:
             self._at[principal, key] = now
             self._at.move_to_end((principal, key))

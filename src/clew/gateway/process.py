@@ -63,8 +63,10 @@ class Gateway:
     @asynccontextmanager
     async def load(self, log_to: IO[str] | None = None, finished: Finished | None = None) -> AsyncGenerator[Works]:
         """Bring the engine; the works are closed behind the block."""
-        from clew.gateway.works import build_works  # late: the listener does not wait for it
+        from clew.gateway.memory import keep_memory  # late: the listener does not wait for it
+        from clew.gateway.works import build_works
 
+        keep_memory()
         hidden = tuple(filter(None, (self.key, self.plan.run_key)))
         works = await build_works(
             self.plan, self.loaded, self.home, environ=self.environ, log_to=log_to, hidden=hidden, finished=finished

@@ -2,8 +2,9 @@
 
 A client sends the same head with every request, but for the length of the body. So a read that holds one request, and
 nothing else, is looked up by the bytes of its head without that length, and only an unknown head is parsed; of a long body
-more may be due. Only what the parser has read as a complete head is remembered, so nothing passes here that did not pass there;
-whatever is unusual (a body in chunks, several requests in one read, a connection that is to be closed) goes the long way.
+more may be due. Only what the parser has read as a complete head is remembered, so nothing passes here that did not pass
+there; whatever is unusual (a body in chunks, several requests in one read, a connection that is to be closed) goes the long
+way.
 """
 
 from __future__ import annotations

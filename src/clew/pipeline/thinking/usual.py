@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.model.blocks import THINKING_TYPES
-from clew.model.past import each_of, folded
+from clew.model.past import all_of, each_of, folded
 from clew.model.recording import Recording, Recordings, Shelf
 from clew.model.request import Message, Request, blocks_of
 from clew.model.target import Target
@@ -51,8 +51,7 @@ def is_unknown(messages: Sequence[Message], recordings: Recordings) -> bool:
     """Whether nothing is recorded of anybody, and a vendor signed all thinking: then the client's copy goes as it came."""
     if not (isinstance(recordings, Shelf) and recordings.is_empty):
         return False
-    proofs = folded(messages, _PROOFS)
-    return all(proofs) and not any([proof.startswith(PREFIX) for proof in proofs])  # noqa: C419  (a list is faster)
+    return folded(messages, _BY_VENDORS)
 
 
 def whole_copy(messages: Sequence[Message], target: Target, facts: Facts) -> Whole | None:
@@ -63,6 +62,8 @@ def whole_copy(messages: Sequence[Message], target: Target, facts: Facts) -> Who
     if recording is None or not _is_ours(recording, target, facts):
         return None
     proofs = folded(messages, _PROOFS)
+    if folded(messages, _BY_VENDORS):
+        return Whole(recording, ()) if digest_of(proofs) == recording.digest else None
     natives = [proof for proof in proofs if proof and not proof.startswith(PREFIX)]
     if digest_of(natives) != recording.digest:
         return None
@@ -89,6 +90,14 @@ def _proofs_in(messages: Sequence[Message]) -> list[str]:
 
 
 _PROOFS = each_of(_proofs_in)
+
+
+def _are_by_vendors(messages: Sequence[Message]) -> bool:
+    proofs = _proofs_in(messages)
+    return all(proofs) and not any([proof.startswith(PREFIX) for proof in proofs])  # noqa: C419  (a list is faster)
+
+
+_BY_VENDORS = all_of(_are_by_vendors)
 
 
 def _strays(messages: Sequence[Message]) -> tuple[int, ...]:
