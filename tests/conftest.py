@@ -1,12 +1,29 @@
-"""What holds for the whole suite: Python's garbage collector leaves the suite itself alone.
+"""What holds for the whole suite: what is not run is not read, and Python's garbage collector leaves the suite alone.
 
+Each process of a run reads the files of all tests, so those that have nothing for it are left out by a look at their text.
 A collected suite is millions of objects that live to the end. To go through them again and again costs a part of every test,
 and a second at a time in which nothing answers: the gateways and simulators that tests run in this process stand still, too.
 """
 
 import gc
+import re
+from pathlib import Path
 
 import pytest
+
+ALL_SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
+
+
+def has_nothing(text: str, marks: str) -> bool:
+    """Whether a file of tests with this text has none for `-m MARKS`. `tests.test_manifest` holds the suite to it."""
+    return (marks == "slow" and "slow" not in text) or (marks == "not slow" and ALL_SLOW.search(text) is not None)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    marks = config.getoption("markexpr")
+    if not marks or not collection_path.match("test_*.py"):
+        return None
+    return has_nothing(collection_path.read_text(), marks) or None
 
 
 def pytest_collection(session: pytest.Session) -> None:

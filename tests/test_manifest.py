@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.conftest import has_nothing
+
 ROOT = Path(__file__).parent.parent
 FACTS = ROOT / "src/clew/model/facts"
 CHAT_RULES = ROOT / "src/clew/simulator/chat/rules.toml"
@@ -89,8 +91,8 @@ def _stale(ids: Mapping[str, Known], marks: Marks) -> Iterable[str]:
 
 
 @pytest.fixture(scope="module")
-def marks(tmp_path_factory: pytest.TempPathFactory) -> Marks:
-    """The marks of the whole suite, collected in a process of its own."""
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Marks:
+    """What `tests.collecting` finds in the whole suite, in a process of its own."""
     out = tmp_path_factory.mktemp("manifest") / "marks.json"
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
     command = [
@@ -111,9 +113,18 @@ def marks(tmp_path_factory: pytest.TempPathFactory) -> Marks:
 
 
 @pytest.mark.slow
-def test_every_id_is_proved_and_every_mark_is_an_id(marks: Marks) -> None:
-    found = problems(known(), marks)
+def test_every_id_is_proved_and_every_mark_is_an_id(collected: Marks) -> None:
+    found = problems(known(), {name: tests for name, tests in collected.items() if name != "slow"})
     assert not found, f"{len(found)} problems:\n" + "\n".join(found)
+
+
+@pytest.mark.slow
+def test_no_file_is_left_out_that_has_tests_for_a_run(collected: Marks) -> None:
+    """Every test is either slow or not, and the run that is for it reads its file."""
+    files = {kind: {test.partition("::")[0] for test in collected["slow"][kind]} for kind in ("slow", "fast")}
+    texts = {file: (ROOT / file).read_text() for file in files["slow"] | files["fast"]}
+    assert [file for file in sorted(files["slow"]) if has_nothing(texts[file], "slow")] == []
+    assert [file for file in sorted(files["fast"]) if has_nothing(texts[file], "not slow")] == []
 
 
 def test_every_listed_id_says_what_it_means_and_which_part_it_belongs_to() -> None:
