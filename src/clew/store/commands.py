@@ -81,7 +81,8 @@ def record(
         connection.execute(_EXCHANGE, row)
     if exchange.kind == "messages":
         talk = (exchange.principal, exchange.thread, exchange.session, exchange.agent)
-        connection.execute(_THREAD, (*talk, turn.title, exchange.started, exchange.ended))
+        created = exchange.started if turn.created is None else turn.created
+        connection.execute(_THREAD, (*talk, turn.title, created, exchange.ended))
     _add_usage(connection, exchange)
     if recording:
         _add_recording(connection, recording, exchange.ended)

@@ -138,6 +138,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     asked: tuple[bytes, ...] = ()
     title: str = ""
     bodies: Bodies | None = None
+    created: float | None = None
+    """When its thread began, if not with this turn: the first ones of a thread that is imported may be forgotten."""
 
 
 class Passage(Struct, frozen=True, kw_only=True):

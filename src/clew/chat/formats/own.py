@@ -9,10 +9,9 @@ names the version; files can be joined by `cat`.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -30,6 +29,7 @@ VERSION: Final = 1
 _KIND: Final = "conversations"
 _HEAD: Final = b'{"clew":"%b","version":%d}\n' % (_KIND.encode(), VERSION)
 _KEY: Final = 32
+_BYTES: Final = "base64"
 
 
 class _Said(Struct, frozen=True):
@@ -69,6 +69,7 @@ class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
 _line = msgspec.json.Decoder(_Line)
 _turn_line = msgspec.json.Decoder(_Turn)
 _any = msgspec.json.Decoder(object)
+_said = msgspec.json.Decoder(str | dict[Literal["base64"], bytes])
 
 
 # Writing
@@ -128,8 +129,11 @@ def _fits_in_a_line(raw: bytes) -> bool:
 
 
 def _text(text: str) -> Raw:
-    """A model can say half a character: as an escape it passes."""
-    return Raw(json.dumps(text, ensure_ascii=True).encode())
+    """A model can say half a character. No reader of JSON has to take that, so such a text is an object with its bytes."""
+    try:
+        return Raw(msgspec.json.encode(text))
+    except UnicodeEncodeError:
+        return Raw(msgspec.json.encode({_BYTES: text.encode("utf-8", "surrogatepass")}))
 
 
 # Reading
@@ -137,11 +141,11 @@ def _text(text: str) -> Raw:
 
 def read(lines: Iterable[Numbered], reading: Reading) -> Iterator[Found]:
     """Turns as they were, for the principal who reads them."""
-    title = ""
+    thread: Thread | None = None
     for number, raw in lines:
-        found = _read_line(number, raw, reading.principal, title)
+        found = _read_line(number, raw, reading.principal, thread)
         if isinstance(found, Thread):
-            title = found.title
+            thread = found
         if found is not None:
             yield found
         if isinstance(found, _TooNew):
@@ -152,7 +156,7 @@ class _TooNew(Broken, frozen=True):
     """Nothing after this line can be understood."""
 
 
-def _read_line(number: int, raw: bytes, principal: str, title: str) -> Found | None:
+def _read_line(number: int, raw: bytes, principal: str, thread: Thread | None) -> Found | None:
     """What the line says; None for the one that a file begins with."""
     if not raw.strip():
         return None
@@ -163,7 +167,7 @@ def _read_line(number: int, raw: bytes, principal: str, title: str) -> Found | N
         if line.thread is not None:
             return msgspec.structs.replace(line.thread, principal=principal)
         if isinstance(line.turn, Raw):
-            return _turn(_checked(line.turn, line.sum), principal, title)
+            return _turn(_checked(line.turn, line.sum), principal, thread)
         return None if line.clew == _KIND else Passed("of another shape")
     except (*UNREADABLE, ValueError) as error:
         return Broken(number, str(error))
@@ -175,13 +179,16 @@ def _checked(raw: Raw, sum: str) -> _Turn:
     return _turn_line.decode(raw)
 
 
-def _turn(turn: _Turn, principal: str, title: str) -> Turn:
+def _turn(turn: _Turn, principal: str, thread: Thread | None) -> Turn:
+    """`thread` is the one that was named last: the turn's own, unless lines were lost."""
     exchange = msgspec.structs.replace(turn.exchange, principal=principal)
     asked = tuple(map(_bytes, turn.asked))
     for raw in asked:
         msgspec.json.decode(raw, type=dict[str, Raw])
     recording = None if turn.recording is None else _recording(turn.recording, principal, exchange.thread)
-    return Turn(exchange=exchange, recording=recording, asked=asked, title=title)
+    own = thread if thread and thread.id == exchange.thread else None
+    title, created = (own.title, own.created) if own else ("", None)
+    return Turn(exchange=exchange, recording=recording, asked=asked, title=title, created=created)
 
 
 def _recording(line: _Recording, principal: str, thread: str) -> Recording:
@@ -217,10 +224,11 @@ def _bytes(raw: Raw) -> bytes:
 
 
 def _texts(raw: Sequence[Raw]) -> tuple[str, ...]:
-    texts = [json.loads(bytes(each)) for each in raw]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("what was said is texts")
-    return tuple(texts)
+    """Raises ValueError for what is neither a text nor the bytes of one."""
+    return tuple(
+        text if isinstance(text, str) else text[_BYTES].decode("utf-8", "surrogatepass")
+        for text in (_said.decode(each) for each in raw)
+    )
 
 
 def _fits(head: bytes) -> bool:
