@@ -21,7 +21,6 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))  # the tests' browser and store builders are not installed
 
 import msgspec  # noqa: E402  (found by the line above, as are the next)
-from msgspec import structs  # noqa: E402
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 from tests.browser.chromium import chromium, environment  # noqa: E402
 from tests.browser.demo import Demo  # noqa: E402
@@ -184,10 +183,11 @@ def _lived(id: str, backend: str, model: str, at: float, dice: random.Random) ->
         kept=dice.randint(0, 6),
         tries=(Try(backend=backend, status=200, seconds=first),),
     )
-    thought = [thinking("That is quickly said.", f"signature of r-{id}")] if dice.random() < 0.7 else []
-    blocks = tuple(map(msgspec.json.encode, [*thought, text("Done. Here is what I changed, and why.")]))
-    answer = recorded(f"r-{id}", thread=thread, origin=Origin(backend, model, backend), blocks=blocks, made=at)
-    answer = answer if thought else structs.replace(answer, keys=())
+    if dice.random() > 0.7:
+        return Turn(exchange=exchange, title=dice.choice(QUESTIONS))
+    said = [thinking("That is quickly said.", f"signature of r-{id}"), text("Done. Here is what I changed, and why.")]
+    blocks = tuple(map(msgspec.json.encode, said))
+    answer = recorded(f"r-{id}", thread=thread, origin=Origin(backend, backend, model), blocks=blocks)
     return Turn(exchange=exchange, recording=answer, title=dice.choice(QUESTIONS))
 
 

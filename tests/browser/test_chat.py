@@ -202,5 +202,5 @@ def test_whoever_is_not_logged_in_any_more_is_told_how_to_come_back(visit: Visit
     page.get_by_label("Message").fill("Hello?")
     page.keyboard.press("Enter")
     said = page.locator(".assistant .bad")
-    expect(said).to_contain_text("this browser is not logged in any more")
+    expect(said).to_contain_text("This browser is not logged in any more")
     expect(said).to_contain_text("open the link that clew ui prints, then load this page again")

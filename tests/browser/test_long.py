@@ -20,6 +20,10 @@ SCROLL = """(enough) => new Promise((resolve) => {
   on();
 })"""
 
+TRACKED = (
+    "[...document.querySelectorAll('main *')].filter((each) => getComputedStyle(each).contentVisibility === 'auto').length"
+)
+
 
 @pytest.fixture(scope="module")
 def long(demo: Demo) -> Demo:
@@ -34,6 +38,7 @@ def test_more_turns_come_while_it_is_scrolled_and_nothing_stutters(long: Demo, v
     numbers = page.locator("article.turn").evaluate_all("(all) => all.map((each) => each.id)")
     assert numbers == [f"turn-{number}" for number in range(1, len(numbers) + 1)]
     assert max(page.evaluate("tasks"), default=0.0) < 1000.0
+    assert page.evaluate(TRACKED) == len(numbers) // 40, "each costs something in every frame, so turns are not among them"
     expect(page.locator("#turn-200 .prose").last).to_contain_text("Answer 199 with code.")
 
 

@@ -115,6 +115,11 @@ def test_a_chip_says_its_reasons_to_pointer_and_keyboard(visit: Visit, talk: Tal
     assert box is not None and width is not None and box["x"] >= 0 and box["x"] + box["width"] <= width["width"]
     page.keyboard.press("Escape")
     expect(reason).to_be_hidden()
+    page.locator("#rows tr").first.locator(".of-thread a").click()
+    chip = page.locator(".turn .chip.left-out").first
+    chip.hover()
+    box, place = page.locator(".turn .tip:has(.left-out) .tip-text").first.bounding_box(), chip.bounding_box()
+    assert box is not None and place is not None and (box["x"], abs(box["y"] - place["y"]) < 60.0) == (place["x"], True)
 
 
 def test_everything_or_a_part_of_it_is_switched_by_hand(visit: Visit, talk: Talk, demo: Demo) -> None:

@@ -1,6 +1,6 @@
 // The admin's API from a page: JSON in and out, with the header that no other page can send.
 
-const LEFT = { what: "this browser is not logged in any more", why: "its session ended, or the gateway was started again", next: "open the link that clew ui prints, then load this page again" };
+const LEFT = { what: "this browser is not logged in any more", why: "its session ended, or the gateway was started again", next: "open the link that `clew ui` prints, then load this page again" };
 
 /** What the admin refused: `message` is what, `why` and `next` say more. A page needs a session, whatever else others may show. */
 export class Problem extends Error {
@@ -13,7 +13,8 @@ export class Problem extends Error {
   }
   /** In one sentence or three. */
   get text() {
-    return [this.message, this.why, this.next && `What to do: ${this.next}`].filter(Boolean).join(". ") + ".";
+    const said = [this.message, this.why, this.next && `What to do: ${this.next}`].filter(Boolean);
+    return said.map((each) => each[0].toUpperCase() + each.slice(1)).join(". ") + ".";
   }
 }
 
@@ -32,7 +33,7 @@ export async function call(method, path, body) {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
-    throw new Problem(0, { what: "the gateway does not answer", why: "it may have ended", next: "start it: clew serve" });
+    throw new Problem(0, { what: "the gateway does not answer", why: "it may have ended", next: "start it: `clew serve`" });
   }
   const value = await response.json().catch(() => ({}));
   if (!response.ok) throw new Problem(response.status, value.error ?? {});

@@ -11,7 +11,7 @@ export async function fragment(path, request = {}) {
   try {
     response = await fetch(path, { redirect: "error", ...request });
   } catch {
-    throw new Problem(0, { what: "the gateway does not answer", why: "it may have ended", next: "start it: clew serve" });
+    throw new Problem(0, { what: "the gateway does not answer", why: "it may have ended", next: "start it: `clew serve`" });
   }
   if (!response.ok) throw new Problem(response.status, (await response.json().catch(() => ({}))).error ?? {});
   const holder = document.createElement("template");

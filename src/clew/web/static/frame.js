@@ -17,8 +17,10 @@ function place(event) {
   tip.classList.remove("dismissed");
   const at = tip.getBoundingClientRect();
   const { width, height } = text.getBoundingClientRect();
-  text.style.left = `${Math.max(8, Math.min(at.left, innerWidth - width - 16))}px`;
-  text.style.top = `${at.bottom + height + 8 > innerHeight && at.top > height + 8 ? at.top - height - 2 : at.bottom + 2}px`;
+  text.style.left = text.style.top = 0; // which is not the window's corner where something around it is drawn by itself
+  const corner = text.getBoundingClientRect();
+  text.style.left = `${Math.max(8, Math.min(at.left, innerWidth - width - 16)) - corner.left}px`;
+  text.style.top = `${(at.bottom + height + 8 > innerHeight && at.top > height + 8 ? at.top - height - 2 : at.bottom + 2) - corner.top}px`;
 }
 document.addEventListener("mouseover", place);
 document.addEventListener("focusin", place);

@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { openers } from "./dialogs.js";
-import { $, $$ } from "./dom.js";
+import { $, $$, el } from "./dom.js";
 import { fragment } from "./fragment.js";
 import "./links.js";
 import { notice, trying } from "./notices.js";
@@ -18,12 +18,15 @@ const near = new IntersectionObserver((seen) => {
 async function more(link) {
   near.unobserve(link);
   const place = link.closest(".more");
-  if (!(await trying(async () => place.before(await fragment(`${link.getAttribute("href")}&part=1`))))) return;
-  place.remove();
+  const stretch = el("div", { class: "stretch" });
+  if (!(await trying(async () => stretch.append(await fragment(`${link.getAttribute("href")}&part=1`))))) return;
+  place.replaceWith(stretch);
   watch();
 }
 
+/** The way on stands behind its stretch: in it, it would be seen too late. */
 function watch() {
+  for (const more of $$(".stretch > .more")) more.parentElement.after(more);
   for (const link of $$("[data-turns] [data-more]")) near.observe(link);
 }
 
