@@ -8,7 +8,7 @@ SLOW_JOBS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup clients run test check golden bench bench-peers bench-compare bench-policies soak lock clean
+.PHONY: help setup clients run test check style layers types fast golden bench bench-peers bench-compare bench-policies soak lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -34,16 +34,28 @@ clients: $(CLIENTS) ## install the JavaScript clients that the tests run, among 
 run: .venv/.ready ## the gateway with three simulated backends: nothing to configure, no key
 	CLEW_HOME=$(CURDIR)/.demo .venv/bin/clew serve --demo
 
+# At the same time: each says what it has to say when it is done, and only the tests while they run.
+AT_ONCE := $(MAKE) --no-print-directory --jobs --output-sync=target
+
 check: .venv/.ready ## format, lint, types, layers, fast tests (under two minutes)
+	$(AT_ONCE) layers types fast
+
+test: .venv/.ready ## everything, with small counts (under ten minutes)
+	$(AT_ONCE) $(CLIENTS) layers types fast
+	$(PY) -m pytest -q -n $(SLOW_JOBS) --dist worksteal -m slow
+
+style: .venv/.ready
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
-	.venv/bin/lint-imports --no-cache
-	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 .venv/bin/pyright --warnings
-	$(PY) -m pytest -q -n $(JOBS) -m "not slow"
 
-test: .venv/.ready $(CLIENTS) ## everything, with small counts (under ten minutes)
-	$(MAKE) --no-print-directory check
-	$(PY) -m pytest -q -n $(SLOW_JOBS) -m slow
+layers: style
+	.venv/bin/lint-imports --no-cache
+
+types: style
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 .venv/bin/pyright --warnings
+
+fast: style
+	+$(PY) -m pytest -q -n $(JOBS) --dist worksteal -m "not slow"
 
 golden: .venv/.ready ## rewrite the golden transcripts; review the diff
 	CLEW_GOLDEN=write $(PY) -m pytest -q tests/golden
