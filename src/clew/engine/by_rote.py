@@ -19,13 +19,14 @@ from clew.engine.parts import Parts
 from clew.engine.passing import Passing
 from clew.engine.question import question_in
 from clew.engine.rote import Rote, form_for, going_out
-from clew.engine.rote_told import Over, Passed, turn_of
+from clew.engine.rote_told import Over, Passed, request_id_in, turn_of
 from clew.engine.streaming import Streaming
 from clew.engine.token_learning import learn
 from clew.engine.turns import Heard
 from clew.http.client_message import ResponseHead
-from clew.http.client_whole import WholeResponse
-from clew.http.responder import Responder
+from clew.http.client_mould import Mould
+from clew.http.client_whole import read_at_once
+from clew.http.responder import Responder, lines_of
 from clew.model.json import JsonObject
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
@@ -38,7 +39,7 @@ from clew.upstream.reply import Reply
 
 __all__ = ["by_rote"]
 
-_JSON_LINE: Final = "content-type: application/json\r\n"
+_JSON_LINE: Final = b"content-type: application/json\r\n"
 
 
 def by_rote(parts: Parts, call: Call, body: bytes, client: Responder) -> bool:
@@ -65,8 +66,19 @@ class RoteWhole(Rote, InOnePiece):
         form, self._question = self._form, question
         self._on.lend(self, form.request, going_out(form, self._body, self._question), form.way.patience, LIMITS, now)
 
-    def came(self, whole: WholeResponse) -> bool:
-        return comes_as(whole.head, JSON) and self._is_taken(whole.head, whole.body)
+    def came(self, data: bytes) -> bool:
+        form = self._form
+        for mould in form.moulds:
+            if (found := mould.read(data)) is not None:
+                values, raw = found
+                return self._is_heard_as(raw, None, mould.lines % values, _request_id(mould, values))
+        whole = read_at_once(data, LIMITS)
+        if whole is None or not comes_as(whole.head, JSON) or not self._is_taken(whole.head, whole.body):
+            return False
+        if form.snapshot.settings.store.bodies == "off" or self._parts.store is None:  # else all of a head is kept
+            wanted = [name.encode("latin-1") for name, _ in form.way.dialect.passed(whole.head.headers, self._started)]
+            form.moulds[:] = [Mould(data[: len(data) - len(whole.body)], wanted)]
+        return True
 
     def news(self) -> None:
         try:
@@ -75,62 +87,70 @@ class RoteWhole(Rote, InOnePiece):
             self.fail(error)
 
     def _is_taken(self, head: ResponseHead, raw: bytes) -> bool:
+        passed = self._form.way.dialect.passed(head.headers, self._started)
+        return self._is_heard_as(raw, head, lines_of(passed).encode("latin-1"), request_id_in(passed))
+
+    def _is_heard_as(self, raw: bytes, head: ResponseHead | None, lines: bytes, request_id: str) -> bool:
+        """`lines` is what of its head goes to the client; `head` all of it, where that is kept."""
         message = self._form.way.dialect.message(raw, NO_HINTS, "messages")
         if not isinstance(message, dict):
             return False
         try:
-            self._tell(head, raw, message)
+            self._tell(raw, message, head, lines, request_id)
         except Exception as error:
             self.fail(error)
         return True
 
-    def _tell(self, head: ResponseHead, raw: bytes, message: JsonObject) -> None:
+    def _tell(self, raw: bytes, message: JsonObject, head: ResponseHead | None, lines: bytes, request_id: str) -> None:
         form, parts, get = self._form, self._parts, message.get
         self._let_go()
-        passed = form.way.dialect.passed(head.headers, self._started)
         seconds = parts.clock() - self._began
-        over = Over(form, self._id, self._started, parts.wall(), seconds, get("usage"), get("stop_reason"), passed)
+        over = Over(form, self._id, self._started, parts.wall(), seconds, get("usage"), get("stop_reason"), request_id)
         shown = raw if get("model") == form.model else renamed(raw, form.model)
         if parts.store is not None:
             turn = turn_of(over, self._question, form.messages_in(self._body), message, self._bodies(head, raw))
-            self._keep(parts.store, turn, passed, shown)
+            self._keep(parts.store, turn, lines, shown)
             return
-        self._send(passed, shown)
+        self._send(lines, shown)
         parts.telling.note(over)
         self._give_back()
         self._client.release()
 
-    def _send(self, passed: Passed, shown: bytes) -> None:
-        told = "".join([f"{name}: {value}\r\n" for name, value in passed])
-        self._client.send_lines(200, f"{_JSON_LINE}{told}x-clew-exchange: {self._id}\r\n{self._form.lines}", shown)
+    def _send(self, lines: bytes, shown: bytes) -> None:
+        own = b"%b%bx-clew-exchange: %b\r\n%b" % (_JSON_LINE, lines, self._id.encode(), self._form.lines)
+        self._client.send_lines(200, own, shown)
 
     # With a store.
 
-    def _bodies(self, head: ResponseHead, raw: bytes) -> Bodies | None:
+    def _bodies(self, head: ResponseHead | None, raw: bytes) -> Bodies | None:
         form = self._form
-        if form.snapshot.settings.store.bodies == "off":
+        if head is None or form.snapshot.settings.store.bodies == "off":
             return None
         sent = going_out(form, self._body, self._question)
         return Bodies(asked=self._body, sent=sent, answered=raw, heads=with_answer(form.heads, head))
 
-    def _keep(self, store: Store, turn: Turn, passed: Passed, shown: bytes) -> None:
+    def _keep(self, store: Store, turn: Turn, lines: bytes, shown: bytes) -> None:
         """The turn is kept, then the answer goes out (law 8)."""
         self._give_back()
         write, parts = store.record(turn), self._parts
-        when_over(write, parts.commit_seconds, lambda: self._kept(write, turn, passed, shown))
+        when_over(write, parts.commit_seconds, lambda: self._kept(write, turn, lines, shown))
 
-    def _kept(self, write: Future[bool], turn: Turn, passed: Passed, shown: bytes) -> None:
+    def _kept(self, write: Future[bool], turn: Turn, lines: bytes, shown: bytes) -> None:
         """The store has it, or cannot have it in time."""
         parts = self._parts
         try:
             if (problem := problem_of(write, parts.commit_seconds)) is not None:
                 parts.unrecorded(self._id, problem)
-            self._send(passed, shown)
+            self._send(lines, shown)
             parts.telling.note(turn.exchange, turn.recording)
         except Exception as error:
             self.fail(error)
         else:
             self._client.release()
+
+
+def _request_id(mould: Mould, values: tuple[bytes, ...]) -> str:
+    return values[mould.names.index(b"request-id")].decode("latin-1") if b"request-id" in mould.names else ""
 
 
 class RoteStream(Rote, Streaming):
@@ -186,8 +206,8 @@ class RoteStream(Rote, Streaming):
 
     def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
         parts, answer, seconds = self._parts, heard.answer, self._first_at - self._began
-        stop_reason = answer.message.get("stop_reason")
-        over = Over(self._form, self._id, self._started, parts.wall(), seconds, answer.usage, stop_reason, self._passed)
+        stop_reason, called = answer.message.get("stop_reason"), request_id_in(self._passed)
+        over = Over(self._form, self._id, self._started, parts.wall(), seconds, answer.usage, stop_reason, called)
         tell()
         parts.telling.note(over)
         self._give_back()

@@ -27,6 +27,7 @@ from clew.engine.story import Story
 from clew.engine.turns import origin_of
 from clew.errors import RequestInvalid
 from clew.http.client_message import ClientRequest
+from clew.http.client_mould import Mould
 from clew.http.responder import lines_of
 from clew.model.origin import Origin
 from clew.pipeline.projector import is_question
@@ -79,8 +80,10 @@ class Form(Struct, frozen=True, kw_only=True, eq=False):
     """What its answer must know in another dialect. The exchange and its size are left open."""
     who: tuple[tuple[str, str], ...]
     """Headers of an answer that are the same each time: who answered, and what became of the thinking."""
-    lines: str
+    lines: bytes
     """The same, written out."""
+    moulds: list[Mould]
+    """Of the heads of its answers, at most one: how the last one looked."""
     start: int
     """How many bytes stand before the messages, and after them."""
     rest: int
@@ -149,7 +152,8 @@ def _form(call: Call, story: Story, parts: Parts) -> Form | None:
         wear=story.dress().wear,
         hints=_hints(story, call.with_body(b"%b[]%b" % (came.before, came.after))),
         who=who,
-        lines=lines_of(who),
+        lines=lines_of(who).encode("latin-1"),
+        moulds=[],
         start=len(came.before),
         rest=len(came.after),
     )

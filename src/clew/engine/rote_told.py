@@ -15,7 +15,7 @@ from clew.store.values import Bodies, Exchange, Try, Turn
 from clew.thinking.keys import Asked, asked_of
 from clew.thinking.record import recording_of_first
 
-__all__ = ["Over", "Passed", "turn_of"]
+__all__ = ["Over", "Passed", "request_id_in", "turn_of"]
 
 Passed = list[tuple[str, str]]
 """What of a backend's headers goes to the client."""
@@ -32,7 +32,7 @@ class Over(Struct, frozen=True, eq=False):
     """Until the first content was here."""
     usage: JsonValue
     stop_reason: JsonValue
-    passed: Passed
+    request_id: str
 
     def exchange(self) -> Exchange:
         like, seconds = self.form.told, round(self.seconds, 6)
@@ -46,12 +46,13 @@ class Over(Struct, frozen=True, eq=False):
             first_byte=seconds,
             usage=usage_of(self.usage, estimated=False) if isinstance(self.usage, dict) else None,
             stop_reason=self.stop_reason if isinstance(self.stop_reason, str) else "",
-            request_id=_request_id(self.passed),
+            request_id=self.request_id,
             tries=(Try(backend=like.backend, status=200, seconds=seconds),),
         )
 
 
-def _request_id(passed: Passed) -> str:
+def request_id_in(passed: Passed) -> str:
+    """The backend's own name for the call."""
     for name, value in passed:
         if name == "request-id":
             return value

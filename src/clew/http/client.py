@@ -170,7 +170,8 @@ class ClientConnection(Lent):
 
     def rest(self) -> bool:
         """Lay it aside for the next request, if it is reusable. Else nothing has happened."""
-        if self._reader is None and self._tenant is None:  # it was lent, and is as it was
+        if self._reader is None and self._tenant is None and self._watch is not None:  # it was lent, and is as it was
+            self._watch.rest()
             return not self._closed
         if not self.reusable:
             return False

@@ -14,7 +14,6 @@ from typing import Protocol
 from clew.http.client_message import ClientRequest, ResponseLimits, Timeouts
 from clew.http.client_reader import ResponseReader
 from clew.http.client_waiting import Awaited
-from clew.http.client_whole import WholeResponse, read_at_once
 
 __all__ = ["Lent", "Tenant"]
 
@@ -22,8 +21,9 @@ __all__ = ["Lent", "Tenant"]
 class Tenant(Protocol):
     """Whom a connection is lent to."""
 
-    def came(self, whole: WholeResponse) -> bool:
-        """All of the answer. False where it is to be heard as others are; then nothing was done about it."""
+    def came(self, data: bytes) -> bool:
+        """The first read. False if it is not all of a plain answer (`read_at_once`), or is to be heard as others are; then
+        nothing was done about it. Else the connection is at rest."""
         ...
 
     def news(self) -> None:
@@ -71,11 +71,9 @@ class Lent(Awaited):
 
     def _is_taken(self, tenant: Tenant, data: bytes) -> bool:
         """By whoever has it lent, as nearly always."""
-        whole = None if self._sending else read_at_once(data, self._limits)
-        if whole is not None and self._watch is not None:
+        if not self._sending:
             self._tenant = None
-            self._watch.rest()
-            if tenant.came(whole):
+            if tenant.came(data):
                 return True
             self._tenant = tenant
         self.goes_on()

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from clew.http.client_message import ResponseHead, ResponseLimits
 
-__all__ = ["WholeResponse", "read_at_once"]
+__all__ = ["FIELD", "LONGEST", "VALUE", "WholeResponse", "read_at_once"]
 
-_HEAD = re.compile(rb"HTTP/1\.1 200 [ -~]*+\r\n((?:[0-9A-Za-z_-]++: [!-~]++(?: [!-~]++)*+\r\n)++)\r\n")
-_FIELD = re.compile(rb"([^:]++): ([^\r]++)\r\n")
+VALUE = rb"[!-~]++(?: [!-~]++)*+"
+_HEAD = re.compile(rb"HTTP/1\.1 200 [ -~]*+\r\n((?:[0-9A-Za-z_-]++: %b\r\n)++)\r\n" % VALUE)
+FIELD = re.compile(rb"([^:]++): ([^\r]++)\r\n")
 _NOT_PLAIN = frozenset({b"connection", b"transfer-encoding", b"upgrade", b"proxy-connection"})
-_LONGEST = 8192
+LONGEST = 8192
 """Bytes of a head that is looked at."""
 
 
@@ -31,11 +32,11 @@ class WholeResponse(NamedTuple):
 
 def read_at_once(data: bytes, limits: ResponseLimits) -> WholeResponse | None:
     """None if it is less plain, or not all of it."""
-    found = _HEAD.match(data, 0, _LONGEST)
+    found = _HEAD.match(data, 0, LONGEST)
     if found is None:
         return None
     end = found.end()
-    head, body = ResponseHead(200, tuple([(name.lower(), value) for name, value in _FIELD.findall(found[1])])), data[end:]
+    head, body = ResponseHead(200, tuple([(name.lower(), value) for name, value in FIELD.findall(found[1])])), data[end:]
     first, count, most = head.first, len(head.headers), limits.body_bytes
     if first.get(b"content-length") != b"%d" % len(body) or count != len(first) or not _NOT_PLAIN.isdisjoint(first):
         return None

@@ -70,13 +70,13 @@ class WireResponder(Responder):
         self._begin(status)
         self._send(status, lines_of(headers), body)
 
-    def send_lines(self, status: int, lines: str, body: bytes = b"") -> None:
+    def send_lines(self, status: int, lines: bytes, body: bytes = b"") -> None:
         if status == 200 and self.keep_alive and not self.started and self._head.is_usual and len(body) < _LONG:
             self.started = self.ended = True  # as nearly always: nothing is to be decided, and it is one piece
-            self._wire.put(f"{_CLOCK.opening(200)}{lines}content-length: {len(body)}\r\n\r\n".encode("latin-1") + body)
+            self._wire.put(b"%b%bcontent-length: %d\r\n\r\n%b" % (_CLOCK.usual(), lines, len(body), body))
             return
         self._begin(status)
-        self._send(status, lines, body)
+        self._send(status, lines.decode("latin-1"), body)
 
     def _send(self, status: int, lines: str, body: bytes) -> None:
         if status not in _NO_BODY:
@@ -187,7 +187,16 @@ class _Clock:
 
     def __init__(self) -> None:
         self._second = 0
+        self._next = 0.0
+        self._usual = b""
         self._openings: dict[int, str] = {}
+
+    def usual(self) -> bytes:
+        """How nearly every response begins."""
+        if time.time() >= self._next:
+            self._usual = self.opening(200).encode("latin-1")
+            self._next = self._second + 1.0
+        return self._usual
 
     def opening(self, status: int) -> str:
         now = int(time.time())

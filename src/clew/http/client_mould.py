@@ -1,0 +1,46 @@
+"""A mould: a plain head that was read before, for answers whose heads have the same names in the same order.
+
+A backend says the same of each of its answers, but for a few values. So the names of a head that was read (`client_whole`)
+are made into one expression, in which values are open, but for that of the content's type; and what is wanted of the next
+head is read by one match. Nothing passes here that would not be read there: the names are the same, and each value is as
+plain. A test holds it to that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from clew.http.client_whole import FIELD, LONGEST, VALUE
+
+__all__ = ["Mould"]
+
+
+class Mould:
+    """Made of a plain head, status line and all. `wanted` are names, in lower case."""
+
+    __slots__ = ("_length_at", "_match", "lines", "names")
+
+    def __init__(self, head: bytes, wanted: Collection[bytes]) -> None:
+        fields = FIELD.findall(head, head.index(b"\r\n") + 2)
+        open_names = [name.lower() for name, _ in fields if name.lower() in wanted or name.lower() == b"content-length"]
+        self.names = [name for name in open_names if name in wanted]
+        self.lines = b"".join([b"%b: %%b\r\n" % name for name in self.names])
+        """The lines of what is wanted, for its values to be put in."""
+        self._length_at = open_names.index(b"content-length")
+        parts = [b"%b: %b\r\n" % (re.escape(name), _value(name.lower(), value, wanted)) for name, value in fields]
+        self._match = re.compile(rb"HTTP/1\.1 200 [ -~]*+\r\n%b\r\n" % b"".join(parts)).match
+
+    def read(self, data: bytes) -> tuple[tuple[bytes, ...], bytes] | None:
+        """The values of what is wanted, and the body; None if the head is another, or the body not all here."""
+        found = self._match(data, 0, LONGEST)
+        if found is None:
+            return None
+        values, at, body = found.groups(), self._length_at, data[found.end() :]
+        return (values[:at] + values[at + 1 :], body) if values[at] == b"%d" % len(body) else None
+
+
+def _value(name: bytes, value: bytes, wanted: Collection[bytes]) -> bytes:
+    if name == b"content-length" or name in wanted:
+        return b"(%b)" % VALUE
+    return re.escape(value) if name in (b"content-type", b"content-encoding") else VALUE

@@ -1,0 +1,52 @@
+"""A mould reads what was read before, in the same way; whatever else comes is left to others."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.http.client_message import ResponseLimits
+from clew.http.client_mould import Mould
+from clew.http.client_whole import read_at_once
+from tests.counts import examples
+from tests.http.test_client_whole import answers
+
+LIMITS = ResponseLimits()
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nRequest-Id: one\r\nDate: now\r\ncontent-length: 5\r\n\r\n"
+WANTED = (b"request-id", b"a", b"b")
+
+
+@given(answers(), answers(), st.booleans())
+@settings(max_examples=examples(400))
+def test_what_a_mould_reads_is_what_is_read_at_a_glance(first: bytes, second: bytes, again: bool) -> None:
+    """Two readers that disagree would be a way to smuggle one answer into another."""
+    like, data = read_at_once(first, LIMITS), first if again else second
+    if like is None:
+        return
+    found = Mould(first[: len(first) - len(like.body)], WANTED).read(data)
+    whole = read_at_once(data, LIMITS)
+    if found is not None:
+        assert whole is not None
+        assert [name for name, _ in whole.head.headers] == [name for name, _ in like.head.headers]
+        assert found == (tuple(value for name, value in whole.head.headers if name in WANTED), whole.body)
+    assert found is not None or not again
+
+
+def test_values_may_be_others_and_names_may_not() -> None:
+    mould = Mould(HEAD, WANTED)
+    assert mould.read(HEAD + b"hello") == ((b"one",), b"hello")
+    assert mould.read(HEAD.replace(b"one", b"two").replace(b"5", b"6").replace(b"now", b"then") + b"hello!") == (
+        (b"two",),
+        b"hello!",
+    )
+    assert mould.lines % (b"two",) == b"request-id: two\r\n"
+    for other in (
+        HEAD + b"hell",
+        HEAD + b"hello!",
+        HEAD.replace(b"a/b", b"text/html") + b"hello",
+        HEAD.replace(b"Date: now\r\n", b"") + b"hello",
+        HEAD.replace(b"Date: now", b"Date: now\r\nConnection: close") + b"hello",
+        HEAD.replace(b"Date", b"Connection") + b"hello",
+        HEAD.replace(b"200", b"201") + b"hello",
+        HEAD.replace(b"now", b"now ") + b"hello",
+        HEAD.replace(b"now", b"n\xe9w") + b"hello",
+    ):
+        assert mould.read(other) is None, other
