@@ -1,13 +1,17 @@
 """What is written at once is what events would have been written as: byte for byte, read by read."""
 
+import re
 from functools import partial
 from typing import Any
+from unittest.mock import Mock, patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.dialects.openai_chat import shapes
 from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.translate import Translation
 from clew.dialects.openai_chat.writing import Writing
@@ -26,9 +30,11 @@ ASKED = Asked("m", message_id="msg_1", input_tokens=7, stops=("END",))
 SCENES = [scene for _, scene in scenes("backend", "events")]
 
 
-def both(asked: Asked, speech: Speech, *, eager: bool = False, **worn: Any) -> tuple[TranslatedRelay, WrittenRelay]:
+def both(
+    asked: Asked, speech: Speech, *, eager: bool = False, before: KnownMoulds | None = None, **worn: Any
+) -> tuple[TranslatedRelay, WrittenRelay]:
     told, writes = Dress(wear(**worn)), Dress(wear(**worn))
-    writing = Writing(asked, speech, seal=partial(seal_bytes, writes), shown_id=writes.call_id)
+    writing = Writing(asked, speech, seal=partial(seal_bytes, writes), shown_id=writes.call_id, before=before)
     relay = TranslatedRelay(told, Translation(asked, speech), eager=eager, keep=False, blocks=False)
     return relay, WrittenRelay(writes, writing, eager=eager)
 
@@ -62,6 +68,52 @@ def test_what_is_written_at_once_is_what_events_would_have_been_written_as(
 @given(STREAMS, SPEECH)
 def test_so_are_events_that_come_alone(events: list[bytes], speech: Speech) -> None:
     agree(events, *both(ASKED, speech))
+
+
+@settings(max_examples=examples(150, soak=20_000), deadline=None)
+@given(st.lists(STREAMS, min_size=2, max_size=3), SPEECH, CUTS)
+def test_what_is_known_from_answers_before_changes_nothing(
+    answers: list[list[bytes]], speech: Speech, cuts: list[int]
+) -> None:
+    """Each answer with its own id, and the first once more: a mould means what it meant, whatever names the answer."""
+    before = KnownMoulds()
+    for number, events in enumerate([*answers, answers[0]]):
+        stream = [re.sub(rb'("id": ?")', rb"\g<1>%d" % number, event) for event in events]
+        agree(pieces(b"".join(stream), cuts), *both(ASKED, speech, before=before))
+
+
+def test_what_is_known_spares_reading_the_first_words_of_the_next_answer() -> None:
+    """Else the property above would hold for nothing."""
+    before, read = KnownMoulds(), Mock(side_effect=shapes.read_value)
+    with patch.object(shapes, "read_value", read):
+        for number in range(3):
+            read.reset_mock()
+            lead = b'data: {"id":"c-%d","object":"chat.completion.chunk","choices":[{"index":0,"delta":{' % number
+            stream = [lead + said + b"}}]}\n\n" for said in (b'"role":"assistant"', b'"reasoning":"a"', b'"content":"b"')]
+            agree(stream, *both(ASKED, Speech(), before=before))
+            told = both(ASKED, Speech(), before=before)[1]
+            read.reset_mock()
+            for each in stream:
+                told.feed(each)
+    assert read.call_count == 2, "the first chunk, and what names the answer"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b'{"id":"c","usage":{"prompt_tokens":9},"choices":[{"delta":{"content":"b"}}]}',
+        b'{"id":"c","error":{"message":"no"},"choices":[{"delta":{"content":"b"}}]}',
+        b'{"id":"c","object":"error","choices":[{"delta":{"content":"b"}}]}',
+        b'{"id":{"choices":[]},"choices":[{"delta":{"content":"b"}}]}',
+        b'{"id":"c","choices":[{"delta":{"content":"b"}}],"error":{"message":"no"}}',
+        b'{"id":"c","choices":[{"delta":{"content":"b","reasoning_content":""}}]}',
+    ],
+)
+def test_what_says_more_than_a_word_is_read_each_time(odd: bytes) -> None:
+    before, speech = KnownMoulds(), Speech(empty_counts=True)
+    called = b'{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"i","function":{"name":"t","arguments":"{}"}}]}}]}'
+    for stream in ([odd], [odd, odd], [odd, called], [odd.replace(b'"b"', b'"c"'), called]):
+        agree([b"data: %b\n\n" % each for each in stream], *both(ASKED, speech, before=before))
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)

@@ -14,6 +14,7 @@ from msgspec import Struct
 from clew.dialects.openai_chat.details import DetailTexts, without_told
 from clew.dialects.openai_chat.errors import CUT, Failure, failure_in
 from clew.dialects.openai_chat.lanes import Lanes
+from clew.dialects.openai_chat.moulds import Member
 from clew.dialects.openai_chat.scribes import Scribe
 from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of
 from clew.dialects.openai_chat.snapshots import Snapshots
@@ -21,7 +22,7 @@ from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.stops import stop_of
 from clew.dialects.openai_chat.tags import Tags
 from clew.dialects.openai_chat.telling import Telling
-from clew.dialects.openai_chat.thoughts import Thought, part_text, thought_in
+from clew.dialects.openai_chat.thoughts import Thought, part_text, thought_in, word_of
 from clew.dialects.openai_chat.tool_ids import ToolIds
 from clew.dialects.openai_chat.usage import Usage, usage_in, usage_of
 from clew.model.json import JsonObject, JsonValue
@@ -126,6 +127,17 @@ class ChatDecoder:
         for choice in objects_of(chunk.get("choices")):
             if not choice.get("index"):
                 self._take_choice(choice)
+
+    def hear(self, member: Member, word: str) -> None:
+        """The same as `take` of a chunk that says this word and nothing else."""
+        self.begin()
+        if member.name == "tool_calls":
+            entry: JsonObject = {"index": member.place, "id": member.call_id, "function": {"arguments": word}}
+            self._take_calls({"tool_calls": [entry]})
+        elif member.name == "content":
+            self._take_content(word)
+        else:
+            self._take_thought(word_of(member.name, word))
 
     def end(self) -> None:
         """Everything has come."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
 from clew.dialects.openai_chat.error_bodies import error_in
 from clew.dialects.openai_chat.errors import CUT, UNREADABLE
+from clew.dialects.openai_chat.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.runs import Runs
 from clew.dialects.openai_chat.scribes import Scribe
 from clew.dialects.openai_chat.shapes import objects_of, read_object, read_value
@@ -33,11 +34,12 @@ class Listening:
 
     __slots__ = ("_frames", "_runs", "_speech", "decoder", "take_one")
 
-    def __init__(self, asked: Asked, speech: Speech, scribe: Scribe) -> None:
+    def __init__(self, asked: Asked, speech: Speech, scribe: Scribe, before: KnownMoulds | None = None) -> None:
+        """`before`: what is known from answers before this one."""
         self._speech = speech
         self._frames = Frames(_LIMITS)
         self.decoder = ChatDecoder(asked, speech, scribe)
-        self._runs = Runs(self.decoder.lanes)
+        self._runs = Runs(self.decoder.lanes, before)
         self.take_one: TakeOne = nothing
         """As `hear`, for an event that needs no reading and comes alone; b"" for all else, which is heard. Until then."""
 
@@ -57,7 +59,7 @@ class Listening:
             if run:
                 ran(run)
             else:
-                end = self._read_one(whole, at)
+                end = self._hear_word(whole, at) or self._read_one(whole, at)
                 told()
             at = end
         self.take_one = self._runs.take_one if self._frames.is_clean else nothing
@@ -70,6 +72,16 @@ class Listening:
             self.decoder.end()
         else:
             self.decoder.fail(CUT)
+
+    def _hear_word(self, whole: bytes, at: int) -> int:
+        """Hears the event that begins here, if only its word has to be read, and says where it ends; else 0."""
+        word = None if self.decoder.ended else self._runs.word_at(whole, at)
+        if word is None:
+            return 0
+        self._runs.settle()
+        self.decoder.hear(word.mould.member, word.text)
+        self._runs.go_on(word.mould)
+        return word.end
 
     def _read(self, whole: bytes) -> None:
         at = 0

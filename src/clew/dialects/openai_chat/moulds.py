@@ -15,10 +15,12 @@ from io import BytesIO
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec import Struct
 
+from clew.dialects.openai_chat.error_bodies import error_in
 from clew.dialects.openai_chat.shapes import object_of, read_object
-from clew.dialects.openai_chat.thoughts import FIELDS
+from clew.dialects.openai_chat.thoughts import FIELDS, THOUGHTS
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["Member", "Mould", "mould_of"]
@@ -36,6 +38,8 @@ _STRINGS: Final = {
     name: re.compile(b'"%b"[ ]*+:[ ]*+"([^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+)"' % name.encode())
     for name in (*_PLAIN, "arguments")
 }
+_string = msgspec.json.Decoder(str)
+_UNSOUND = (msgspec.MsgspecError, UnicodeDecodeError)
 
 
 class Member(NamedTuple):
@@ -56,6 +60,21 @@ class Mould(Struct, frozen=True):
     member: Member
     head: bytes
     tail: bytes
+    is_plain: bool = False
+    """Nothing in it has any effect but the word."""
+
+    def word_at(self, whole: bytes, at: int) -> tuple[str, int] | None:
+        """What the event that begins here says, and where it ends; None if it is another, or has to be read."""
+        if not whole.startswith(self.head, at):
+            return None
+        end, start = whole.find(b"\n", at) + 2, at + len(self.head)
+        stop = end - len(self.tail)
+        if stop <= start or not whole.startswith(self.tail, stop):
+            return None
+        try:
+            return _string.decode(b'"%b"' % whole[start:stop]), end
+        except _UNSOUND:
+            return None
 
     def words_at(self, whole: bytes, at: int) -> list[bytes]:
         """What stands in the place of the word in the events that begin here, as long as they come out of this mould.
@@ -97,8 +116,14 @@ def mould_of(raw: bytes, chunk: JsonObject) -> Mould | None:
     for match in _STRINGS[member.key].finditer(raw) if raw.startswith(b"data:") and raw.find(b"\n") == len(raw) - 2 else ():
         head, tail = raw[: match.start(1)], raw[match.end(1) :]
         if _is_same(chunk, member, head + _PROBE.encode() + tail):
-            return Mould(member, head, tail)
+            return Mould(member, head, tail, _is_plain(chunk, member))
     return None
+
+
+def _is_plain(chunk: JsonObject, member: Member) -> bool:
+    """Whether nothing else in it has any effect: even an empty thought may have one."""
+    delta = object_of(_first(chunk.get("choices")).get("delta"))
+    return error_in(chunk) is None and all(delta.get(name) is None for name in THOUGHTS if name != member.name)
 
 
 def _is_same(chunk: JsonObject, member: Member, probe: bytes) -> bool:

@@ -14,13 +14,14 @@ from msgspec import Struct, field
 
 from clew.dialects.openai_chat.details import DetailTexts
 from clew.dialects.openai_chat.shapes import objects_of, text_of
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["FIELDS", "Thought", "part_text", "thought_in"]
+__all__ = ["FIELDS", "THOUGHTS", "Thought", "part_text", "thought_in", "word_of"]
 
 FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 """Plain names, in the order in which they are believed."""
-_NAMES: Final = frozenset((*FIELDS, "reasoning_details", "thinking_blocks"))
+THOUGHTS: Final = frozenset((*FIELDS, "reasoning_details", "thinking_blocks"))
+"""All names."""
 
 _REDACTED: Final = re.compile(r"(?:\s*\[REDACTED\]\s*)+")
 """Stands in the flat field for an encrypted entry. It is no text."""
@@ -40,15 +41,15 @@ _NOTHING: Final = Thought()
 
 def thought_in(delta: JsonObject, details: DetailTexts, blocks: DetailTexts) -> Thought:
     """`details` and `blocks` remember from delta to delta what was last shown of such entries."""
-    said = [name for name in delta.keys() & _NAMES if delta[name] is not None]
+    said = [name for name in delta.keys() & THOUGHTS if delta[name] is not None]
     if not said:
         return _NOTHING
     if len(said) == 1 and said[0] in FIELDS:
-        return _plain_thought(delta, said[0])
+        return word_of(said[0], delta[said[0]])
     lists = {name: objects_of(delta.get(name)) for name in ("reasoning_details", "thinking_blocks")}
     texts = {
         "reasoning_details": details.of(lists["reasoning_details"]),
-        **{name: _plain(delta, name) for name in FIELDS},
+        **{name: _plain(delta.get(name)) for name in FIELDS},
         "thinking_blocks": blocks.of(lists["thinking_blocks"]),
     }
     channels = [name for name, text in texts.items() if text]
@@ -60,14 +61,14 @@ def thought_in(delta: JsonObject, details: DetailTexts, blocks: DetailTexts) -> 
     )
 
 
-def _plain_thought(delta: JsonObject, name: str) -> Thought:
+def word_of(name: str, said: JsonValue) -> Thought:
     """The same where there is only one plain name, as in most deltas."""
-    text = _plain(delta, name)
-    return Thought(text, [name] if text else [], {}, name if delta[name] == "" else "")
+    text = _plain(said)
+    return Thought(text, [name] if text else [], {}, name if said == "" else "")
 
 
-def _plain(delta: JsonObject, name: str) -> str:
-    text = text_of(delta.get(name))
+def _plain(said: JsonValue) -> str:
+    text = text_of(said)
     return "" if text.endswith("]") and _REDACTED.fullmatch(text) else text
 
 

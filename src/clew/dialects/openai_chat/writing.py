@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.listening import Listening
 from clew.dialects.openai_chat.payloads import proof
 from clew.dialects.openai_chat.scribes import ByteScribe, stop_bytes
@@ -25,12 +26,18 @@ class Writing:
     __slots__ = ("_decoder", "_listening", "_scribe", "_seal", "_thoughts")
 
     def __init__(
-        self, asked: Asked, speech: Speech, *, seal: Callable[[int, str, str], bytes], shown_id: Callable[[int, str], str]
+        self,
+        asked: Asked,
+        speech: Speech,
+        *,
+        seal: Callable[[int, str, str], bytes],
+        shown_id: Callable[[int, str], str],
+        before: KnownMoulds | None = None,
     ) -> None:
         """`seal` writes the signature of the thinking block in a place, with this text and what its maker needs back;
-        `shown_id` gives the client's id of a call in a place, for the backend's own."""
+        `shown_id` gives the client's id of a call in a place, for the backend's own; `before` knows the answers before."""
         self._scribe = scribe = ByteScribe(shown_id)
-        self._listening = Listening(asked, speech, scribe)
+        self._listening = Listening(asked, speech, scribe, before)
         self._decoder = self._listening.decoder
         self._thoughts = self._decoder.thoughts()
         self._seal = seal

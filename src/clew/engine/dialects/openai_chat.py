@@ -7,7 +7,7 @@ from math import ceil
 from typing import Final, Self
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from clew.backends.chat import path_of, speech_of, wire_of
 from clew.backends.manner import Speech, Wire
@@ -17,6 +17,7 @@ from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure, failure_of
 from clew.dialects.openai_chat.headers import response_headers
 from clew.dialects.openai_chat.heals import Heal, Rung, heal
+from clew.dialects.openai_chat.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.requests import encode
 from clew.dialects.openai_chat.tool_names import own_name
 from clew.dialects.openai_chat.translate import Translation
@@ -53,6 +54,8 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
     place: str
     rungs: tuple[Rung, ...] = ()
     """Repairs that were tried."""
+    before: KnownMoulds = field(default_factory=KnownMoulds)
+    """What is known of how it writes its answers."""
 
     @classmethod
     def of(cls, backend: Backend, model: str) -> Self:
@@ -81,7 +84,7 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
     def relay(self, dress: Dress, hints: Hints) -> Relays:
         if _is_bytes_alone(dress.wear, hints):
             seal = partial(seal_bytes, dress)
-            written = Writing(_asked(hints), self.speech, seal=seal, shown_id=dress.call_id)
+            written = Writing(_asked(hints), self.speech, seal=seal, shown_id=dress.call_id, before=self.before)
             return WrittenRelay(dress, written, eager=hints.eager)
         translation = Translation(_asked(hints), self.speech, own_ids=hints.own_ids)
         followed = translation if hints.tell is None else Traced(translation, hints.tell)
