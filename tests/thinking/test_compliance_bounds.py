@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -57,10 +57,10 @@ def found(request: Any, **options: Any) -> tuple[Violation, ...]:
 def test_a_hostile_body_is_one_clear_violation_in_under_a_second(make: Callable[[], bytes], rule: str) -> None:
     """A million messages, ten thousand levels, half characters, what is no number."""
     body = make()
-    start = perf_counter()
+    start = thread_time()
     violations = found(body)
     assert [violation.rule for violation in violations] == [rule]
-    assert perf_counter() - start < 1
+    assert thread_time() - start < 1
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -112,6 +112,6 @@ def test_a_rule_that_is_broken_without_end_is_named_a_thousand_times() -> None:
 def test_a_hundred_thousand_legal_messages_are_checked_in_seconds() -> None:
     """Linear, with no quadratic corner in pairing or runs."""
     body = HEAD + b'"messages": [' + b",".join([b'{"role":"user","content":"x"}'] * 100_000) + b"]}"
-    start = perf_counter()
+    start = thread_time()
     assert found(body) == ()
-    assert perf_counter() - start < 20
+    assert thread_time() - start < 20
