@@ -57,6 +57,8 @@ class Look(NamedTuple):
     """What takes the focus and does not show it."""
     walks: bool
     """Whether `j` leads into its list, if it has one."""
+    moves: int
+    """How much of it moves, for somebody who wants that nothing does."""
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
@@ -76,7 +78,8 @@ def look(visit: Visit, address: str) -> Look:
     width = page.evaluate("document.documentElement.scrollWidth")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("j")
-    return Look(wrong, width, weight, walks=page.evaluate(WALKS), blind=page.evaluate(BLIND))
+    found = {"walks": page.evaluate(WALKS), "blind": page.evaluate(BLIND), "moves": page.evaluate(MOVES)}
+    return Look(wrong, width, weight, **found)
 
 
 def test_axe_finds_nothing_serious_on_any_page(looks: dict[str, Look]) -> None:
@@ -103,6 +106,11 @@ def test_every_list_can_be_walked_by_keyboard(looks: dict[str, Look]) -> None:
     assert [address for address, look in looks.items() if not look.walks] == []
 
 
+def test_nothing_moves_for_whoever_wants_it_so(looks: dict[str, Look]) -> None:
+    """prefers-reduced-motion."""
+    assert {address: look.moves for address, look in looks.items() if look.moves} == {}
+
+
 def test_the_first_view_is_quick(demo: Demo, visits: Callable[..., Visit]) -> None:
     """Under 300 ms to its load event, on loopback, with nothing in the cache. A busy machine may try often."""
     times: list[float] = []
@@ -126,3 +134,5 @@ BLIND = """[...document.querySelectorAll("a[href], button, input, select, textar
     return document.activeElement !== each || outlineStyle === "none" || parseFloat(outlineWidth) < 2;
   })
   .map((each) => each.outerHTML.slice(0, 120))"""
+MOVES = """[...document.querySelectorAll("*")].map((each) => getComputedStyle(each)).filter((style) =>
+  style.animationName !== "none" || parseFloat(style.transitionDuration) > 0 || style.scrollBehavior === "smooth").length"""

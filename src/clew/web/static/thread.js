@@ -21,16 +21,18 @@ async function more(link) {
   const stretch = el("div", { class: "stretch" });
   if (!(await trying(async () => stretch.append(await fragment(`${link.getAttribute("href")}&part=1`))))) return;
   place.replaceWith(stretch);
-  watch();
+  watch(stretch);
 }
 
 /** The way on stands behind its stretch: in it, it would be seen too late. */
-function watch() {
-  for (const more of $$(".stretch > .more")) more.parentElement.after(more);
-  for (const link of $$("[data-turns] [data-more]")) near.observe(link);
+function watch(stretch) {
+  const more = stretch.lastElementChild;
+  if (!more?.matches(".more")) return;
+  stretch.after(more);
+  near.observe($("[data-more]", more));
 }
 
-watch();
+$$(".stretch").forEach(watch);
 $("[data-wanted]")?.scrollIntoView({ block: "start" });
 
 // Title and end
