@@ -18,7 +18,7 @@ from tests.numbers import note
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-SEEDS = examples(20, soak=200)
+SEEDS = examples(12, soak=200)
 TURNS = 50
 BATCH = 10
 """Seeds in one test: the simulators and the port are the expensive part."""
@@ -93,11 +93,12 @@ def test_a_gateway_that_is_killed_again_and_again_has_all_that_it_acknowledged(
 
 @pytest.mark.parametrize("setting", ['policy = "strip"', 'policy = "session"', "restore = false"])
 def test_the_oracle_sees_what_other_policies_lose(simulators: dict[str, Simulator], setting: str, tmp_path: Path) -> None:
-    lost = 0
+    """One of the first four runs is enough."""
     for seed in range(4):
         with Gate(tmp_path / f"home-{seed}", simulators, f"\n[thinking]\n{setting}\n") as gate:
-            lost += len(chaos(simulators, gate, seed).oracle.found.lost)
-    assert lost > 0
+            if chaos(simulators, gate, seed).oracle.found.lost:
+                return
+    pytest.fail("nothing was lost, or nobody saw it")
 
 
 def test_the_chaos_itself_is_legal_and_its_oracle_awake(simulators: dict[str, Simulator]) -> None:
