@@ -11,6 +11,7 @@ it can be under way any more.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -49,6 +50,7 @@ def hashes_of(exchange: Exchange) -> tuple[bytes, bytes]:
     return _hash(b"thread", principal, exchange.thread), _hash(b"session", principal, session) if session else b""
 
 
+@lru_cache(maxsize=1024)
 def _hash(kind: bytes, principal: str, name: str) -> bytes:
     return sha256(b"%b\0%b\0%b" % (kind, principal.encode(), name.encode("utf-8", "surrogatepass"))).digest()
 
