@@ -120,6 +120,8 @@ class ByHand:
 
     def __init__(self, snapshot: Snapshot, store: KeptByHand | None = None) -> None:
         self.snapshot = snapshot
+        self.client: Client | None = None
+        """Whose question is answered."""
         self._store = store
         self._id = ""
         self._told: list[Exchange] = []
@@ -148,7 +150,7 @@ class ByHand:
         self._told, self._sent = [], []
         before = len(self._store.turns) if self._store else 0
         self.engine.parts.cool_downs = CoolDowns()
-        client = Client(HttpRequest(method="POST", target="/v1/messages", headers=(), body=body))
+        self.client = client = Client(HttpRequest(method="POST", target="/v1/messages", headers=(), body=body))
         try:
             work = self.engine.again(call, body, client.responder)
         except ClewError as error:

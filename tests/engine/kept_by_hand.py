@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Literal
@@ -19,6 +20,7 @@ class KeptByHand:
     def __init__(self, mood: Literal["willing", "slow", "unwilling"] = "willing") -> None:
         self.mood = mood
         self.turns: list[Turn] = []
+        self.came = asyncio.Event()
         self.touched: list[tuple[bytes, ...]] = []
         self._shelf = Shelf()
         self._threads: dict[tuple[str, str], str] = {}
@@ -26,6 +28,7 @@ class KeptByHand:
     def record(self, turn: Turn) -> Future[bool]:
         done: Future[bool] = Future()
         self.turns.append(turn)
+        self.came.set()
         if self.mood == "unwilling":
             done.set_exception(StoreError("no room", file="x"))
         elif self.mood == "willing":

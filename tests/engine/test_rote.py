@@ -362,3 +362,37 @@ def test_no_more_forms_are_kept_than_a_client_has() -> None:
         return len(call.forms)
 
     assert asyncio.run(run()) == 4
+
+
+def test_with_a_store_a_whole_answer_goes_by_rote_and_a_stream_or_a_session_does_not() -> None:
+    """What a session did before is in the store; a stream is kept while it comes."""
+
+    async def run() -> list[int]:
+        hand = ByHand(SNAPSHOTS[0], KeptByHand())
+        calls = heads()
+        await hand.asks("a", calls[0], question("one"), [WHOLE])
+        await hand.asks("b", calls[2], question("one"), [WHOLE])
+        await hand.asks("c", calls[1], question("one", stream=True), [STREAM])
+        return [len(call.forms) for call in calls]
+
+    assert asyncio.run(run()) == [1, 0, 0]
+
+
+def test_a_client_that_leaves_while_its_turn_is_kept_takes_nothing_along() -> None:
+    """Law 8 does not depend on who waits: the turn is kept, told once, and its connection serves the next."""
+
+    async def run() -> tuple[int, int, int]:
+        store = KeptByHand()
+        hand, call = ByHand(SNAPSHOTS[0], store), Call(body=b"")
+        await hand.asks("a", call, question("one"), [WHOLE])
+        store.mood, hand.engine.parts.commit_seconds = "slow", 0.2
+        store.came.clear()
+        asking = asyncio.create_task(hand.asks("b", call, question("two"), [WHOLE]))
+        await store.came.wait()
+        assert hand.client is not None
+        assert hand.client.responder.holder is not None
+        hand.client.responder.holder.cancel()
+        seen = await asking
+        return len(seen.told), len(seen.kept), sum(len(form.shelf.resting) for form in call.forms)
+
+    assert asyncio.run(run()) == (1, 1, 1)

@@ -71,7 +71,7 @@ class RoteWhole(Rote, InOnePiece):
         for mould in form.moulds:
             if (found := mould.read(data)) is not None:
                 values, raw = found
-                return self._is_heard_as(raw, None, mould.lines % values, _request_id(mould, values))
+                return self._is_heard_as(raw, None, mould.lines % values, mould.value_of(b"request-id", values))
         whole = read_at_once(data, LIMITS)
         if whole is None or not comes_as(whole.head, JSON) or not self._is_taken(whole.head, whole.body):
             return False
@@ -103,7 +103,6 @@ class RoteWhole(Rote, InOnePiece):
 
     def _tell(self, raw: bytes, message: JsonObject, head: ResponseHead | None, lines: bytes, request_id: str) -> None:
         form, parts, get = self._form, self._parts, message.get
-        self._let_go()
         seconds = parts.clock() - self._began
         over = Over(form, self._id, self._started, parts.wall(), seconds, get("usage"), get("stop_reason"), request_id)
         shown = raw if get("model") == form.model else renamed(raw, form.model)
@@ -147,10 +146,6 @@ class RoteWhole(Rote, InOnePiece):
             self.fail(error)
         else:
             self._client.release()
-
-
-def _request_id(mould: Mould, values: tuple[bytes, ...]) -> str:
-    return values[mould.names.index(b"request-id")].decode("latin-1") if b"request-id" in mould.names else ""
 
 
 class RoteStream(Rote, Streaming):

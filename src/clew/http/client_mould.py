@@ -19,14 +19,15 @@ __all__ = ["Mould"]
 class Mould:
     """Made of a plain head, status line and all. `wanted` are names, in lower case."""
 
-    __slots__ = ("_length_at", "_match", "lines", "names")
+    __slots__ = ("_length_at", "_match", "_places", "lines")
 
     def __init__(self, head: bytes, wanted: Collection[bytes]) -> None:
         fields = FIELD.findall(head, head.index(b"\r\n") + 2)
         open_names = [name.lower() for name, _ in fields if name.lower() in wanted or name.lower() == b"content-length"]
-        self.names = [name for name in open_names if name in wanted]
-        self.lines = b"".join([b"%b: %%b\r\n" % name for name in self.names])
+        names = [name for name in open_names if name in wanted]
+        self.lines = b"".join([b"%b: %%b\r\n" % name for name in names])
         """The lines of what is wanted, for its values to be put in."""
+        self._places = {name: at for at, name in enumerate(names)}
         self._length_at = open_names.index(b"content-length")
         parts = [b"%b: %b\r\n" % (re.escape(name), _value(name.lower(), value, wanted)) for name, value in fields]
         self._match = re.compile(rb"HTTP/1\.1 200 [ -~]*+\r\n%b\r\n" % b"".join(parts)).match
@@ -38,6 +39,11 @@ class Mould:
             return None
         values, at, body = found.groups(), self._length_at, data[found.end() :]
         return (values[:at] + values[at + 1 :], body) if values[at] == b"%d" % len(body) else None
+
+    def value_of(self, name: bytes, values: tuple[bytes, ...]) -> str:
+        """One of them; "" if it is not among what is wanted."""
+        at = self._places.get(name)
+        return "" if at is None else values[at].decode("latin-1")
 
 
 def _value(name: bytes, value: bytes, wanted: Collection[bytes]) -> bytes:

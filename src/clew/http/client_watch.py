@@ -38,10 +38,9 @@ class Watch:
     def begin(self, phase: Phase, limit: float | None, *, total: float | None = None, began: float | None = None) -> None:
         """An exchange: its first phase, how long it may last in all, and since when that counts, if it is not now."""
         self._held = False
-        self._total, self._phase, self._limit = total, phase, limit
-        self.since = since = self.now()
-        self._end = None if total is None else (since if began is None else began) + total
-        self._set_if_late(since, limit)
+        self._total = total
+        self._end = None if total is None else (self.now() if began is None else began) + total
+        self.enter(phase, limit)
 
     @property
     def phase(self) -> Phase:
@@ -51,9 +50,6 @@ class Watch:
         """The next phase begins, or the same once more."""
         self._phase, self._limit = phase, limit
         self.since = since = self.now()
-        self._set_if_late(since, limit)
-
-    def _set_if_late(self, since: float, limit: float | None) -> None:
         if self._end is not None or limit is None or self._timer is None or self._when > since + limit:
             self._set()  # else, as nearly always, it goes off early enough, and will look again
 

@@ -73,13 +73,12 @@ class Connection(Outlet):
         self._server.joined(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._discarding:
-            return
         reader = self._reader
         request = None if self._responder is not None or self._closing else reader.again(data)
         if request is not None:  # as nearly always: nothing else is to be looked at
-            self._since = self._server.now()
             self._answer(request)
+            return
+        if self._discarding:
             return
         if not (reader.in_head or reader.in_body):
             self._since = self._server.now()
