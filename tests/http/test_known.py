@@ -145,3 +145,16 @@ def test_a_long_body_has_the_known_head_too() -> None:
         assert isinstance(found, HttpRequest) and found.body == b"x" * size
         heads.add(id(found.head))
     assert len(heads) == 1
+
+
+@pytest.mark.parametrize("spelling", [b"content-length:%d\r\n", b"content-length:  %d\r\n", b"Content-Length: %d \r\n"])
+def test_a_body_behind_a_head_in_a_read_of_its_own_is_never_the_next_request(spelling: bytes) -> None:
+    """However its length is spelt, and however often the same head came: else a body could ask for something."""
+    known, body = Known(), b"GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n"
+    data = message(HEADS[1], spelling, body)
+    for _ in range(3):
+        reader = RequestReader(Limits(), known)
+        for piece in (data[: -len(body)], body):
+            reader.feed(piece)
+        assert [(each.target, each.body) for each in reader.ready if isinstance(each, HttpRequest)] == [("/a?b", body)]
+        assert len(reader.ready) == 1

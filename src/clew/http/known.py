@@ -78,9 +78,11 @@ class Known:
         """`head` is what it was read from, without the body."""
         if isinstance(request, Refusal) or not request.keep_alive or request.header("expect") is not None:
             return
+        length = _LENGTH.search(head)
+        if length is None and request.header("content-length") is not None:
+            return  # spelt in another way: `split` would take the head for all of a request, and its body for the next one
         if len(self.heads) >= MOST:
             self.heads.clear()
-        length = _LENGTH.search(head)
         cut = length.span(1) if length else (len(head), len(head))
         self.heads[key] = _seen(head[: cut[0]], head[cut[1] :], request)
 
