@@ -52,7 +52,7 @@ def flowed(reads: list[bytes], verdicts: list[bool], limits: ResponseLimits | No
         connection = ClientConnection()
         connection.connection_made(cast("asyncio.Transport", Nowhere()))
         connection.begin(REQUEST, Timeouts(), limits or ResponseLimits())
-        connection.pour(out.append, Verbatim(passes, alone.append))
+        connection.pour(out.append, Verbatim(passes, lambda data: bool(alone.append(data)) or True, lambda: None))
         for data in reads:
             connection.data_received(data)
         if connection.has_failed:

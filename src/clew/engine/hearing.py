@@ -220,7 +220,7 @@ class StreamHearing:
     async def _rest(self, reply: Reply) -> None:
         try:
             if not self._relay.ended:
-                await reply.relay(self.sink(reply), self.verbatim(reply))
+                await reply.relay(self.sink(reply), self.verbatim())
             elif not await self._drained(reply):
                 return
         except BackendError:
@@ -256,10 +256,10 @@ class StreamHearing:
 
         return sink
 
-    def verbatim(self, reply: Reply) -> Verbatim | None:
-        """For events that come one by one, and that nothing is changed of."""
-        passes, push = self._relay.passes, self._passing.client.verbatim(lambda: self._passing.wait(reply))
-        return None if passes is None or push is None else Verbatim(passes, push)
+    def verbatim(self) -> Verbatim | None:
+        """For events that come one by one, and that nothing is changed of; made when `sink` is."""
+        passes, push = self._relay.passes, self._passing.client.flow_framed()
+        return None if passes is None or push is None else Verbatim(passes, push, self._passing.falls_behind)
 
     def is_whole(self) -> bool:
         """At the end of the body: is this the end of the answer too? What is left of it goes out, but for the end."""

@@ -95,6 +95,11 @@ class Passing:
             source.pause()
             self._catching_up = asyncio.get_running_loop().create_task(self._catch_up(source))
 
+    def falls_behind(self) -> None:
+        """The same, for whoever is called with every read of the source."""
+        assert self._source is not None
+        self.wait(self._source)
+
     def hush(self) -> None:
         """No more pings: the end is near, or somebody else speaks."""
         if self._timer is not None:

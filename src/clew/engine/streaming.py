@@ -123,8 +123,7 @@ class Streaming(ABC):
             self._go_the_long_way()
         else:
             self._listen(self._stream_is_over)
-            reply = self._reply(on.heard)
-            on.pour(hearing.sink(reply), hearing.verbatim(reply))
+            on.pour(hearing.sink(self._reply(on.heard)), hearing.verbatim())
 
     def _stream_is_over(self) -> None:
         hearing = self._hearing

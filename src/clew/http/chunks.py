@@ -7,12 +7,13 @@ begin with the very size that they have, and end as a chunk with an event does, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from clew.http.client_reader import WHOLE, ResponseReader
 from clew.http.client_watch import Watch
 
-__all__ = ["Verbatim", "flowing"]
+__all__ = ["Verbatim"]
 
 _LONGEST = 4096
 _END = len(b"\r\n")
@@ -20,40 +21,30 @@ _NONE = b"\n"
 """No size line is like that."""
 
 
-class Verbatim(NamedTuple):
-    """Whoever takes chunks as they come."""
+@dataclass(slots=True)
+class Verbatim:
+    """Whoever takes chunks as they come. No closures: there may be thousands of streams that hardly ever say something."""
 
     passes: Callable[[bytes, int], bool]
     """Whether this chunk may go on so; its body begins there. If not, it comes the usual way."""
-    push: Callable[[bytes], None]
-    """Lets it go on."""
+    push: Callable[[bytes], bool]
+    """Lets it go on. False if who gets it is behind or gone."""
+    behind: Callable[[], None]
+    """Called then."""
 
-
-def flowing(
-    reader: ResponseReader, watch: Watch, to: Verbatim, failed: Callable[[Exception], None]
-) -> Callable[[bytes], bool]:
-    """Whether a read was one chunk, and went on; `failed` hears of what goes wrong then.
-
-    Bound once and written in one piece, for it is called for every event.
-    """
-    passes, push, now = to.passes, to.push, watch.now
-
-    def flow(data: bytes) -> bool:
+    def takes(self, data: bytes, reader: ResponseReader, watch: Watch) -> bool:
+        """Whether a read was one chunk, and went on. Written in one piece, for it is called for every event."""
         size = len(data)
         line = _SIZE_LINES[size]
         if not (reader.is_level and data.startswith(line) and data.endswith(WHOLE)):
             return False
-        try:
-            if size > reader.room or not passes(data, len(line)):
-                return False
-            push(data)
-        except Exception as error:
-            failed(error)
+        if size > reader.room or not self.passes(data, len(line)):
+            return False
         reader.room -= size
-        watch.since = now()
+        watch.since = watch.now()
+        if not self.push(data):
+            self.behind()
         return True
-
-    return flow
 
 
 class _SizeLines(dict[int, bytes]):

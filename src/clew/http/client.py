@@ -15,10 +15,9 @@ after all that came whole was handed out. `abort` closes at once, in every phase
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import cast
 
-from clew.http.chunks import Verbatim, flowing
+from clew.http.chunks import Verbatim
 from clew.http.client_lent import Lent
 from clew.http.client_message import (
     ClientRequest,
@@ -39,7 +38,7 @@ __all__ = ["ClientConnection", "Sink"]
 class ClientConnection(Lent):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
-    __slots__ = (*("_closed", "_flow", "_paused", "_sink", "_transport", "_unsent", "_waiting", "sink_error"),)
+    __slots__ = (*("_closed", "_paused", "_sink", "_transport", "_unsent", "_verbatim", "_waiting", "sink_error"),)
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +50,7 @@ class ClientConnection(Lent):
         self._paused = False
         self._waiting = 0
         self._sink: Sink | None = None
-        self._flow: Callable[[bytes], bool] | None = None
+        self._verbatim: Verbatim | None = None
 
     # What the owner calls.
 
@@ -135,9 +134,7 @@ class ClientConnection(Lent):
 
     def pour(self, sink: Sink, verbatim: Verbatim | None = None) -> None:
         """From now on `sink` is called with each read; what may go on `verbatim` does so before."""
-        self._sink, self._flow = sink, None
-        if verbatim is not None and self._reader is not None and self._watch is not None:
-            self._flow = flowing(self._reader, self._watch, verbatim, self._sink_failed)
+        self._sink, self._verbatim = sink, verbatim
         if data := self.take():
             self._pour(data)
 
@@ -175,7 +172,7 @@ class ClientConnection(Lent):
             return not self._closed
         if not self.reusable:
             return False
-        self._used, self._reader, self._sink, self._flow, self.news = self._reader, None, None, None, None
+        self._used, self._reader, self._sink, self._verbatim, self.news = self._reader, None, None, None, None
         if self._parts:
             self._parts, self._waiting = [], 0
         if self._paused:
@@ -196,15 +193,19 @@ class ClientConnection(Lent):
     def data_received(self, data: bytes) -> None:
         if self._tenant is not None and self._is_taken(self._tenant, data):
             return
-        flow = self._flow
-        if flow is None or not flow(data):
-            self._hear(data)
-
-    def _hear(self, data: bytes) -> None:
-        reader, watch = self._reader, self._watch
+        reader, watch, verbatim = self._reader, self._watch, self._verbatim
         if reader is None or watch is None or reader.done:
             self._drop()  # nobody asked: whatever it is, it is not the answer to the next request
             return
+        try:
+            is_gone = verbatim is not None and verbatim.takes(data, reader, watch)
+        except Exception as error:
+            self._sink_failed(error)
+            return
+        if not is_gone:
+            self._hear(data, reader, watch)
+
+    def _hear(self, data: bytes, reader: ResponseReader, watch: Watch) -> None:
         if not reader.began and (whole := reader.at_once(data)) is not None:
             watch.since = watch.now()
             self._deliver(reader, whole)
@@ -318,7 +319,6 @@ class ClientConnection(Lent):
 
     def _drop(self) -> None:
         self._closed = True
-        self._flow = None
         if self._transport is not None:
             self._transport.abort()
         if self._watch is not None:

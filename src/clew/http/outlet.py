@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 __all__ = ["Outlet"]
 
@@ -59,29 +58,16 @@ class Outlet(asyncio.Protocol):
         self._write(parts)
         return self._waiter is None
 
-    def flow(self) -> Callable[[bytes], bool]:
-        """`push` of one chunk, for whoever calls it with every read: what is always the same is looked at once."""
-        write = self._transport.write
+    def push_chunk(self, data: bytes) -> bool:
+        """`push` of one chunk, for whoever calls it with every read."""
+        return self.push_framed(b"%x\r\n%b\r\n" % (len(data), data))
 
-        def pushed(data: bytes) -> bool:
-            if self._lost:
-                return False
-            write(b"%x\r\n%b\r\n" % (len(data), data))
-            return self._waiter is None
-
-        return pushed
-
-    def verbatim(self, behind: Callable[[], None]) -> Callable[[bytes], None]:
-        """The same for chunks that have their framing already. `behind` is called where `push` says False."""
-        write = self._transport.write
-
-        def pushed(data: bytes) -> None:
-            if not self._lost:
-                write(data)
-            if self._lost or self._waiter is not None:
-                behind()
-
-        return pushed
+    def push_framed(self, data: bytes) -> bool:
+        """The same with its framing."""
+        if self._lost:
+            return False
+        self._transport.write(data)
+        return self._waiter is None
 
     def _write(self, parts: list[bytes]) -> None:
         """One piece takes a shorter way through the loop than several."""

@@ -84,9 +84,8 @@ class Responder(ABC):
     def flow(self) -> Callable[[bytes], bool]:
         """`push`, for whoever calls it with every read, and never after the end."""
 
-    def verbatim(self, behind: Callable[[], None]) -> Callable[[bytes], None] | None:
-        """The same for chunks of HTTP/1.1 that have their framing already; `behind` is called where `push` says False. None
-        where such chunks are not what goes out."""
+    def flow_framed(self) -> Callable[[bytes], bool] | None:
+        """The same for chunks of HTTP/1.1 that have their framing already; None where such are not what goes out."""
         return None
 
     @abstractmethod
