@@ -24,6 +24,7 @@ import plot
 from cases import ALONE, CASES, FIRST, Case
 from commits import Commits, fill
 from figures import Figures, Row, keep, markdown, written
+from interpreters import ROOT, environment, named
 from machine import Others
 from measuring import Bench
 from sessions import Sessions
@@ -40,7 +41,7 @@ OUT = Path(__file__).parent / "out"
 class Gateways:
     """nginx, and clew without and with a store."""
 
-    def __init__(self, folder: Path, cases: list[Case], *, sessions: bool) -> None:
+    def __init__(self, folder: Path, cases: list[Case], *, sessions: bool, pythons: list[Path]) -> None:
         executable = _nginx()
         self.bench = bench = Bench(folder, executable, {case.history for case in cases if case.history})
         self.sessions = Sessions(bench) if sessions else None
@@ -51,6 +52,12 @@ class Gateways:
         for number, talk in enumerate(talks):
             fill(kept.folder / "clew.db", talk, f"bench-{number}-")
         bench.targets = [*plain, clew(OFF, folder, bench.backend, store=STORE_OFF), kept]
+        bench.targets += [self._elsewhere(python) for python in pythons]
+
+    def _elsewhere(self, python: Path) -> Target:
+        """Without a store, on another interpreter."""
+        made, bench = environment(python, OUT), self.bench
+        return clew(named(python), bench.folder, bench.backend, store=STORE_OFF, source=ROOT, python=made)
 
     @property
     def names(self) -> list[str]:
@@ -172,13 +179,22 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5)
     names = [*(case.key for case in CASES), "sessions"]
     options.add_argument("--only", nargs="*", choices=names, help="these cases, and no more")
+    options.add_argument(
+        "--python",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="also clew on this interpreter; may be repeated",
+    )
     options.add_argument("--json", type=Path, help="also write the tables to this file, for machines")
     options.add_argument("--keep", action="store_true", help="keep the tables and their plot in docs/numbers")
     given = options.parse_args()
     raise_limits()
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=OUT) as name:
-        found = figures(Gateways(Path(name), chosen(given), sessions=not given.only or "sessions" in given.only), given)
+        with_sessions = not given.only or "sessions" in given.only
+        found = figures(Gateways(Path(name), chosen(given), sessions=with_sessions, pythons=given.python), given)
     print(markdown(found))
     if given.json:
         given.json.write_text(written(found), "utf-8")

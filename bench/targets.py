@@ -83,10 +83,19 @@ def _without_tls(text: str) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if not any(word in line for word in _OF_TLS))
 
 
-def clew(name: str, folder: Path, backend: Backend, *, store: str, source: Path | None = None, workers: int = 1) -> Target:
+def clew(
+    name: str,
+    folder: Path,
+    backend: Backend,
+    *,
+    store: str,
+    source: Path | None = None,
+    python: Path | None = None,
+    workers: int = 1,
+) -> Target:
     """`clew serve` with a config file and a gateway key. `store` is what the config's `[store]` says; `source` is another
-    checkout than this one."""
-    port, home = free_port(), folder / name
+    checkout than this one, `python` another interpreter."""
+    port, home = free_port(), folder / name.replace("/", "-")
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     (home / "clew.toml").write_text(_config(backend, port, store))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "CLEW_"))}
@@ -95,7 +104,7 @@ def clew(name: str, folder: Path, backend: Backend, *, store: str, source: Path 
     return Target(
         name=name,
         port=port,
-        command=[sys.executable, "-c", _CLEW, "serve", "--config", str(home / "clew.toml"), *more],
+        command=[str(python or sys.executable), "-c", _CLEW, "serve", "--config", str(home / "clew.toml"), *more],
         env={**kept, **path, "CLEW_HOME": str(home), "CLEW_KEY": KEY},
         folder=home,
         headers=(f"x-api-key: {KEY}",),
@@ -118,14 +127,15 @@ def running(target: Target) -> Iterator[float]:
     if not target.command:
         yield 0.0
         return
-    with (target.folder / f"{target.name}.log").open("wb") as log:
+    log_file = target.folder / f"{target.folder.name}.log"
+    with log_file.open("wb") as log:
         began = time.monotonic()
         env = dict(target.env) or None
         place = pin(0) if target.cores == 1 else []
         target.process = subprocess.Popen([*place, *target.command], env=env, stdout=log, stderr=log, cwd=target.folder)
         try:
             if not until_open(target.port, target.patience, target.process):
-                sys.exit(f"{target.name} does not listen:\n{(target.folder / f'{target.name}.log').read_text()[-2000:]}")
+                sys.exit(f"{target.name} does not listen:\n{log_file.read_text()[-2000:]}")
             yield time.monotonic() - began
         finally:
             _stop(target.process)
