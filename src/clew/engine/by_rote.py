@@ -39,6 +39,8 @@ from clew.upstream.reply import Reply
 
 __all__ = ["by_rote"]
 
+MOST_MOULDS: Final = 3
+"""For each form. A backend has one or two kinds of heads; one that has more is read as it comes."""
 _JSON_LINE: Final = b"content-type: application/json\r\n"
 
 
@@ -67,18 +69,23 @@ class RoteWhole(Rote, InOnePiece):
         self._on.lend(self, form.request, going_out(form, self._body, self._question), form.way.patience, LIMITS, now)
 
     def came(self, data: bytes) -> bool:
-        form = self._form
-        for mould in form.moulds:
+        for mould in self._form.moulds:
             if (found := mould.read(data)) is not None:
                 values, raw = found
                 return self._is_heard_as(raw, None, mould.lines % values, mould.value_of(b"request-id", values))
         whole = read_at_once(data, LIMITS)
         if whole is None or not comes_as(whole.head, JSON) or not self._is_taken(whole.head, whole.body):
             return False
-        if form.snapshot.settings.store.bodies == "off" or self._parts.store is None:  # else all of a head is kept
-            wanted = [name.encode("latin-1") for name, _ in form.way.dialect.passed(whole.head.headers, self._started)]
-            form.moulds[:] = [Mould(data[: len(data) - len(whole.body)], wanted)]
+        self._learn(whole.head, data[: len(data) - len(whole.body)])
         return True
+
+    def _learn(self, head: ResponseHead, raw: bytes) -> None:
+        """How the heads of such answers look. Where bodies are kept, so is all of a head, and it has to be read."""
+        form = self._form
+        keeps_heads = self._parts.store is not None and form.snapshot.settings.store.bodies != "off"
+        if not keeps_heads and len(form.moulds) < MOST_MOULDS:
+            wanted = [name.encode("latin-1") for name, _ in form.way.dialect.passed(head.headers, self._started)]
+            form.moulds.append(Mould(raw, wanted))
 
     def news(self) -> None:
         try:

@@ -83,7 +83,7 @@ class Form(Struct, frozen=True, kw_only=True, eq=False):
     lines: bytes
     """The same, written out."""
     moulds: list[Mould]
-    """Of the heads of its answers, at most one: how the last one looked."""
+    """Of the heads of its answers: how they looked until now."""
     start: int
     """How many bytes stand before the messages, and after them."""
     rest: int
