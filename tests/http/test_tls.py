@@ -189,6 +189,59 @@ def test_an_answer_may_end_with_the_connection_if_that_is_said(play: Play[Any], 
     assert play(asked(certificate, script)) == b"all of it"
 
 
+def test_the_word_for_the_end_may_come_by_itself(play: Play[Any], certificate: Certificate) -> None:
+    async def scene() -> bytes:
+        heard: list[bytes] = []
+
+        async def script(peer: Peer) -> None:
+            await peer.request()
+            await peer.put(peer.sealed(TO_THE_END, b"all "))
+            await until(lambda: heard == [b"all "])
+            await peer.put(peer.sealed(b"of it"))
+            await until(lambda: heard == [b"all ", b"of it"])
+            await peer.put(peer.farewell())
+            await peer.reader.read()
+
+        async with (
+            serving(certificate, script) as endpoint,
+            pool(certificate) as way,
+            way.ask(endpoint, post()) as reply,
+        ):
+            while part := await reply.chunk():
+                heard.append(part)
+        return b"".join(heard)
+
+    assert play(scene()) == b"all of it"
+
+
+def test_a_server_that_has_said_its_last_word_is_asked_nothing_more(play: Play[Any], certificate: Certificate) -> None:
+    """Even if it keeps the socket open for a while."""
+
+    async def scene() -> int:
+        calls, is_rested = [0], asyncio.Event()
+
+        async def script(peer: Peer) -> None:
+            calls[0] += 1
+            await peer.request()
+            await peer.put(peer.sealed(LENGTH % 2))
+            await peer.put(peer.sealed(b"ok"))
+            await is_rested.wait()
+            await peer.put(peer.farewell())
+            await peer.reader.read()
+
+        async with serving(certificate, script) as endpoint, pool(certificate) as way:
+            async with way.ask(endpoint, post()) as reply:
+                assert await reply.read() == b"ok"
+            is_rested.set()
+            ((_, resting),) = way.shelf(endpoint).resting
+            await until(lambda: not resting.reusable)
+            async with way.ask(endpoint, post()) as reply:
+                assert await reply.read() == b"ok"
+        return calls[0]
+
+    assert play(scene()) == 2
+
+
 @pytest.mark.parametrize("kept", [0, 1, 10, 30], ids=["between two", "in the length", "in the words", "in the seal"])
 def test_a_cut_is_never_an_end(play: Play[Any], certificate: Certificate, kept: int) -> None:
     """Whoever can cut a connection could else shorten an answer."""

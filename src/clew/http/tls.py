@@ -83,10 +83,12 @@ class TlsTransport(asyncio.Protocol, asyncio.Transport):
         except ssl.SSLError as error:
             self._stopped(error)
             return
-        if incoming.pending or not new:
+        if incoming.pending:
             self._received(b"", new)
-        else:
+        elif new:
             self._above.data_received(new)
+        else:
+            self._end()
 
     def eof_received(self) -> bool:
         """Without TLS's own end before it, this is a cut."""
