@@ -283,6 +283,19 @@ def test_whatever_an_answer_turns_out_to_be_it_ends_as_it_would_have(gone: bool,
             assert by_rote_seen == seen, odd
 
 
+@pytest.mark.parametrize("mood", [None, "willing", "slow", "unwilling"])
+@pytest.mark.parametrize("chunked", [True, False])
+def test_an_answer_that_is_the_last_on_its_connection_is_asked_for_once(mood: Mood | None, chunked: bool) -> None:
+    """The end of a connection that cannot be used again is no news to whoever has its answer."""
+    last = framed(json.dumps(MESSAGE).encode(), "connection: close", chunked=chunked)
+    for pieces in ([last], [last[:50], last[50:]], [last[:-3], last[-3:]]):
+        for gone in (True, False):
+            talk: list[Question] = [(question("one"), 0, [WHOLE], False), (question("two"), 0, pieces, gone)]
+            for by_rote_seen, seen in asyncio.run(both(talk, mood=mood)):
+                assert by_rote_seen == seen, (pieces, gone)
+                assert len(seen.sent) == 1
+
+
 def test_the_second_of_its_kind_goes_by_rote_and_others_do_not() -> None:
     """Else the property above would hold for nothing."""
     good, stream = [WHOLE], [STREAM]

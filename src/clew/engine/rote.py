@@ -89,5 +89,7 @@ class Rote:
         self._on.news = None
 
     def _give_back(self) -> None:
+        """Nobody is told any more what becomes of it: one that cannot be used again ends here."""
         self._is_heard = True
+        self._on.news = None
         self._parts.pool.give_back(self._form.shelf, self._on)
