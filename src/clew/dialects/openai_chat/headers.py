@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 from clew.dialects.anthropic.headers import response_headers as anthropic_headers
@@ -32,6 +33,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 """What is counted, and the vendors' names for it: OpenAI, Groq, Cerebras, Mistral, OpenRouter, Kimi, Together, Fireworks."""
 
 _RENAMED: Final = {"x-request-id": "request-id", "x-generation-id": "request-id", "x-ms-retry-after-ms": "retry-after-ms"}
+_LIMIT: Final = "ratelimit"
 _EPOCH: Final = 1e9
 """From here on a number is a moment, not a duration; a thousand times as much is one in milliseconds."""
 _LAST: Final = 4102444800.0
@@ -42,15 +44,24 @@ def response_headers(headers: Iterable[tuple[bytes, bytes]], *, wall: float) -> 
     """All that the client is told. `wall` is the time of day in seconds since 1970."""
     given = list(headers)
     told = dict(anthropic_headers(given))
+    if not any([_is_ours_to_say(name) for name, _ in given]):  # noqa: C419  (a list is faster than a generator)
+        return list(told.items())
     renamed = [(_RENAMED[name], value) for name, value in _plain(given).items() if name in _RENAMED]
     for name, value in [*renamed, *rate_headers(given, wall=wall)]:
         told.setdefault(name, value)
     return list(told.items())
 
 
+@lru_cache(maxsize=1024)
+def _is_ours_to_say(given: bytes) -> bool:
+    """Whether a header has another name for the client, or is looked at for limits. Each answer has the same few names."""
+    name = given.lower().decode("latin-1")
+    return name in _RENAMED or _LIMIT in name
+
+
 def rate_headers(headers: Iterable[tuple[bytes, bytes]], *, wall: float) -> list[tuple[str, str]]:
     """The limits by Anthropic's names, each from the first of the vendor's that tells what remains."""
-    found = {name: value for name, value in _plain(headers).items() if "ratelimit" in name}
+    found = {name: value for name, value in _plain(headers).items() if _LIMIT in name}
     if not found:
         return []
     return [pair for kind, names in _NAMES.items() for pair in _told(kind, names, found, wall)]
