@@ -42,11 +42,11 @@ def flowed(reads: list[bytes], verdicts: list[bool], limits: ResponseLimits | No
     out: list[bytes] = []
     alone: list[bytes] = []
 
-    def passes(data: bytes, start: int) -> bool:
+    def passes(data: bytes, start: int) -> bytes:
         if not verdicts[len(out) % len(verdicts)]:
-            return False
+            return b""
         out.append(data[start:-2])
-        return True
+        return data
 
     async def scene() -> bool:
         connection = ClientConnection()

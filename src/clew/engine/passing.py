@@ -124,7 +124,9 @@ class Passing:
         """Look whether it is quiet, and when to look again."""
         loop = asyncio.get_running_loop()
         heard = self._source.heard_at if self._source else 0.0
-        quiet = loop.time() - (self._last if self._hides else max(self._last, heard))
+        shown = max(self._last, self._source.shown_at) if self._source else self._last
+        self._last = shown
+        quiet = loop.time() - (shown if self._hides else max(shown, heard))
         patience = min(_HIDDEN_SECONDS, self._seconds) if self._hides else self._seconds
         if quiet + 0.001 >= (patience if heard > self._last else self._seconds):
             self.open()

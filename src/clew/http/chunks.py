@@ -1,4 +1,4 @@
-"""A chunk that is a read of its own, and goes on as it came, framing and all.
+"""A chunk that is a read of its own, and goes on as one, framing and all: as it came, or with another body.
 
 Nearly every event of a stream comes so, one by one. Then the parser has nothing to find out: between two chunks, bytes that
 begin with the very size that they have, and end as a chunk with an event does, can be read in one way only.
@@ -25,8 +25,8 @@ _NONE = b"\n"
 class Verbatim:
     """Whoever takes chunks as they come. No closures: there may be thousands of streams that hardly ever say something."""
 
-    passes: Callable[[bytes, int], bool]
-    """Whether this chunk may go on so; its body begins there. If not, it comes the usual way."""
+    passes: Callable[[bytes, int], bytes]
+    """What goes on for this chunk, whose body begins there; b"" if it has to come the usual way."""
     push: Callable[[bytes], bool]
     """Lets it go on. False if who gets it is behind or gone."""
     behind: Callable[[], None]
@@ -38,11 +38,11 @@ class Verbatim:
         line = _SIZE_LINES[size]
         if not (reader.is_level and data.startswith(line) and data.endswith(WHOLE)):
             return False
-        if size > reader.room or not self.passes(data, len(line)):
+        if size > reader.room or not (new := self.passes(data, len(line))):
             return False
         reader.room -= size
-        watch.since = watch.now()
-        if not self.push(data):
+        watch.since = watch.shown = watch.now()
+        if not self.push(new):
             self.behind()
         return True
 

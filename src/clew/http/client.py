@@ -143,6 +143,11 @@ class ClientConnection(Lent):
         """When something came last, on the loop's clock."""
         return self._watch.since if self._watch is not None else 0.0
 
+    @property
+    def shown_at(self) -> float:
+        """When something came last that went on at once (`chunks`); 0 if that was never."""
+        return self._watch.shown if self._watch is not None else 0.0
+
     def pause(self) -> None:
         """Read no further: the sink is full. The gap timer stands still meanwhile."""
         self._read(on=False)

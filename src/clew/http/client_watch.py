@@ -19,7 +19,20 @@ __all__ = ["Watch"]
 class Watch:
     """Calls `expired` once for an exchange, with what lasted too long."""
 
-    __slots__ = ("_end", "_expired", "_held", "_limit", "_phase", "_timer", "_total", "_when", "loop", "now", "since")
+    __slots__ = (
+        "_end",
+        "_expired",
+        "_held",
+        "_limit",
+        "_phase",
+        "_timer",
+        "_total",
+        "_when",
+        "loop",
+        "now",
+        "shown",
+        "since",
+    )
 
     def __init__(self, expired: Callable[[PhaseTimedOut], None]) -> None:
         self.loop = asyncio.get_running_loop()  # once: to ask for it is a call to the system each time
@@ -29,6 +42,8 @@ class Watch:
         self.now = self.loop.time
         self.since = self.now()
         """When something came last."""
+        self.shown = 0.0
+        """When something came last that went on at once (`chunks`)."""
         self._total: float | None = None
         self._end: float | None = None
         self._phase: Phase = "send"

@@ -81,6 +81,11 @@ class Reply:
         return self._connection.heard_at
 
     @property
+    def shown_at(self) -> float:
+        """When something came last that went on at once."""
+        return self._connection.shown_at
+
+    @property
     def is_over(self) -> bool:
         """Nothing more will come."""
         return self._connection.is_over

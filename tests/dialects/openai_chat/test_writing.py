@@ -71,6 +71,33 @@ def test_so_are_events_that_come_alone(events: list[bytes], speech: Speech) -> N
 
 
 @settings(max_examples=examples(150, soak=20_000), deadline=None)
+@given(STREAMS, SPEECH, CUTS, st.booleans())
+def test_so_are_chunks_that_are_a_read_of_their_own(
+    events: list[bytes], speech: Speech, cuts: list[int], whole: bool
+) -> None:
+    """What goes on for a chunk is a chunk with what goes on for its body."""
+    told, written = both(ASKED, speech)
+    for piece in events if whole else pieces(b"".join(events), cuts):
+        chunk = b"%x\r\n%b\r\n" % (len(piece), piece)
+        passed = written.passes(chunk, chunk.index(b"\n") + 1) if piece else b""
+        new = told.feed(piece)
+        assert (passed == b"%x\r\n%b\r\n" % (len(new), new)) if passed else (written.feed(piece) == new)
+        assert state(written) == state(told)
+
+
+def test_most_chunks_take_the_shortest_way() -> None:
+    """All but the first of each block, and none where something is left over from the read before."""
+    written = both(ASKED, Speech())[1]
+    lead, taken = b'data: {"choices":[{"delta":{', list[bool]()
+    for said in (b'"reasoning":"a"', b'"reasoning":"b"', b'"content":"c"', b'"content":"d"', b'"content":"\xff"'):
+        event = lead + said + b"}}]}\n\n"
+        taken.append(bool(written.passes(b"%x\r\n%b\r\n" % (len(event), event), len(b"%x\r\n" % len(event)))))
+        if not taken[-1]:
+            written.feed(event)
+    assert taken == [False, True, False, True, False]
+
+
+@settings(max_examples=examples(150, soak=20_000), deadline=None)
 @given(st.lists(STREAMS, min_size=2, max_size=3), SPEECH, CUTS)
 def test_what_is_known_from_answers_before_changes_nothing(
     answers: list[list[bytes]], speech: Speech, cuts: list[int]

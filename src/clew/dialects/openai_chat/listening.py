@@ -17,7 +17,7 @@ from clew.dialects.openai_chat.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.runs import Runs
 from clew.dialects.openai_chat.scribes import Scribe
 from clew.dialects.openai_chat.shapes import objects_of, read_object, read_value
-from clew.dialects.openai_chat.singles import TakeOne, nothing
+from clew.dialects.openai_chat.singles import NOTHING
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.json import JsonObject
 from clew.wire.frames import Frames, SseLimits
@@ -32,7 +32,7 @@ _EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
 class Listening:
     """One answer. Its scribe has what was told; that does not depend on where the bytes were cut."""
 
-    __slots__ = ("_frames", "_runs", "_speech", "decoder", "take_one")
+    __slots__ = ("_frames", "_runs", "_speech", "decoder", "take_chunk", "take_one")
 
     def __init__(self, asked: Asked, speech: Speech, scribe: Scribe, before: KnownMoulds | None = None) -> None:
         """`before`: what is known from answers before this one."""
@@ -40,8 +40,9 @@ class Listening:
         self._frames = Frames(_LIMITS)
         self.decoder = ChatDecoder(asked, speech, scribe)
         self._runs = Runs(self.decoder.lanes, before)
-        self.take_one: TakeOne = nothing
-        """As `hear`, for an event that needs no reading and comes alone; b"" for all else, which is heard. Until then."""
+        self.take_one, self.take_chunk = NOTHING
+        """As `hear`, for an event that needs no reading and comes alone; b"" for all else, which is heard. Until then.
+        `take_chunk` is the same for a chunk of HTTP/1.1 with such an event, and as one."""
 
     def read(self, data: bytes) -> None:
         """All that these bytes complete is read. Raises SseTooLarge."""
@@ -62,7 +63,7 @@ class Listening:
                 end = self._hear_word(whole, at) or self._read_one(whole, at)
                 told()
             at = end
-        self.take_one = self._runs.take_one if self._frames.is_clean else nothing
+        self.take_one, self.take_chunk = self._runs.alone if self._frames.is_clean else NOTHING
 
     def end(self) -> None:
         """Of the bytes."""

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from clew.dialects.openai_chat.known_moulds import KnownMoulds, lead_of
 from clew.dialects.openai_chat.lanes import UNBOUND, Lane, Lanes
 from clew.dialects.openai_chat.moulds import Mould, mould_of
-from clew.dialects.openai_chat.singles import TakeOne, nothing, settle, single
+from clew.dialects.openai_chat.singles import NOTHING, Alone, settle, single, single_chunk
 from clew.model.json import JsonObject
 
 __all__ = ["Runs", "Word"]
@@ -48,11 +48,11 @@ class Runs:
         self._tries = 0
 
     @property
-    def take_one(self) -> TakeOne:
+    def alone(self) -> Alone:
         """For a read that is one event and no more, as most are (`singles`). Until the next event is read."""
         if self._mould is None or self._lane is None:
-            return nothing
-        return single(self._mould, self._lane, self._heard)
+            return NOTHING
+        return Alone(single(self._mould, self._lane, self._heard), single_chunk(self._mould, self._lane, self._heard))
 
     def take(self, whole: bytes, at: int) -> tuple[bytes, int]:
         """The run that begins here as the client gets it, and where it ends; b"" if what comes has to be read."""
@@ -118,4 +118,6 @@ class Runs:
 
 def _short(words: list[bytes], most: int) -> list[bytes]:
     """The first of these words, up to one that is too long."""
-    return words if most == UNBOUND else list(takewhile(lambda word: len(word) <= most, words))
+    if most == UNBOUND or not words or len(max(words, key=len)) <= most:
+        return words
+    return list(takewhile(lambda word: len(word) <= most, words))

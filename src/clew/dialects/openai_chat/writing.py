@@ -13,7 +13,7 @@ from clew.dialects.openai_chat.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.listening import Listening
 from clew.dialects.openai_chat.payloads import proof
 from clew.dialects.openai_chat.scribes import ByteScribe, stop_bytes
-from clew.dialects.openai_chat.singles import TakeOne
+from clew.dialects.openai_chat.singles import TakeChunk, TakeOne
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.json import JsonObject
 
@@ -46,6 +46,11 @@ class Writing:
     def take_one(self) -> TakeOne:
         """For a read that is one delta of the open block. Another one after each read that was fed."""
         return self._listening.take_one
+
+    @property
+    def take_chunk(self) -> TakeChunk:
+        """The same for a chunk of HTTP/1.1, and as one."""
+        return self._listening.take_chunk
 
     @property
     def begun(self) -> bool:

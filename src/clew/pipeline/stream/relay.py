@@ -67,7 +67,7 @@ class Relays(Protocol):
     @property
     def late(self) -> JsonObject | None: ...
     @property
-    def passes(self) -> Callable[[bytes, int], bool] | None: ...
+    def passes(self) -> Callable[[bytes, int], bytes] | None: ...
     def begin(self) -> bytes: ...
     def feed(self, data: bytes) -> bytes: ...
     def flush(self) -> bytes: ...
@@ -157,19 +157,19 @@ class Relay:
         return new
 
     @property
-    def passes(self) -> Callable[[bytes, int], bool] | None:
-        """Whether a chunk of HTTP/1.1, with its framing, whose body begins there, goes to the client as it came. Then it
-        counts as fed. None if none ever does."""
+    def passes(self) -> Callable[[bytes, int], bytes] | None:
+        """What the client gets for a chunk of HTTP/1.1, with its framing, whose body begins there; b"" if it has to be fed,
+        else it counts as fed. None if none ever passes."""
         return self._passes
 
-    def _passes(self, data: bytes, start: int) -> bool:
+    def _passes(self, data: bytes, start: int) -> bytes:
         end = len(data) - 2
         if not (self._is_usual and self._fits(data, start, end) and data.find(b"\r", start, end) < 0):
-            return False
+            return b""
         self.size += end - start
         if self._notes:
             self._noted(data[start:end])
-        return True
+        return data
 
     def _noted(self, data: bytes) -> None:
         if self._keep:

@@ -27,6 +27,11 @@ class Writes(Protocol):
         ...
 
     @property
+    def take_chunk(self) -> Callable[[bytes, int], bytes]:
+        """The same for a chunk of HTTP/1.1, whose body begins there, and as one."""
+        ...
+
+    @property
     def begun(self) -> bool: ...
     @property
     def stops(self) -> int: ...
@@ -47,18 +52,29 @@ class Writes(Protocol):
 class WrittenRelay:
     """One answer. Raises SseTooLarge."""
 
-    __slots__ = ("_eager", "_secret", "_take_one", "_waiting", "_writing", "begun", "ended", "failure", "held", "size")
+    __slots__ = (
+        "_eager",
+        "_secret",
+        "_take_chunk",
+        "_take_one",
+        "_waiting",
+        "_writing",
+        "begun",
+        "ended",
+        "failure",
+        "held",
+        "size",
+    )
 
     raw = b""
     late: JsonObject | None = None
-    passes = None
 
     def __init__(self, dress: Dress, writing: Writes, *, eager: bool = False) -> None:
         self._writing = writing
         self._secret = dress.wear.secret
         self._eager = eager
         self._waiting: list[bytes] = []
-        self._take_one = writing.take_one
+        self._take_one, self._take_chunk = writing.take_one, writing.take_chunk
         self.begun = self.ended = False
         self.failure: JsonObject | None = None
         self.held: list[bytes] = []
@@ -85,6 +101,15 @@ class WrittenRelay:
         self.size += len(run)
         return run
 
+    @property
+    def passes(self) -> Callable[[bytes, int], bytes]:
+        return self._passes
+
+    def _passes(self, data: bytes, start: int) -> bytes:
+        new = self._take_chunk(data, start)
+        self.size += len(new)
+        return new
+
     def flush(self) -> bytes:
         return self._told(self._writing.flush())
 
@@ -94,7 +119,8 @@ class WrittenRelay:
 
     def _told(self, told: list[bytes]) -> bytes:
         """Now, or with the end, or not before the beginning."""
-        writing, self._take_one = self._writing, self._writing.take_one
+        writing = self._writing
+        self._take_one, self._take_chunk = writing.take_one, writing.take_chunk
         if writing.error is not None and self.failure is None:
             told.append(self._failed(writing.error))
         if self._waiting:
