@@ -404,8 +404,20 @@ def test_a_client_that_leaves_while_its_turn_is_kept_takes_nothing_along() -> No
         await store.came.wait()
         assert hand.client is not None
         assert hand.client.responder.holder is not None
+        assert hand.client.plug.written == b"", "the turn is kept first"
         hand.client.responder.holder.cancel()
         seen = await asking
         return len(seen.told), len(seen.kept), sum(len(form.shelf.resting) for form in call.forms)
 
     assert asyncio.run(run()) == (1, 1, 1)
+
+
+def test_what_an_answer_brought_under_the_session_policy_is_known_to_the_next_request() -> None:
+    """Its table is not of this request alone, so nothing that it decides about is learnt by rote."""
+    sessions = next(at for at, each in enumerate(SNAPSHOTS) if each.settings.thinking.policy == "session")
+    thoughts = [WHOLE.replace(b'"thinking": "h"', b'"thinking": "%b"' % words) for words in (b"1", b"2")]
+    told = [user("hi"), assistant(thinking("2", "s"), text("yes")), user("go on")]
+    talk: list[Question] = [(question("hi"), sessions, [answer], False) for answer in thoughts]
+    talk.append((json.dumps({"model": OPUS, "messages": told, "max_tokens": 9}).encode(), sessions, [WHOLE], False))
+    for by_rote_seen, seen in asyncio.run(both(talk)):
+        assert by_rote_seen == seen
