@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from itertools import chain, zip_longest
@@ -98,8 +99,10 @@ async def _secured(plug: socket.socket, tls: Tls, endpoint: Endpoint) -> ClientC
     try:
         await asyncio.get_running_loop().create_connection(lambda: transport, sock=plug)
         await transport.handshake()
-    except BaseException:
+    except BaseException as error:
         transport.abort()
+        if isinstance(error, ssl.SSLError):
+            tls.failed(endpoint)
         raise
     return connection
 
