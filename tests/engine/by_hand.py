@@ -91,7 +91,7 @@ class Client(Outlet):
     async def _await(self, work: Awaitable[None]) -> None:
         try:
             await work
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             self.error = str(error)
         if self.responder.holder is None:
             self.done.set()

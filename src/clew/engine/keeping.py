@@ -36,6 +36,8 @@ class Keeping:
     done = False
     _timer: asyncio.TimerHandle | None = None
     _flushed = -1
+    _handed: Turn | None = None
+    """In the store's hands, and not told of yet."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -85,6 +87,7 @@ class Keeping:
         assert parts.store is not None
         turn = await aside(len(call.body), lambda: story.turn("whole", heard, parts.wall()))
         self._end()
+        self._handed = turn
         problem = await outcome(parts.store.record(turn), parts.commit_seconds)
         self._settled(story, turn, problem)
 
@@ -94,11 +97,13 @@ class Keeping:
         assert parts.store is not None
         turn = story.turn("whole", heard, parts.wall())
         self._end()
+        self._handed = turn
         write = parts.store.record(turn)
         when_over(write, parts.commit_seconds, over)
         return lambda: self._settled(story, turn, problem_of(write, parts.commit_seconds))
 
     def _settled(self, story: Story, turn: Turn, problem: StoreError | None) -> None:
+        self._handed = None
         if problem is not None:
             self._parts.unrecorded(story.id, problem)
         self._touch(story)
@@ -107,11 +112,17 @@ class Keeping:
     async def leave(self, story: Story, ending: Outcome, hear: Callable[[], Heard | None]) -> None:
         """What came of an answer that is not whole, or of none. `hear` puts it together."""
         if self.done:
+            self._leave_handed(story)
             return
         self._end()
         size = max(len(story.asking.call.body), len(story.answered))
         turn = await aside(size, lambda: self._leave(story, ending, hear()))
         self._tell(story, turn.exchange, turn.recording)
+
+    def _leave_handed(self, story: Story) -> None:
+        """Whoever waited for the store is gone: what it was handed is over, and nobody else will tell."""
+        if self._handed is not None:
+            self._settled(story, self._handed, None)
 
     def _leave(self, story: Story, ending: Outcome, heard: Heard | None) -> Turn:
         turn = story.turn(ending, heard, self._parts.wall())
