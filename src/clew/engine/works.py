@@ -16,6 +16,7 @@ from typing import IO, TypeAlias
 
 from clew.engine.current import Current
 from clew.engine.engine import Engine
+from clew.engine.histories import Histories
 from clew.engine.hub import Hub
 from clew.engine.log import RequestLog, open_log
 from clew.engine.parts import Parts
@@ -36,6 +37,7 @@ Finished: TypeAlias = Callable[[Exchange, Recording | None], None]
 """Told of an exchange that is over, and of what was recorded of its answer."""
 
 _EVERY = 0.5
+_MEGABYTE = 1024 * 1024
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,6 +133,7 @@ async def build_works(
         log=log,
         finished=finished,
         commit_seconds=commit_seconds,
+        histories=Histories(settings.gateway.history_megabytes * _MEGABYTE),
     )
     return Works(store=store, pool=pool, current=current, hub=hub, engine=Engine(parts), log=log, redact=redact)
 

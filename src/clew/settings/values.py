@@ -143,6 +143,8 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Requests at the same time, in each process; more wait for nothing and get a 503."""
     max_body_megabytes: Some = 32
     """The largest request."""
+    history_megabytes: Count = 64
+    """So much of the last requests is remembered, in each process: then a long history is not read again with each turn."""
 
 
 class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
