@@ -13,13 +13,26 @@ from clew.model.request import Message
 from clew.pipeline.legal import _PAIRS, _TIDY
 from clew.pipeline.projector import _SET_NOTHING
 from clew.pipeline.system_messages import _PLAIN
-from clew.pipeline.thinking.usual import _PROOFS
+from clew.pipeline.thinking.usual import _BY_VENDORS, _ROW
+from clew.thinking import record
 from clew.thinking.history import _RUNS
 from clew.thinking.record import _SIGNED
 from tests.build import assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
 
-FOLDS: list[Fold[object]] = [_KEYS, _THINKING, _PAIRS, _TIDY, _SET_NOTHING, _PLAIN, _PROOFS, _RUNS, _SIGNED]
+FOLDS: list[Fold[object]] = [
+    _KEYS,
+    _THINKING,
+    _PAIRS,
+    _TIDY,
+    _SET_NOTHING,
+    _PLAIN,
+    _BY_VENDORS,
+    _ROW,
+    _RUNS,
+    _SIGNED,
+    record._ROW,
+]
 MESSAGES = [
     user("hi"),
     user(text("")),

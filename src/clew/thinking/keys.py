@@ -10,13 +10,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from clew.model.blocks import Block, is_signed, string_of
 from clew.model.recording import Said
 
-__all__ = ["Asked", "asked_of", "block_key", "digest_of", "key_of", "place_of", "proof_of", "said_of"]
+__all__ = ["Asked", "Row", "asked_of", "block_key", "digest_of", "key_of", "place_of", "proof_of", "said_of"]
 
 _REMINDER = ("<system-reminder>", "</system-reminder>")
 
@@ -45,15 +46,32 @@ def key_of(block: Block) -> bytes | None:
     return block_key(block.type, proof) if proof else None
 
 
-def digest_of(proofs: Sequence[str]) -> bytes:
-    """One hash over a whole row of proofs: equal digests mean that a client's copy is whole, without a look-up for each.
+class Row(NamedTuple):
+    """Proofs in their order, as far as a digest looks at them: the length and the end of each, which is where a proof has
+    its MAC, and not the kilobytes before, because every request of a conversation pays for it."""
 
-    It covers the length and the end of each, which is where a proof has its MAC, and not the kilobytes before, because every
-    request of a conversation pays for it. It guards against a block that is missing, new or out of place; one that was
-    tampered with in its middle is the vendor's to refuse, as it would be anyway.
-    """
-    ends = "\0".join([proof[-48:] for proof in proofs])
-    return sha256(array("Q", map(len, proofs)).tobytes() + ends.encode("utf-8", "surrogatepass")).digest()
+    lengths: bytes = b""
+    ends: bytes = b""
+
+    def longer(self, proofs: Sequence[str]) -> Row:
+        """The row with these at its end."""
+        if not proofs:
+            return self
+        ends = "\0".join([proof[-48:] for proof in proofs]).encode("utf-8", "surrogatepass")
+        return Row(self.lengths + array("Q", map(len, proofs)).tobytes(), self.ends + b"\0" + ends if self.lengths else ends)
+
+    def digest(self) -> bytes:
+        """One hash over the whole row: equal digests mean that a client's copy is whole, without a look-up for each.
+
+        It guards against a block that is missing, new or out of place; one that was tampered with in its middle is the
+        vendor's to refuse, as it would be anyway.
+        """
+        return sha256(self.lengths + self.ends).digest()
+
+
+def digest_of(proofs: Sequence[str]) -> bytes:
+    """The digest of a row."""
+    return Row().longer(proofs).digest()
 
 
 def said_of(blocks: Iterable[Block]) -> Said:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from clew.model.blocks import Block, made
 from clew.model.origin import Origin
-from clew.model.past import each_of, folded
+from clew.model.past import Fold, each_of, folded
 from clew.model.recording import Recording, Recordings, Strand
 from clew.model.request import Message, Request, blocks_of
 from clew.thinking.history import Answers, place_after
-from clew.thinking.keys import Asked, digest_of, key_of, place_of, proof_of, said_of
+from clew.thinking.keys import Asked, Row, digest_of, key_of, place_of, proof_of, said_of
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.strands import strand_for
 
@@ -41,7 +41,8 @@ def recording_of(
     ahead = folded(going.messages, _SIGNED)
     if unread:
         ahead = tuple([block for block in ahead if key_of(block) not in unread])
-    answers, said, proofs = Answers(asked.messages), said_of(shown), [proof_of(block) for block in ahead]
+    row = Row().longer([proof_of(block) for block in ahead]) if unread else folded(going.messages, _ROW)
+    answers, said = Answers(asked.messages), said_of(shown)
     followed = last_recording(answers, shelf, context)
     return Recording(
         id=id,
@@ -51,8 +52,8 @@ def recording_of(
         keys=tuple([key for block in shown if (key := key_of(block))]),
         said=said,
         place=place_after(context.principal, asked.messages, said, answers),
-        strand=_strand(ahead, proofs, shelf),
-        digest=digest_of([*proofs, *(proof for block in shown if (proof := proof_of(block)))]),
+        strand=_strand(ahead, row, shelf),
+        digest=row.longer([proof for block in shown if (proof := proof_of(block))]).digest(),
         followed=followed.id if followed else None,
         session=context.session,
         agent=context.agent,
@@ -65,7 +66,12 @@ def _signed(messages: Sequence[Message]) -> list[Block]:
     return [block for message in messages for block in blocks_of(message) if proof_of(block)]
 
 
+def _longer(row: Row, messages: Sequence[Message], at: int) -> Row:
+    return row.longer([proof_of(block) for block in _signed(messages)])
+
+
 _SIGNED = each_of(_signed)
+_ROW = Fold(Row(), _longer)
 
 
 def recording_of_first(
@@ -91,10 +97,10 @@ def recording_of_first(
     )
 
 
-def _strand(ahead: Sequence[Block], proofs: Sequence[str], shelf: Recordings) -> Strand:
+def _strand(ahead: Sequence[Block], row: Row, shelf: Recordings) -> Strand:
     """The row that was sent. Nearly always it is that of the newest answer in it and that answer's own, which its digest
     says at once; else it is worked out key by key."""
     last = shelf.by_key(key_of(ahead[-1]) or b"") if ahead else None
-    if last is not None and last.digest == digest_of(proofs):
+    if last is not None and last.digest == row.digest():
         return Strand(after=last.id)
     return strand_for(tuple([key for block in ahead if (key := key_of(block))]), last, shelf)

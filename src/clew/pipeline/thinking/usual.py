@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.model.blocks import THINKING_TYPES
-from clew.model.past import all_of, each_of, folded
+from clew.model.past import Fold, all_of, folded
 from clew.model.recording import Recording, Recordings, Shelf
 from clew.model.request import Message, Request, blocks_of
 from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.pieces import Outcome, filtered, refusal
 from clew.thinking.history import Piece
-from clew.thinking.keys import block_key, digest_of, proof_of
+from clew.thinking.keys import Row, block_key, digest_of, proof_of
 from clew.thinking.profiles import canonical_model
 from clew.thinking.recognise import Found
 from clew.thinking.seal import PREFIX, is_seal
@@ -61,13 +61,13 @@ def whole_copy(messages: Sequence[Message], target: Target, facts: Facts) -> Who
     recording = facts.recordings.by_key(block_key(*newest)) if newest else None
     if recording is None or not _is_ours(recording, target, facts):
         return None
-    proofs = folded(messages, _PROOFS)
     if folded(messages, _BY_VENDORS):
-        return Whole(recording, ()) if digest_of(proofs) == recording.digest else None
+        return Whole(recording, ()) if folded(messages, _ROW).digest() == recording.digest else None
+    proofs = _proofs_in(messages)
     natives = [proof for proof in proofs if proof and not proof.startswith(PREFIX)]
     if digest_of(natives) != recording.digest:
         return None
-    return Whole(recording, () if len(natives) == len(proofs) else _strays(messages))
+    return Whole(recording, _strays(messages))
 
 
 def _proof_in(message: Message) -> tuple[str, str] | None:
@@ -89,7 +89,7 @@ def _proofs_in(messages: Sequence[Message]) -> list[str]:
     ]
 
 
-_PROOFS = each_of(_proofs_in)
+_ROW = Fold(Row(), lambda row, messages, at: row.longer(_proofs_in(messages)))
 
 
 def _are_by_vendors(messages: Sequence[Message]) -> bool:
