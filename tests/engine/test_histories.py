@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.engine import express, histories
+from clew.engine import engine, express, histories
 from clew.engine.call import SESSION, Call
+from clew.engine.express import Express
 from clew.engine.histories import Histories
 from tests.build import tool_result, tool_use, user
 from tests.counts import examples
@@ -114,18 +115,30 @@ def test_what_is_remembered_changes_nothing_that_is_sent_told_or_recorded(keeps:
     holds()
 
 
-def test_a_known_history_is_taken_where_its_bytes_arrive() -> None:
-    """Else the property above would hold for nothing; the first two are read aside, where it is found out how they lie."""
-    talk, taken = [Turn(0, "", 0, 0, False)] * 5, []
+@pytest.mark.parametrize(
+    ("switches", "at_once"),
+    [
+        ([0, 0, 0, 0, 0], [False, False, True, True, True]),
+        ([0, 0, 0, 1, 1], [False, False, True, False, True]),
+        ([2, 2, 2, 2, 2], [False, True, True, True, True]),
+        ([3, 3, 3, 3, 3], [False, False, False, False, False]),
+    ],
+)
+def test_a_known_history_is_taken_where_its_bytes_arrive(switches: list[int], at_once: list[bool]) -> None:
+    """Unless it is altered on its way, or the settings changed: to write a history anew takes a while. (The second
+    is read aside too, where it is found out how its messages lie, unless that had to be known to write the first one.)"""
+    taken: list[bool] = []
 
-    class Noted(Histories):
-        def recall(self, call: Call) -> Any:
-            taken.append(found := super().recall(call))
-            return found
+    class Noted(Express):
+        def begin(self) -> Any:
+            work = super().begin()
+            taken.append(self._is_light)
+            return work
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(histories, "LEAST", 0)
         patched.setattr(histories, "_BEGINNING", 100)
         patched.setattr(express, "LARGE", 0)
-        asyncio.run(play(talk, Noted(), keeps=True))
-    assert [found is not None for found in taken] == [False, False, True, True, True]
+        patched.setattr(engine, "Express", Noted)
+        asyncio.run(play([Turn(0, "", 0, switch, False) for switch in switches], Histories(), keeps=True))
+    assert taken == at_once

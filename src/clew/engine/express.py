@@ -58,15 +58,22 @@ class Begun(NamedTuple):
 class Express(LiveExchange, Streaming, InOnePiece):
     """Begun once. Holds the client's responder as long as it goes the short way."""
 
+    _is_light = True
+    """Whether what is done about all of its messages may be done in the event loop."""
+
     def begin(self) -> Awaitable[None] | None:
         """None if it is under way; else what is left to be awaited. Raises ClewError if the request cannot be read."""
         if self._parts.cool_downs.until or self._shows_bodies:
             return self.run()
-        if len(self._call.body) > LARGE:
-            self._recalled = self._parts.histories.recall(self._call)
-            if self._recalled is None:
-                return self._begin_aside()
+        self._is_light = len(self._call.body) <= LARGE or self._is_known()
+        if not self._is_light:
+            return self._begin_aside()
         return self._ask_at_once() if self._prepare() else self._go_on()
+
+    def _is_known(self) -> bool:
+        """Whether a large request goes on from one whose messages went as they came, under these settings: it is light."""
+        self._recalled = request = self._parts.histories.recall(self._call)
+        return request is not None and request.source.untouched is self._parts.snapshot()
 
     async def _begin_aside(self) -> None:
         """What takes a while is done in a thread, all in one go."""
@@ -128,6 +135,9 @@ class Express(LiveExchange, Streaming, InOnePiece):
             self._project(way, story)
         except ClewError:  # said by the long way, which meets it again
             return False
+        request, translates = story.asking.request, story.dialect.translates
+        is_untouched = story.going.messages is request.messages and not translates
+        request.source.untouched = story.asking.snapshot if is_untouched else None
         if len(self._call.body) <= LARGE:  # else nothing goes by rote
             learn(self._call, story, self._parts)
         return True
@@ -207,7 +217,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
     def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
         """At once, if nobody has to be waited for."""
         story = self._told()
-        if len(self._call.body) > LARGE and self._recalled is None and self._parts.store is not None:
+        if not self._is_light and self._parts.store is not None:
             self._client.hand_over(self._guard(self._settled(heard, tell)))
             return
         self._note(heard)

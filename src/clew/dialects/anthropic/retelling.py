@@ -76,7 +76,7 @@ def _read_on(known: Source, raw: bytes, most: int) -> Source | None:
     now = Array(start, rest.end, [*old, *rest.spans])
     body = _shell(known, array, raw, now)
     source = Source(raw, msgspec.structs.replace(body, messages=_messages(known.body.messages, count, new)))
-    source.layout, source.held = now, held
+    source.layout, source.held, source.untouched = now, held, known.untouched
     return source
 
 
