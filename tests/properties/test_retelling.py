@@ -1,6 +1,7 @@
 """A history that was read before is read from where it goes on: the same values, the same bytes, the same recordings."""
 
 import json
+import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -230,6 +231,19 @@ def test_what_is_kept_is_bounded() -> None:
             assert known.bytes <= 1_000_000
     sources = [source for kept in known._kept.values() for source in kept]
     assert sum(map(histories._weight, sources)) == known.bytes > 500_000
+
+
+def test_what_is_kept_of_messages_with_many_small_blocks_is_bounded_too() -> None:
+    """Read, a block takes ten times its bytes."""
+    known = Histories(4_000_000)
+    tracemalloc.start()
+    try:
+        for number in range(12):
+            known.read(Call(body=raw(user(*[text("a")] * 5000), system=f"{number}"), principal=f"{number}"))
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 2 * 4_000_000
 
 
 def test_a_conversation_that_goes_on_for_long_keeps_no_more_than_a_few_times_its_size() -> None:

@@ -16,8 +16,8 @@ from clew.dialects.anthropic.requests import parse
 from clew.dialects.anthropic.retelling import read_on
 from clew.engine.aside import LARGE
 from clew.engine.call import Call
-from clew.model.past import Retold
-from clew.model.request import Request, Source
+from clew.model.past import Fold, Retold, folded
+from clew.model.request import Request, Source, blocks_of
 
 __all__ = ["Histories"]
 
@@ -32,7 +32,7 @@ NEAR = 8
 """Messages at the end that may be others where a history is still taken to go on, and not to have forked."""
 
 _BEGINNING = 1024
-_MESSAGE = 1024  # about what a message takes besides its bytes
+_MESSAGE, _BLOCK = 1024, 256  # about what each takes besides its bytes
 
 _Key: TypeAlias = tuple[str, str, str, bytes]
 
@@ -107,4 +107,8 @@ def _in_common(found: Source) -> int:
 
 
 def _weight(source: Source) -> int:
-    return len(source.raw) + source.held + _MESSAGE * len(source.body.messages)
+    messages = source.body.messages
+    return len(source.raw) + source.held + _MESSAGE * len(messages) + _BLOCK * folded(messages, _BLOCKS)
+
+
+_BLOCKS = Fold(0, lambda before, messages, at: before + sum([len(blocks_of(message)) for message in messages]))
