@@ -100,6 +100,7 @@ class LiveExchange(UnderWay):
             result = await self._attempt(story.way, story, passing)
             if result.is_success:
                 return None
+            cool_downs = cool_downs.without(story.way.candidate)  # what others met there meanwhile: the result is its own
         retry = story.asking.snapshot.settings.retry
         flow = attempts(tuple(ways), retry, cool_downs, jitter=self._parts.jitter, now=story.began)
         attempt = next(flow)

@@ -76,7 +76,8 @@ class Parts:
         self.hub.publish("unrecorded", {"exchange": id, "why": str(why)})
 
     def learn(self, cooled: CoolDowns, now: float) -> None:
-        if not cooled.until:
+        """After each flow of attempts: what is over is forgotten, so that all goes the short way again."""
+        if not cooled.until and not self.cool_downs.until:
             return
         if self.store is not None:
             tell_cool_downs(self.store, self.cool_downs, cooled, now=now, wall=self.wall())

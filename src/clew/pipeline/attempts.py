@@ -93,6 +93,11 @@ class CoolDowns(Struct, frozen=True):
     def cools(self, candidate: Candidate, now: float) -> bool:
         return self.until.get((candidate.backend, candidate.key), now) > now
 
+    def without(self, candidate: Candidate) -> CoolDowns:
+        """What is known of all others."""
+        name = candidate.backend, candidate.key
+        return CoolDowns(MappingProxyType({each: moment for each, moment in self.until.items() if each != name}))
+
     def after(self, now: float) -> CoolDowns:
         """Without what is over."""
         return CoolDowns(MappingProxyType({name: moment for name, moment in self.until.items() if moment > now}))
