@@ -69,6 +69,7 @@ class Works:
         self.pool.close()
         if self.store is not None:
             await asyncio.to_thread(self.store.close)
+        self.engine.parts.telling.tell_all()  # what waited for the store until now
 
     async def _follow_settings(self) -> None:
         """What a new file says about the log holds from then on, and no log shows its keys."""
