@@ -1,6 +1,10 @@
 """Memory that was freed is kept for the next large body."""
 
 import resource
+import subprocess
+import sys
+
+import pytest
 
 from clew.gateway.memory import keep_memory
 
@@ -18,3 +22,28 @@ def test_a_second_megabyte_is_no_news_to_the_system() -> None:
     keep_memory()
     faults()
     assert faults() <= max(1000, before)
+
+
+BURST = """
+from pathlib import Path
+from clew.gateway.memory import keep_memory
+
+def megabytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 >> 20
+
+keep_memory()
+before, outlives, bodies = megabytes(), [], []
+for number in range(8):
+    bodies.append(b"x" * 30_000_000)
+    outlives.append(bytearray(100_000 + number))
+assert megabytes() - before > 200
+bodies.clear()
+print(megabytes() - before)
+"""
+
+
+@pytest.mark.slow
+def test_a_burst_of_the_largest_bodies_does_not_stay() -> None:
+    """Whatever small things outlive it."""
+    done = subprocess.run([sys.executable, "-c", BURST], capture_output=True, text=True, timeout=30, check=True)
+    assert int(done.stdout) < 60
