@@ -1,14 +1,19 @@
 """A client that leaves, wherever its exchange stands, takes nothing along: by rote and not, in one piece and as a stream."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from clew.engine.call import Call
+from clew.engine.snapshot import Snapshot
 from clew.settings.values import StoreSettings
 from tests.engine.by_hand import ByHand, Seen
 from tests.engine.kept_by_hand import KeptByHand
-from tests.engine.test_rote import STREAM, WHOLE, question, snapshot
+from tests.engine.test_rote import EVENTS, SNAPSHOTS, STARTED, STREAM, WHOLE, chunk, question, snapshot, sse
+from tests.engine.test_rote_translated import CHUNKS
+from tests.engine.test_rote_translated import SNAPSHOTS as TRANSLATED
+from tests.engine.test_rote_translated import STREAM as OTHER_STREAM
 
 
 async def left(*, stream: bool, known: bool, bodies: str) -> Seen:
@@ -40,3 +45,45 @@ def test_a_turn_that_the_store_has_is_told_though_its_client_left_meanwhile(stre
     seen = asyncio.run(left(stream=stream, known=known, bodies=bodies))
     assert [turn.exchange for turn in seen.kept] == list(seen.told)
     assert [exchange.outcome for exchange in seen.told] == ["whole"]
+
+
+async def gone(now: Snapshot, first: bytes, pieces: Sequence[bytes], *, stream: bool, known: bool, draining: bool) -> Seen:
+    """The second question of its kind, whose client leaves behind these pieces of its answer, or whose gateway ends then."""
+    hand, call = ByHand(now), Call(body=b"")
+    await hand.asks("a", call, question("one", stream=stream), [first])
+    if not known:
+        call.forms.clear()
+    asking = asyncio.create_task(hand.asks("b", call, question("two", stream=stream), pieces))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert hand.client is not None
+    responder = hand.client.responder
+    responder.draining = draining
+    if responder.holder is not None:
+        responder.holder.cancel()
+    seen = await asking
+    assert not hand.engine.parts.pool._busy
+    return seen
+
+
+@pytest.mark.parametrize("draining", [True, False])
+@pytest.mark.parametrize(
+    ("now", "first", "pieces"),
+    [
+        (SNAPSHOTS[0], STREAM, [STARTED, *(chunk(sse(event)) for event in EVENTS), b"0\r\n\r\n"]),
+        (TRANSLATED[0], OTHER_STREAM, [STARTED, *map(chunk, CHUNKS), b"0\r\n\r\n"]),
+        (SNAPSHOTS[0], WHOLE, [WHOLE[:30], WHOLE[30:200], WHOLE[200:]]),
+    ],
+    ids=["stream", "translated", "whole"],
+)
+def test_wherever_its_client_leaves_a_question_by_rote_ends_as_it_would_have(
+    now: Snapshot, first: bytes, pieces: list[bytes], draining: bool
+) -> None:
+    """The same bytes, the same records, and no connection that nobody gives back."""
+    for end in range(len(pieces) + 1):
+        by_rote, plain = (
+            asyncio.run(gone(now, first, pieces[:end], stream=first is not WHOLE, known=known, draining=draining))
+            for known in (True, False)
+        )
+        assert by_rote == plain, end
+        assert len(plain.told) == 1

@@ -118,6 +118,8 @@ class Express(LiveExchange, Streaming, InOnePiece):
 
     def cancel(self) -> None:
         """The client is gone, or the server ends: the backend stops at once."""
+        if self._asked is not None and self._on.heard is not None:
+            self._note_head(self._on.heard, self._told())
         self._let_go()
         self._client.hand_over(self._guard(_cancelled()))
 
