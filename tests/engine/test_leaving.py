@@ -1,7 +1,7 @@
 """A client that leaves, wherever its exchange stands, takes nothing along: by rote and not, in one piece and as a stream."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -87,3 +87,41 @@ def test_wherever_its_client_leaves_a_question_by_rote_ends_as_it_would_have(
         )
         assert by_rote == plain, end
         assert len(plain.told) == 1
+
+
+class Slow(list[bytes]):
+    """An answer to a client that takes nothing of it."""
+
+    def __init__(self, pieces: Sequence[bytes], hand: ByHand) -> None:
+        super().__init__(pieces)
+        self._hand = hand
+
+    def __iter__(self) -> Iterator[bytes]:
+        assert self._hand.client is not None
+        self._hand.client.pause_writing()
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_client_that_catches_up_when_all_is_over_sets_nobody_elses_reads_going(known: bool) -> None:
+    """Its connection to the backend may be somebody else's by then, who has a slow client, too."""
+
+    async def run() -> bool:
+        hand, call = ByHand(SNAPSHOTS[0]), Call(body=b"")
+        await hand.asks("a", call, question("one", stream=True), [STREAM])
+        shelf = call.forms[0].shelf
+        if not known:
+            call.forms.clear()
+        whole = b"".join(map(sse, EVENTS))
+        pieces = [STARTED + chunk(whole[:600]), chunk(whole[600:]) + b"0\r\n\r\n"]
+        await hand.asks("b", call, question("two", stream=True), Slow(pieces, hand))
+        connection = hand.engine.parts.pool.take(shelf, 0.0)
+        assert connection is not None
+        connection.pause()
+        assert hand.client is not None
+        hand.client.resume_writing()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return connection.is_full
+
+    assert asyncio.run(run())

@@ -135,6 +135,8 @@ class Streaming(ABC):
         if heard.answer.illegal is not None:
             self._go_the_long_way()
             return
+        if self._passing is not None:
+            self._passing.close()  # a client that catches up later sets no reads going: they may be somebody else's
         self._let_go()
         self._is_told(heard, hearing.close)
 
