@@ -90,6 +90,35 @@ def test_a_block_of_a_kind_that_nobody_knows_is_passed_on(gating: Gating, simula
     assert set(kinds) - {"text", "thinking", "tool_use"} != set()
 
 
+UNREADABLE = [
+    {"type": "thinking", "thinking": "Hm.", "signature": 5},
+    {"type": "tool_use", "id": 5, "name": "look", "input": {}},
+    {"type": 5},
+]
+
+
+@proves("fault:U14")
+@pytest.mark.parametrize("block", UNREADABLE, ids=["signature", "id", "type"])
+@pytest.mark.parametrize("again", [False, True], ids=["first", "by-rote"])
+def test_a_block_that_nobody_can_read_is_kept_and_passed_on_as_it_came(
+    gating: Gating, a: Simulator, block: dict[str, Any], again: bool
+) -> None:
+    """U14: a vendor's nonsense is the vendor's; it is no fault of the gateway, and nothing else of the answer is lost."""
+    gate = gating(claude(a), **impatient(retry=ONCE))
+    said = [block, {"type": "text", "text": "Because."}]
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": said}
+    if again:
+        gate.ask(question(stream=False))
+    a.fault(f"status 200 body='{json.dumps(message | {'stop_reason': 'end_turn', 'usage': {}})}'")
+    answer = gate.ask(question(stream=False))
+    assert (answer.status, answer.json["content"]) == (200, said)
+    last = max(kept(gate, 1 + again), key=lambda exchange: exchange.started)
+    recording = gate.store and gate.store.recordings(last.principal).by_id(last.id)
+    assert last.outcome == "whole"
+    assert recording is not None
+    assert [json.loads(raw) for raw in recording.blocks] == said
+
+
 @proves("fault:U14")
 @pytest.mark.parametrize("fault", ["bad-json before=content_block_delta", "bad-utf8 before=content_block_delta"])
 def test_a_delta_that_cannot_be_read_never_becomes_a_whole_answer(gating: Gating, a: Simulator, fault: str) -> None:

@@ -17,6 +17,7 @@ from clew.model.json import JsonObject, JsonValue
 
 __all__ = [
     "FILLER",
+    "OPAQUE",
     "THINKING_TYPES",
     "Block",
     "Made",
@@ -30,6 +31,10 @@ __all__ = [
 
 THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 """The two types that carry a maker's proof. Anything else, unknown types included, is visible content."""
+
+OPAQUE = ""
+"""The type of a block that a vendor made and nobody can read: its signature is a number, for instance. It is visible content
+like any other, is kept and goes as it came, and nothing is known of it."""
 
 FILLER = "[No message content]"
 """Stands where an assistant message would otherwise be empty. Constant, so that a prefix with it stays stable."""
@@ -63,7 +68,10 @@ _string = msgspec.json.Decoder(str)
 def made(value: bytes | JsonObject) -> Made:
     """A block to put in, from its bytes (a recording's, verbatim) or from a plain object."""
     raw = value if isinstance(value, bytes) else msgspec.json.encode(value)
-    return Made(*msgspec.structs.astuple(_block.decode(raw)), raw=raw)
+    try:
+        return Made(*msgspec.structs.astuple(_block.decode(raw)), raw=raw)
+    except msgspec.ValidationError:
+        return Made(OPAQUE, raw=raw)
 
 
 def text_block(text: str, **more: JsonValue) -> Made:
