@@ -20,7 +20,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from clew.errors import BodyTooLarge, RequestInvalid
-from clew.model.blocks import THINKING_TYPES, filler, made
+from clew.model.blocks import THINKING_TYPES, filler, well_made
 from clew.wire.body import Fault, find_fault
 from clew.wire.splice import apply, edit_array, locate, shift
 
@@ -193,7 +193,7 @@ def _type_of(block: bytes) -> str:
 
 def _is_readable(block: bytes) -> bool:
     try:
-        made(block)
+        well_made(block)
     except msgspec.DecodeError:
         return False
     return True

@@ -27,6 +27,7 @@ __all__ = [
     "made",
     "string_of",
     "text_block",
+    "well_made",
 ]
 
 THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
@@ -66,12 +67,17 @@ _string = msgspec.json.Decoder(str)
 
 
 def made(value: bytes | JsonObject) -> Made:
-    """A block to put in, from its bytes (a recording's, verbatim) or from a plain object."""
+    """A block to put in, from its bytes (a recording's, verbatim) or from a plain object; opaque if nobody can read it."""
     raw = value if isinstance(value, bytes) else msgspec.json.encode(value)
     try:
-        return Made(*msgspec.structs.astuple(_block.decode(raw)), raw=raw)
+        return well_made(raw)
     except msgspec.ValidationError:
         return Made(OPAQUE, raw=raw)
+
+
+def well_made(raw: bytes) -> Made:
+    """The same, of a block that may be refused. Raises ValidationError."""
+    return Made(*msgspec.structs.astuple(_block.decode(raw)), raw=raw)
 
 
 def text_block(text: str, **more: JsonValue) -> Made:

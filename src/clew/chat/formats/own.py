@@ -17,7 +17,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from clew.chat.formats.shape import UNREADABLE, Broken, Format, Found, Numbered, Passed, Reading
-from clew.model.blocks import made
+from clew.model.blocks import well_made
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Said, Strand
@@ -194,7 +194,7 @@ def _turn(turn: _Turn, principal: str, thread: Thread | None) -> Turn:
 def _recording(line: _Recording, principal: str, thread: str) -> Recording:
     blocks = tuple(map(_bytes, line.blocks))
     for raw in blocks:
-        made(raw)
+        well_made(raw)
     if any(len(key) != _KEY for key in (*line.keys, *(line.strand.listed or ()))):
         raise ValueError(f"a block key has {_KEY} bytes")
     return Recording(

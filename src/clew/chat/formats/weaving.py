@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from clew.chat.formats.shape import Reading
 from clew.errors import SealInvalid
-from clew.model.blocks import Made, is_thinking, made, string_of
+from clew.model.blocks import Made, is_thinking, string_of, well_made
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.recording import Recording, Said, Strand
@@ -86,7 +86,7 @@ def title_of(asked: Asked) -> str:
 
 def weave(given: Given, chain: Chain | None, reading: Reading) -> Woven:
     """Raises what a decoder raises for blocks or questions that cannot be read."""
-    held = [made(raw) for raw in given.blocks]
+    held = [well_made(raw) for raw in given.blocks]
     asked, said = asked_in(given.asked), said_of(held)
     first = chain.first if chain else asked
     before = reading.known.by_id(chain.last) if chain else None
