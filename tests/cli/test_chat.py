@@ -172,11 +172,15 @@ def test_mistakes_on_the_command_line_are_told(home: Home, arguments: tuple[str,
 
 
 def said(terminal: Pty, text: str, answer: str) -> None:
-    """At a prompt, and until there is one again."""
-    terminal.until(is_at_prompt)
+    """At a prompt, and until there is one again, below an answer that was not there before."""
+    before = _times(answer, terminal.until(is_at_prompt))
     terminal.type(f"{text}\r")
-    terminal.until(answer)
+    terminal.until(lambda lines: _times(answer, lines) > before)
     terminal.until(is_at_prompt)
+
+
+def _times(answer: str, lines: list[str]) -> int:
+    return "\n".join(lines).count(answer)
 
 
 def interrupted(terminal: Pty) -> None:
