@@ -67,17 +67,6 @@ def test_an_ending_is_said_in_words(outcome: Outcome, status: int, stop: str, en
     assert (row.ending, row.mood, row.seconds, row.key) == (ending, mood, 2.5, f"x {outcome}")
 
 
-def test_one_that_nobody_hears_any_more_is_not_under_way() -> None:
-    """A gateway that was killed left it so: on the page it would be under way for ever."""
-    left = exchange(outcome="open")
-    assert [row_of(left, left.ended + later).ending for later in (1.0, 890.0, 910.0)] == [
-        "under way",
-        "under way",
-        "no end was heard",
-    ]
-    assert row_of(left, left.ended + 910).key != row_of(left, left.ended).key
-
-
 def test_the_share_of_the_cache_is_of_the_whole_prompt() -> None:
     assert cache_share(Usage(input=10, cache_read=70, cache_written=20)) == 0.7
     assert cache_share(Usage(output=5)) is None

@@ -57,7 +57,7 @@ def _values(desk: Desk, owner: str, id: str) -> dict[str, object]:
     redact = desk.redactor()
     return {
         "it": exchange,
-        "row": row_of(exchange, time.time()),
+        "row": row_of(exchange),
         "tries": [(each, redact(each.why)) for each in exchange.tries],
         "cost": cost_in(exchange, desk.current.snapshot.settings.backends),
         "phases": phases_of(exchange, bodies),

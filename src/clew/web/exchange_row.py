@@ -25,9 +25,6 @@ _THINKING: Final = frozenset({"thinking", "heal"})
 """Steps that decide about blocks."""
 _NAMED: Final[tuple[What, ...]] = ("restored", "handed over", "left out", "healed")
 _MOST_REASONS: Final = 8
-_LONGEST: Final = 900.0
-"""Seconds that one block takes, at most."""
-_NO_END: Final[tuple[str, Mood]] = ("no end was heard", "warn")
 
 
 class Chip(Struct, frozen=True):
@@ -52,10 +49,10 @@ class ExchangeRow(Struct, frozen=True):
     """What it is, beside an answer at the first try."""
 
 
-def row_of(exchange: Exchange, now: float = 0.0) -> ExchangeRow:
-    ending, mood = _NO_END if _is_left(exchange, now) else ending_of(exchange)
+def row_of(exchange: Exchange) -> ExchangeRow:
+    ending, mood = ending_of(exchange)
     return ExchangeRow(
-        key=f"{exchange.id} {exchange.outcome}{' left' if ending == _NO_END[0] else ''}",
+        key=f"{exchange.id} {exchange.outcome}",
         exchange=exchange,
         ending=ending,
         mood=mood,
@@ -64,11 +61,6 @@ def row_of(exchange: Exchange, now: float = 0.0) -> ExchangeRow:
         chips=tuple(chips_of(exchange)),
         marks=tuple(_marks_of(exchange)),
     )
-
-
-def _is_left(exchange: Exchange, now: float) -> bool:
-    """Whoever heard it is gone, most likely: no block came to its end for longer than any takes."""
-    return exchange.outcome == "open" and now - exchange.ended > _LONGEST
 
 
 def ending_of(exchange: Exchange) -> tuple[str, Mood]:

@@ -6,7 +6,6 @@ The page is whole when it comes. A script listens to the events and asks for the
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -78,7 +77,7 @@ def _rows(desk: Desk, owner: str) -> dict[str, object]:
     store = desk.store
     found: Sequence[Exchange] = store.exchanges(owner, limit=ROWS) if store else ()
     titles = {thread.id: thread.title for thread in store.threads(owner, limit=ROWS)} if store else {}
-    rows = [row_of(exchange, time.time()) for exchange in found]
+    rows = [row_of(exchange) for exchange in found]
     return {"rows": rows, "titles": titles, "owner": owner, "stored": store is not None}
 
 
