@@ -1,7 +1,6 @@
 """A history that was read before is read from where it goes on: the same values, the same bytes, the same recordings."""
 
 import json
-import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +30,7 @@ from clew.thinking.record import recording_of
 from tests.build import GLM, OPUS, SONNET, raw, target, text, thinking, tool_use, user
 from tests.build import assistant as answer
 from tests.counts import examples
+from tests.memory import left_by
 from tests.properties.talks import SEALER, Played, played
 
 ORIGINS = [OPUS, SONNET, GLM]
@@ -235,15 +235,14 @@ def test_what_is_kept_is_bounded() -> None:
 
 def test_what_is_kept_of_messages_with_many_small_blocks_is_bounded_too() -> None:
     """Read, a block takes ten times its bytes."""
-    known = Histories(4_000_000)
-    tracemalloc.start()
-    try:
+
+    def read_them() -> Histories:
+        known = Histories(4_000_000)
         for number in range(12):
             known.read(Call(body=raw(user(*[text("a")] * 5000), system=f"{number}"), principal=f"{number}"))
-        taken, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert taken < 2 * 4_000_000
+        return known
+
+    assert left_by(lambda: read_them, times=1) < 2 * 4_000_000
 
 
 def test_a_conversation_that_goes_on_for_long_keeps_no_more_than_a_few_times_its_size() -> None:

@@ -1,6 +1,6 @@
 """What a translated stream takes while it lasts: as much for a long one as for a short one."""
 
-import tracemalloc
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -16,8 +16,10 @@ from clew.pipeline.stream.translated import TranslatedRelay
 from clew.pipeline.stream.written import WrittenRelay
 from tests.fuzz.vendors import Manner, Segment, written
 from tests.golden.driving import wear
+from tests.memory import left_by
 
-EVENTS = 20_000
+EVENTS = 8_000
+WORD = "word "
 
 
 def told() -> Relays:
@@ -30,33 +32,31 @@ def written_at_once() -> Relays:
     return WrittenRelay(dress, writing)
 
 
-def grown(shape: str, envelope: str, events: int) -> tuple[int, int]:
-    """The bytes that a stream of so many like deltas leaves in memory while it is open, and those that it said."""
-    (taken, said), others = (_grown(relay, shape, envelope, events) for relay in (told(), written_at_once()))
-    return max(taken, others[0]), said
+def grown(shape: str, envelope: str, events: int) -> int:
+    """The bytes that a stream of so many like deltas leaves in memory while it is open."""
+    delta, *_ = written([Segment(shape, [WORD])], envelope, Manner(), "")
+    return max(left_by(partial(_streaming, make, shape, envelope, [delta] * events)) for make in (told, written_at_once))
 
 
-def _grown(relay: Relays, shape: str, envelope: str, events: int) -> tuple[int, int]:
-    opening = written(
-        [Segment("call begins", ['{"a long enough beginning":']), Segment(shape, ["a"])], envelope, Manner(), ""
-    )
-    delta, *_ = written([Segment(shape, ["word "])], envelope, Manner(), "")
-    for each in opening:
+def _streaming(make: Callable[[], Relays], shape: str, envelope: str, deltas: list[bytes]) -> Callable[[], Relays]:
+    relay = make()
+    opening = [Segment("call begins", ['{"a long enough beginning":']), Segment(shape, ["a"])]
+    for each in written(opening, envelope, Manner(), ""):
         relay.feed(each)
-    tracemalloc.start()
-    try:
-        for _ in range(events):
-            relay.feed(delta)
-        return tracemalloc.get_traced_memory()[0], len("word ") * events
-    finally:
-        tracemalloc.stop()
+
+    def stream() -> Relays:
+        for each in deltas:
+            relay.feed(each)
+        return relay
+
+    return stream
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("envelope", ["plain", "usage in each"])
 def test_a_text_takes_no_memory_however_long_it_is(envelope: str) -> None:
     """Both where its events pass unread and where each is read."""
-    assert grown("content", envelope, EVENTS)[0] < 20_000
+    assert grown("content", envelope, EVENTS) < 20_000
 
 
 @pytest.mark.slow
@@ -64,5 +64,5 @@ def test_a_text_takes_no_memory_however_long_it_is(envelope: str) -> None:
 @pytest.mark.parametrize(("envelope", "each"), [("plain", 0), ("usage in each", 64)])
 def test_a_thought_and_arguments_take_little_more_than_their_words(shape: str, envelope: str, each: int) -> None:
     """A seal covers the whole thought, and arguments are compared with their repetition; neither is kept as events."""
-    taken, said = grown(shape, envelope, EVENTS)
-    assert taken < 4 * said + each * EVENTS + 50_000
+    said = len(WORD) * EVENTS
+    assert grown(shape, envelope, EVENTS) < 4 * said + each * EVENTS + 50_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tracemalloc
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +20,7 @@ from clew.wire.frames import SseLimits
 from clew.wire.sse import PING
 from tests.counts import SOAK, examples
 from tests.manifest import proves
+from tests.memory import left_by
 from tests.model import streams
 from tests.model.test_unfold import WHOLE
 from tests.pipeline.stream.wearing import (
@@ -271,17 +272,18 @@ def test_an_error_event_is_the_vendors_own_shape() -> None:
 @pytest.mark.parametrize("worn", [PLAIN, FOREIGN[0]])
 def test_a_stream_of_which_nobody_wants_the_words_takes_no_memory(worn: Wear) -> None:
     """A gateway without a store: what was said about the answer is left at its end, and nothing of its megabytes."""
-    relay = Relay(Dress(worn), keep=False, blocks=False)
-    begun = len(OPENING + wired(streams.start_text(0)))
-    relay.feed(OPENING + wired(streams.start_text(0)))
-    tracemalloc.start()
-    try:
-        sent = sum(len(relay.feed(encode_event(streams.text(0, "word " * 20)))) for _ in range(5000))
-        grown, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    relay.feed(wired(streams.stop(0)) + END)
+    opening, ending = OPENING + wired(streams.start_text(0)), wired(streams.stop(0)) + END
+    delta, sent = encode_event(streams.text(0, "word " * 20)), list[int]()
+    relays = [Relay(Dress(worn), keep=False, blocks=False) for _ in range(3)]
 
-    assert (sent > 500_000, grown < 10_000) == (True, True)
-    assert (relay.size, relay.raw) == (begun + sent + len(wired(streams.stop(0)) + END), b"")
-    assert answer_of_parts(relay.parts, blocks=False).stop_reason == "end_turn"
+    def begin() -> Callable[[], None]:
+        relay = relays[len(sent)]
+        relay.feed(opening)
+        return lambda: sent.append(sum(len(relay.feed(delta)) for _ in range(5000)))
+
+    assert left_by(begin) < 10_000
+    assert sent == [len(delta) * 5000] * 3
+    for relay in relays:
+        relay.feed(ending)
+        assert (relay.size, relay.raw) == (len(opening) + sent[0] + len(ending), b"")
+        assert answer_of_parts(relay.parts, blocks=False).stop_reason == "end_turn"
