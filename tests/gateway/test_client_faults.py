@@ -9,6 +9,7 @@ import pytest
 
 from clew.http.message import Limits
 from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
+from tests.http.conftest import busy, until
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -86,19 +87,17 @@ def test_a_body_of_thirty_two_megabytes_is_taken(gateway: Gateway) -> None:
 @proves("fault:C4")
 def test_slow_clients_and_idle_ones_do_not_disturb_the_others(making: Making) -> None:
     """C4: heads and bodies that come in drops, and more idle connections than there is room for."""
-    limits = Limits(tick_seconds=0.05, head_seconds=0.7, connections=200)
+    limits = Limits(tick_seconds=0.05, head_seconds=2.5, connections=200)
     gateway = making(settings_with(KEYED), limits=limits)
     slow = [gateway.peer().send(head(gateway, b"content-length: 99")[:20]) for _ in range(20)]
     slow += [gateway.peer().send(head(gateway, b"content-length: 99") + b"{") for _ in range(20)]
     idle = [gateway.peer() for _ in range(400)]
     began = time.monotonic()
     assert gateway.ask(x_api_key=KEY)[0] == 200
-    assert time.monotonic() - began < 0.65
+    assert time.monotonic() - began < 2, "nobody waited for the slow ones to be given up"
     assert gateway.server.open_connections <= limits.connections
     assert len(idle) == 400
-    deadline = time.monotonic() + 3
-    while gateway.server.open_connections > limits.connections - len(slow) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: gateway.server.open_connections <= limits.connections - len(slow))
     assert [peer.socket.recv(1) for peer in slow] == [b""] * len(slow)
 
 
@@ -122,7 +121,7 @@ def test_who_is_being_answered_keeps_its_connection_when_others_come(making: Mak
     """Room is made by those that wait for nothing; if there is none, the newcomer goes."""
     gateway = making(limits=Limits(connections=3))
     peers = [gateway.peer().send(head(gateway, b"content-length: 99")) for _ in range(3)]
-    time.sleep(0.05)
+    until(lambda: busy(gateway.server) == 3)
     newcomer = gateway.peer()
     assert newcomer.read_to_end() == b""
     for peer in peers:

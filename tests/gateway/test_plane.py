@@ -3,21 +3,14 @@
 import asyncio
 import json
 import threading
-import time
 
 import pytest
 
 from clew.errors import BackendOverloaded, BackendRejected, BackendTimedOut, ClewError, CredentialsExhausted, RequestInvalid
 from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
+from tests.http.conftest import until
 
 pytestmark = pytest.mark.slow
-
-
-def until(true: object, seconds: float = 2.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    assert true()
 
 
 def test_a_request_that_comes_before_the_engine_waits_for_it(making: Making) -> None:
@@ -51,7 +44,7 @@ def test_more_at_once_than_there_is_room_for_are_told_to_come_again(making: Maki
     gateway.loop.call(go_on())
     assert [peer.response()[0] for peer in busy] == [200, 200]
     assert gateway.ask(x_api_key=KEY)[0] == 200
-    assert gateway.plane.running == 0
+    until(lambda: gateway.plane.running == 0)
 
 
 def test_a_client_that_leaves_gives_its_room_back(making: Making) -> None:

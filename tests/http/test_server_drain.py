@@ -9,7 +9,7 @@ import pytest
 
 from clew.http.message import HttpRequest
 from clew.http.responder import Responder
-from tests.http.conftest import Site
+from tests.http.conftest import Site, busy, until
 from tests.http.test_server import GET, Serving, post
 
 pytestmark = pytest.mark.slow
@@ -42,9 +42,7 @@ class Talker:
 def closing(site: Site, grace: float) -> threading.Thread:
     thread = threading.Thread(target=lambda: site.loop.call(site.server.close(grace)))
     thread.start()
-    deadline = time.monotonic() + 2
-    while not site.server.closing and time.monotonic() < deadline:
-        time.sleep(0.005)
+    until(lambda: site.server.closing)
     return thread
 
 
@@ -53,7 +51,7 @@ def test_what_outlasts_the_grace_is_told_so_and_may_end_its_answer(serving: Serv
     talker = Talker()
     site = serving(talker)
     peer = site.peer().send(GET)
-    assert talker.begun.wait(2)
+    assert talker.begun.wait(5)
     began = time.monotonic()
     site.loop.call(site.server.close(grace=0.2))
     assert 0.2 <= time.monotonic() - began < 5.0
@@ -67,7 +65,7 @@ def test_less_patience_can_be_asked_for_later(serving: Serving) -> None:
     talker = Talker()
     site = serving(talker)
     peer = site.peer().send(GET)
-    assert talker.begun.wait(2)
+    assert talker.begun.wait(5)
 
     async def impatient() -> None:
         long = asyncio.ensure_future(site.server.close(grace=30))
@@ -87,21 +85,22 @@ def test_a_connection_that_was_idle_may_ask_once_more(serving: Serving) -> None:
     site = serving(talker)
     idle = site.peer().send(GET.replace(b"/a", b"/fast"))
     idle.response()
-    site.peer().send(GET)
-    assert talker.begun.wait(2)
-    thread = closing(site, grace=1)
+    talking = site.peer().send(GET)
+    assert talker.begun.wait(5)
+    thread = closing(site, grace=10)
     status, headers, body = idle.send(GET.replace(b"/a", b"/fast")).response()
     assert (status, headers["connection"], body) == (200, "close", b"fast")
     assert idle.read_to_end() == b""
     with pytest.raises(ConnectionRefusedError):
         site.peer()
+    talking.socket.close()
     thread.join(5)
 
 
 def test_a_request_that_was_coming_in_is_waited_for(serving: Serving) -> None:
     site = serving()
     peer = site.peer().send(post(b"body")[:-1])
-    time.sleep(0.05)
+    until(lambda: busy(site.server) == 1)
     thread = closing(site, grace=5)
     assert peer.send(b"y").response()[2] == b"POST /p q=1 body"
     thread.join(5)
@@ -130,15 +129,17 @@ def test_a_handler_goes_on_after_its_answer_although_the_client_left(serving: Se
     peer = serving(diligent).peer().send(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
     assert peer.response()[2] == b"whole"
     peer.socket.close()
-    assert done.wait(2)
+    assert done.wait(5)
 
 
 def test_a_successor_can_take_the_port_while_the_old_one_still_talks(serving: Serving) -> None:
     talker = Talker()
     site = serving(talker)
-    site.peer().send(GET)
-    assert talker.begun.wait(2)
-    thread = closing(site, grace=0.5)
+    talking = site.peer().send(GET)
+    assert talker.begun.wait(5)
+    thread = closing(site, grace=10)
     with socket.create_server(("127.0.0.1", site.server.port)) as successor:
         assert successor.getsockname()[1] == site.server.port
+        assert thread.is_alive()
+    talking.socket.close()
     thread.join(5)

@@ -2,8 +2,7 @@
 
 import asyncio
 import threading
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
 import pytest
 
@@ -11,6 +10,7 @@ from clew.http.connection import Connection
 from clew.http.message import HttpRequest, Limits
 from clew.http.responder import Responder
 from clew.http.server import Server
+from tests.http.conftest import until
 from tests.http.test_server import GET, Serving
 
 pytestmark = pytest.mark.slow
@@ -63,7 +63,7 @@ def test_requests_in_a_row_are_answered_in_order_one_at_a_time(serving: Serving)
     later = Later()
     peer = serving(later).peer().send(b"".join(GET.replace(b" /a ", b" /%d " % number) for number in range(3)))
     assert [peer.response()[2] for _ in range(3)] == [b"/0", b"/1", b"/2"]
-    _until(lambda: later.running == 0)
+    until(lambda: later.running == 0)
     assert later.most == 1
 
 
@@ -71,10 +71,10 @@ def test_whoever_holds_the_answer_for_a_client_that_leaves_is_told(serving: Serv
     """C1."""
     later = Later(seconds=20)
     peer = serving(later).peer().send(GET)
-    _until(lambda: later.running == 1)
+    until(lambda: later.running == 1)
     peer.socket.close()
-    assert later.ended.wait(2)
-    _until(lambda: later.running == 0)
+    assert later.ended.wait(5)
+    until(lambda: later.running == 0)
     assert later.told == ["gone"]
 
 
@@ -83,7 +83,7 @@ def test_whoever_holds_an_answer_when_the_server_ends_may_say_so(serving: Servin
     later = Later(seconds=20)
     site = serving(later)
     peer = site.peer().send(GET)
-    _until(lambda: later.running == 1)
+    until(lambda: later.running == 1)
     site.loop.call(site.server.close(grace=0.05))
     assert peer.response()[0::2] == (503, b"ending")
     assert later.told == ["draining"]
@@ -98,7 +98,7 @@ def test_a_task_may_leave_its_answer_to_somebody_who_holds_it(serving: Serving) 
 
     peer = serving(first_waits).peer().send(GET + GET)
     assert [peer.response()[2] for _ in range(2)] == [b"/a", b"/a"]
-    _until(lambda: later.running == 0)
+    until(lambda: later.running == 0)
     assert later.most == 1
 
 
@@ -117,13 +117,6 @@ def test_a_request_that_nobody_answers_is_a_500(serving: Serving, fails: bool) -
             raise ZeroDivisionError
 
     assert serving(never).peer().send(GET).response()[0] == 500
-
-
-def _until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 2
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    assert true()
 
 
 def test_a_client_that_is_gone_at_once_gets_nothing_and_nothing_stays_taken() -> None:

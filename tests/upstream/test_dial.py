@@ -1,7 +1,6 @@
 """New connections: TLS with its names, black holes, tunnels, and nothing left behind by a dial that is called off."""
 
 import asyncio
-import os
 import socket
 import sys
 from pathlib import Path
@@ -20,8 +19,10 @@ from tests.upstream.test_pool import CHUNKED, OK, fetch, pool
 pytestmark = pytest.mark.slow
 
 
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
+def sockets_to(*ports: int) -> int:
+    """What is open to these ports here, from this process or another: its whole table of files has others' in it, too."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(int(row[2].rpartition(":")[2], 16) in ports and int(row[9]) > 0 for row in rows)
 
 
 def test_tls_is_spoken_and_kept(play: Play[Any], certificate: Certificate) -> None:
@@ -173,18 +174,18 @@ def test_a_black_hole_ends_at_the_connect_limit_and_leaves_no_socket(play: Play[
                 endpoint = Endpoint("127.0.0.1", listener.getsockname()[1], False)
                 with pytest.raises(BackendTimedOut):
                     await fetch(way, endpoint, timeouts=Timeouts(connect=0.1))
-                before, began = open_files(), asyncio.get_running_loop().time()
+                before, began = sockets_to(endpoint.port), asyncio.get_running_loop().time()
                 with pytest.raises(BackendTimedOut) as caught:
                     await fetch(way, endpoint, timeouts=Timeouts(connect=0.5))
                 lasted = asyncio.get_running_loop().time() - began
                 await asyncio.sleep(0.02)
-                assert (caught.value.phase, open_files() <= before) == ("connect", True)
+                assert (caught.value.phase, sockets_to(endpoint.port)) == ("connect", before)
                 return lasted
         finally:
             for plug in (listener, *fillers):
                 plug.close()
 
-    assert 0.45 <= play(scene()) <= 0.75
+    assert 0.45 <= play(scene()) < 4, "as it was told, and not the usual five"
 
 
 def test_a_connect_that_is_called_off_leaves_no_socket(play: Play[Any]) -> None:
@@ -195,15 +196,15 @@ def test_a_connect_that_is_called_off_leaves_no_socket(play: Play[Any]) -> None:
         try:
             async with pool() as way:
                 endpoint = Endpoint("127.0.0.1", listener.getsockname()[1], False)
-                for _ in range(2):  # the first one opens what the loop needs for itself
-                    before = open_files()
-                    task = asyncio.create_task(fetch(way, endpoint))
-                    await asyncio.sleep(0.1)
-                    task.cancel()
-                    with pytest.raises(asyncio.CancelledError):
-                        await task
-                    await asyncio.sleep(0.02)
-                assert open_files() <= before  # fewer, where other tests' servers let go of theirs meanwhile
+                before = sockets_to(endpoint.port)
+                task = asyncio.create_task(fetch(way, endpoint))
+                while sockets_to(endpoint.port) == before:  # noqa: ASYNC110 - the kernel tells nobody
+                    await asyncio.sleep(0.01)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                await asyncio.sleep(0.02)
+                assert sockets_to(endpoint.port) == before
         finally:
             for plug in (listener, *fillers):
                 plug.close()
@@ -242,19 +243,20 @@ def test_the_next_address_is_tried_beside_a_black_hole(play: Play[Any], monkeypa
         try:
             async with site(saying(OK)) as place, pool() as way:
                 await fetch(way, place.endpoint)
-                resolve_to(monkeypatch, listener.getsockname()[1], place.port)
-                before, began = open_files(), asyncio.get_running_loop().time()
+                hole = listener.getsockname()[1]
+                resolve_to(monkeypatch, hole, place.port)
+                before, began = sockets_to(hole, place.port), asyncio.get_running_loop().time()
                 assert await fetch(way, Endpoint("two.example", 80, False)) == (200, b"hello")
                 lasted = asyncio.get_running_loop().time() - began
                 await asyncio.sleep(0.02)
-                assert open_files() <= before + 2, "the two ends of one connection"
+                assert sockets_to(hole, place.port) == before + 1, "the one that answered"
                 return lasted
         finally:
             monkeypatch.undo()
             for plug in (listener, *fillers):
                 plug.close()
 
-    assert 0.2 <= play(scene()) < 1.0
+    assert 0.2 <= play(scene()) < 4, "the time limit is five"
 
 
 def test_the_next_address_is_tried_at_once_after_a_refusal(play: Play[Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +265,8 @@ def test_the_next_address_is_tried_at_once_after_a_refusal(play: Play[Any], monk
             pass
         async with site(saying(OK)) as place, pool() as way:
             resolve_to(monkeypatch, gone.port, gone.port, place.port)
-            async with asyncio.timeout(0.2):
+            monkeypatch.setattr(dialling, "_HEAD_START", 4.0)
+            async with asyncio.timeout(3):
                 assert await fetch(way, Endpoint("three.example", 80, False)) == (200, b"hello")
             resolve_to(monkeypatch, gone.port, gone.port)
             with pytest.raises(BackendUnreachable, match="refused"):
