@@ -113,7 +113,7 @@ def test_a_black_hole_is_left_at_the_connect_limit(gating: Gating, a: Simulator)
         gate = gating(hole, claude(a), failover=("claude",), **impatient(connect=0.5, retry=Retry(retries=0)))
         began = time.monotonic()
         answer = gate.ask(question())
-        assert 0.45 <= time.monotonic() - began < 3.0
+        assert 0.45 <= time.monotonic() - began < 4.5, "the usual limit is five"
         assert (story(answer), answer.headers["x-clew-backend"]) == ("whole", "claude")
         alone = gating(hole, **impatient(connect=0.1, retry=Retry(retries=0)), store=False).ask(question())
         assert (alone.status, alone.json["error"]["type"]) == (504, "timeout_error")
@@ -204,7 +204,7 @@ def test_waits_are_bounded_and_no_two_alike(gating: Gating, a: Simulator) -> Non
     waits = [second - first for first, second in came.values()]
     assert len(waits) == 24
     assert statistics.pstdev(waits) > 0.04
-    assert max(waits) < 0.4 + 1.5, "a second and a half for a machine that is busy"
+    assert max(waits) < 0.4 + 4, "four seconds for a machine that is busy"
 
 
 # U5: the request's own fault.

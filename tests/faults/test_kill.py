@@ -86,16 +86,22 @@ def vendor() -> Iterator[Simulator]:
 
 
 def load(talkers: list[Talker], gateway: Served, seconds: float) -> None:
-    """All ask at once for a while; then the process dies under them."""
+    """All ask at once for a while, and until some were answered; then the process dies under them."""
     ending = threading.Event()
+    enough = heard_by(talkers) + 2 * CLIENTS
     threads = [threading.Thread(target=talker.talk, args=(ending,)) for talker in talkers]
     for thread in threads:
         thread.start()
     time.sleep(seconds)
+    until(lambda: heard_by(talkers) >= enough)
     gateway.process.kill()
     ending.set()
     for thread in threads:
         thread.join(30)
+
+
+def heard_by(talkers: list[Talker]) -> int:
+    return sum(len(talker.heard) for talker in talkers)
 
 
 def start_again(gateway: Served) -> set[str]:
@@ -136,7 +142,7 @@ def test_what_a_client_was_told_survives_the_death_of_the_gateway(vendor: Simula
             with SqliteStore(gateway.home / "clew.db") as store:
                 assert set(missing(store, fresh)) <= unrecorded
                 assert number % 5 or store.verify() == ()
-            told = sum(len(talker.heard) for talker in talkers)
+            told = heard_by(talkers)
         until(lambda: all(talker.ask() for talker in talkers))
         with SqliteStore(gateway.home / "clew.db") as store:
             every = [id for talker in talkers for id in talker.heard]

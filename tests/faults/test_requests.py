@@ -187,11 +187,11 @@ def test_a_client_that_does_not_read_stops_the_backend_and_nothing_else(
     gating: Gating, a: Simulator, calling: Calling
 ) -> None:
     """C3: a stream without end waits for its reader; memory stays, and the backend is not to blame for the gap."""
-    gate = gating(claude(a), **impatient(gap=0.5))
+    gate = gating(claude(a), **impatient(gap=1.0))
     a.fault("flood 0 shape=events")
     client = calling(gate, small=True).asks()
     until(a.journal)
-    time.sleep(0.3)
+    settles()
     with grows_by_less_than(8):
         time.sleep(1.5)
     assert story(gate.ask(question("Is anybody else served?"))) == "whole"
@@ -209,14 +209,14 @@ def test_a_client_that_does_not_read_stops_the_backend_and_nothing_else(
 def test_a_slow_reader_gets_everything(gating: Gating, simulators: StartSimulator, calling: Calling) -> None:
     """C3: byte for byte what a fast one gets, however long it takes."""
     one, two = simulators(realm="a"), simulators(realm="a")
-    gate = gating(claude(one, "one"), claude(two, "two"), **impatient(gap=0.4, ping=60))
+    gate = gating(claude(one, "one"), claude(two, "two"), **impatient(gap=1.5, ping=60))
     for simulator in (one, two):
         simulator.fault("flood 60000 shape=events")
     fast = gate.ask(question()).raw
     gate.use("two")
     client = calling(gate).asks()
     head = client.read_until(b"\r\n\r\n")
-    time.sleep(0.8)  # longer than the gap may be, with more to come than the system keeps for us
+    time.sleep(2)  # longer than the gap may be, with more to come than the system keeps for us
     got = bytearray()
     while not got.endswith(b"0\r\n\r\n"):
         got += client.socket.recv(65536)
@@ -262,5 +262,5 @@ def test_a_crowd_that_never_finishes_its_question_disturbs_nobody(gating: Gating
     halves += [calling(gate) for _ in range(100)]
     began = time.monotonic()
     assert story(gate.ask(question())) == "whole"
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 8, "nobody waited for them to be given up"
     assert (len(halves), json.loads(gate.ask(question(stream=False)).raw)["type"]) == (200, "message")

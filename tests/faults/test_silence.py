@@ -38,10 +38,10 @@ def test_nothing_goes_out_until_the_wait_is_too_long_and_then_a_200_and_pings(
     gating: Gating, calling: Calling, a: Simulator
 ) -> None:
     """A failover must stay possible, and a client that waits must not give up."""
-    gate = gating(claude(a), **impatient(ping=1.0))
+    gate = gating(claude(a), **impatient(ping=1.5))
     a.fault("slow-start 60")
     client = calling(gate).asks()
-    client.socket.settimeout(0.6)
+    client.socket.settimeout(0.4)
     with pytest.raises(TimeoutError):
         client.socket.recv(1)
     client.socket.settimeout(20)
@@ -65,7 +65,7 @@ def test_a_backend_that_falls_silent_before_content_is_left_for_the_next(
         claude(a),
         claude(b, "spare"),
         failover=("spare",),
-        **impatient(ping=ping, first_byte=0.7, gap=0.7, retry=ONCE),
+        **impatient(ping=ping, first_byte=1.2, gap=1.2, retry=ONCE),
     )
     a.fault(fault)
     answer = gate.ask(question())
@@ -83,7 +83,7 @@ def test_a_backend_that_falls_silent_before_content_is_left_for_the_next(
 @proves("fault:U8")
 def test_after_a_ping_a_failure_is_told_inside_the_stream(gating: Gating, a: Simulator, b: Simulator) -> None:
     """The vendor's own words; the status has gone already."""
-    gate = gating(claude(a), claude(b, "spare"), failover=("spare",), **impatient(ping=0.2, first_byte=0.7, retry=ONCE))
+    gate = gating(claude(a), claude(b, "spare"), failover=("spare",), **impatient(ping=0.2, first_byte=1.2, retry=ONCE))
     a.fault("slow-start 60")
     b.fault("status 400 message='Nor here.'")
     answer = gate.ask(question())
@@ -116,11 +116,11 @@ def test_an_answer_in_one_piece_gets_no_pings(gating: Gating, a: Simulator) -> N
 @proves("fault:U9")
 def test_pings_are_no_content(gating: Gating, a: Simulator, b: Simulator) -> None:
     """U9: they keep the connection alive and not the hope; the backend's own do not count as a beginning."""
-    gate = gating(claude(a), claude(b, "spare"), failover=("spare",), **impatient(gap=0.5, first_content=0.8, retry=ONCE))
+    gate = gating(claude(a), claude(b, "spare"), failover=("spare",), **impatient(gap=1.0, first_content=1.5, retry=ONCE))
     a.fault("pings every=0.05")
     began = time.monotonic()
     answer = gate.ask(question())
-    assert 0.75 < time.monotonic() - began < 3.0
+    assert 1.4 < time.monotonic() - began < 20
     assert (story(answer), answer.headers["x-clew-backend"], answer.kinds[0]) == ("whole", "spare", "message_start")
     assert endings(a) == ["client left"]
     assert (asked(a, b), [each.outcome for each in kept(gate)]) == ([1, 1], ["whole"])
@@ -139,8 +139,8 @@ def test_pings_for_ever_are_a_timeout(gating: Gating, a: Simulator) -> None:
 @proves("fault:U9")
 def test_thinking_is_content(gating: Gating, a: Simulator) -> None:
     """3.12: a backend that thinks for long is not silent."""
-    gate = gating(claude(a), **impatient(first_content=0.5, retry=ONCE))
-    a.fault("stall 1 content=2")
+    gate = gating(claude(a), **impatient(first_content=1.0, retry=ONCE))
+    a.fault("stall 1.2 content=2")
     assert story(gate.ask(question())) == "whole"
 
 

@@ -160,8 +160,8 @@ def test_a_locked_store_holds_nobody_up_for_long_and_loses_nothing(opening: Open
         answers = [client.submit(gate.ask, question(f"during {n}")) for n in range(3)]
         waits = [_health(gate) for _ in range(10)]
         assert [story(answer.result()) for answer in answers] == ["whole"] * 3
-        assert 3 * LIMIT <= time.monotonic() - began < 3 * LIMIT + 1.5
-        assert statistics.median(waits) < 0.1, "nobody else waits"
+        assert 3 * LIMIT <= time.monotonic() - began < 3 * LIMIT + 4
+        assert statistics.median(waits) < LIMIT, "nobody else waits"
     until(lambda: len(gate.store.exchanges("local", limit=100)) == 4)
     assert [each.outcome for each in kept(gate, 4)] == ["whole"] * 4
     assert (state(gate), gate.store.verify()) == ("ok", ())
