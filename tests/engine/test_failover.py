@@ -197,11 +197,11 @@ def test_a_limited_key_gives_way_to_the_next(gating: Gating, a: Simulator) -> No
 @proves("fault:U3")
 def test_a_wait_that_is_short_is_waited_and_one_that_is_long_is_told(gating: Gating, a: Simulator) -> None:
     """U3: `retry-after`, within the budget; else the vendor's 429 with its header."""
-    gate = gating(claude(a), retry=Retry(retries=1, budget=2.0, first_wait=0.01, cool_seconds=0.01))
+    gate = gating(claude(a), retry=Retry(retries=1, budget=20.0, first_wait=0.01, cool_seconds=0.01))
     a.fault("status 429 retry-after=1")
     began = time.monotonic()
     assert is_clean(ask(gate))
-    assert 0.9 < time.monotonic() - began < 2.0
+    assert 0.9 < time.monotonic() - began < 20
     a.fault("status 429 retry-after=60 message='Slow down.'")
     answer = ask(gate)
     assert (answer.status, answer.headers["retry-after"]) == (429, "60")

@@ -81,7 +81,7 @@ def test_hidden_reasoning_keeps_the_client_alive_and_goes_back(gating: Gating) -
 @proves("case:65c")
 def test_a_silence_before_the_first_word_is_filled_with_pings(gating: Gating, deepseek: Simulator) -> None:
     """Nothing at all comes from the backend: the client is told that somebody is there, as often as the settings say."""
-    gate = gating(chat(deepseek, "deepseek"), gateway=GatewaySettings(ping_seconds=0.2))
+    gate = gating(chat(deepseek, "deepseek"), gateway=GatewaySettings(ping_seconds=0.1))
     deepseek.fault("slow-start 1")
     answer = ask(gate)
     check(answer.raw, model=MODEL)

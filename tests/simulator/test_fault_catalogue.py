@@ -222,13 +222,13 @@ def test_a_stream_can_come_in_one_chunk(sim: Simulator) -> None:
 def test_a_connection_is_closed_some_time_after_a_whole_answer(sim: Simulator) -> None:
     """U19: a request that comes in between has no answer, not a byte of one."""
     connection = http.client.HTTPConnection(urlsplit(sim.url).netloc, timeout=5)
-    connection.request("POST", "/v1/messages", BODY, {**HEADERS, "x-sim-fault": "hang-up 0.1"})
+    connection.request("POST", "/v1/messages", BODY, {**HEADERS, "x-sim-fault": "hang-up 0.6"})
     connection.getresponse().read()
     begun = time.monotonic()
     connection.request("POST", "/v1/messages", BODY, HEADERS)
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
         connection.getresponse()
-    assert 0.05 < time.monotonic() - begun < 2
+    assert 0.05 < time.monotonic() - begun < 5
     connection.close()
     wait_for(lambda: [entry["ended"] for entry in sim.journal()] == ["whole"])
 
@@ -309,7 +309,7 @@ def test_zstd_says_the_same_byte_many_times() -> None:
     assert [(head & 1, head >> 1 & 3, head >> 3) for head in heads] == [(0, 1, 131072), (0, 1, 131072), (1, 1, 37856)]
 
 
-def wait_for(condition: Any, seconds: float = 2.0) -> None:
+def wait_for(condition: Any, seconds: float = 10.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"

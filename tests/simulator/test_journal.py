@@ -153,7 +153,7 @@ def test_a_client_that_leaves_is_seen_to_have_left(phase: str) -> None:
         left = time.time()
         peer.close()
         wait_for(lambda: sim.journal()[0]["ended"] == "client left")
-        assert left <= sim.journal()[0]["ended_at"] < left + 1
+        assert left <= sim.journal()[0]["ended_at"] < left + 3
 
 
 def test_parallel_requests_each_have_their_entry() -> None:
@@ -168,7 +168,7 @@ def test_parallel_requests_each_have_their_entry() -> None:
         assert len({entry["request_id"] for entry in sim.journal()}) == 26
 
 
-def wait_for(condition: Any, seconds: float = 2.0) -> None:
+def wait_for(condition: Any, seconds: float = 10.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -52,7 +52,7 @@ def test_an_acknowledged_turn_is_there_for_every_reader(store: SqliteStore, path
 
 def test_an_event_loop_waits_for_the_commit(store: SqliteStore) -> None:
     async def record() -> object:
-        return await outcome(store.record(turn(recorded("r"))))
+        return await outcome(store.record(turn(recorded("r"))), limit=10)
 
     assert asyncio.run(record()) is None
     assert store.recordings("local").by_id("r") is not None
@@ -107,8 +107,8 @@ def test_a_store_that_is_locked_holds_an_answer_back_for_a_quarter_of_a_second_a
         taken = time.monotonic() - started
     assert isinstance(error, StoreError)
     assert str(error) == "the store did not commit within 250 ms"
-    assert LIMIT <= taken < LIMIT + 1
-    assert ticks > 5
+    assert LIMIT <= taken < LIMIT + 4
+    assert ticks > 1
     assert write.result(5) is True
 
 
@@ -222,6 +222,7 @@ def test_a_bad_command_by_itself_takes_back_all_that_it_wrote(store: SqliteStore
 
 
 def test_closing_commits_what_waits_and_then_refuses(path: Path) -> None:
+    before = set(threading.enumerate())  # others' stores may last longer than their test
     store = SqliteStore(path)
     writes = [store.record(turn(each)) for each in conversation(20)]
     store.close()
@@ -230,7 +231,8 @@ def test_closing_commits_what_waits_and_then_refuses(path: Path) -> None:
         store.record(turn(recorded("r"))).result(5)
     with pytest.raises(StoreError, match="is closed"):
         store.recordings("local").by_id("r")
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("clew store")]
+    left = set(threading.enumerate()) - before
+    assert not [thread for thread in left if thread.name.startswith("clew store")]
 
 
 def test_many_threads_read_while_one_writes(store: SqliteStore) -> None:
