@@ -99,8 +99,8 @@ def test_nobody_waits_for_a_port_that_takes_connections_and_says_nothing() -> No
         silent.listen()
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         began = time.monotonic()
-        found = run(nearby({}, [row(name, url) for name in ("vllm", "ollama", "sglang", "lmstudio")]))
-    assert found == [] and time.monotonic() - began < 2
+        found = run(nearby({}, [row(name, url) for name in ("vllm", "ollama", "sglang", "lmstudio") * 4]))
+    assert found == [] and time.monotonic() - began < 7  # one by one it would be eight seconds
 
 
 @pytest.mark.slow

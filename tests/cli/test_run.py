@@ -139,7 +139,9 @@ def test_the_terminals_interrupt_is_the_clients_to_answer(home: Path) -> None:
     """Both are in the terminal's foreground: the client hears it once, and the gateway goes on serving it."""
     import pty
 
-    script = "trap 'echo heard' INT; touch ready; n=0; while [ $n -lt 20 ]; do sleep 0.05; n=$((n+1)); done; echo over"
+    script = (
+        "trap 'echo heard; n=390' INT; touch ready; n=0; while [ $n -lt 400 ]; do sleep 0.05; n=$((n+1)); done; echo over"
+    )
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(home)

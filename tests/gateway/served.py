@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,17 @@ def until(true: Callable[[], object], seconds: float = MOST_SECONDS) -> None:
     while not true():
         assert time.monotonic() < end, "it did not become so in time"
         time.sleep(0.02)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def worked(pid: int) -> float:
+    """The seconds that a process has worked: what a busy machine adds to those on the wall is not counted."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Served:

@@ -1,7 +1,6 @@
 """A gateway from its start to its end, as a process of its own in front of a simulator."""
 
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from clew.gateway.plan import Plan
 from clew.gateway.process import claim
 from clew.http.server import bound
 from clew.testing import Simulator
-from tests.gateway.served import KEY, Served, backend, until
+from tests.gateway.served import KEY, Served, backend, listens, until
 from tests.http.conftest import Peer
 from tests.manifest import proves
 
@@ -75,7 +74,7 @@ def test_a_signal_lets_streams_finish_and_tells_those_that_cannot(vendors: dict[
         for peer in peers:
             begun(peer)
         gateway.signal()
-        until(lambda: not listens(gateway.port), 2)
+        until(lambda: not listens(gateway.port))
         status, headers, body = gateway.get("/readyz", idle)
         assert (status, headers["connection"], body) == (503, "close", b'{"status":"draining"}')
         endings = [rest(peer) for peer in peers]
@@ -89,11 +88,6 @@ def test_a_signal_lets_streams_finish_and_tells_those_that_cannot(vendors: dict[
         assert Counter(exchange.outcome for exchange in gateway.exchanges()) == {"whole": 25, "cut": 25}
 
 
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
 @proves("fault:P2")
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
 def test_a_second_signal_ends_at_once_and_still_in_good_order(vendors: dict[str, Simulator], second: signal.Signals) -> None:
@@ -102,12 +96,12 @@ def test_a_second_signal_ends_at_once_and_still_in_good_order(vendors: dict[str,
         waiting = gateway.ask(model="claude-haiku-5-5", stream=False)
         until(lambda: len(vendors["long"].journal()) == 2)
         gateway.signal()
-        time.sleep(0.3)
+        until(lambda: not listens(gateway.port))  # it has heard the first one: two at once are one
         assert gateway.process.poll() is None
         began = time.monotonic()
         gateway.signal(second)
         assert gateway.ended() == 0
-        assert time.monotonic() - began < 1.5, "a second, and what a busy machine adds"
+        assert time.monotonic() - began < 15, "a second, and what a busy machine adds; the first one would take a minute"
         assert b"event: error" in rest(peer)
         assert waiting.response()[0] in (503, 529)
         assert {exchange.outcome for exchange in gateway.exchanges()} <= {"cut", "failed"}
@@ -128,7 +122,7 @@ def test_with_nothing_to_finish_it_ends_soon(vendors: dict[str, Simulator]) -> N
         began = time.monotonic()
         gateway.signal(signal.SIGINT)
         assert gateway.ended() == 0
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 15
 
 
 def test_it_enters_itself_among_what_runs_and_leaves_nothing_behind(vendors: dict[str, Simulator]) -> None:

@@ -138,7 +138,7 @@ def test_time_that_is_up_while_a_tool_runs_leaves_its_call_pending(stage: SetUp)
         await asyncio.sleep(30)
         return place
 
-    agent = AsyncAgent(model=MODEL, tools=[look], limits=Limits(seconds=2))
+    agent = AsyncAgent(model=MODEL, tools=[look], limits=Limits(seconds=3))
     result = asyncio.run(agent.run("Look!", **on.place))
     assert (result.ending, [call.name for call in result.pending]) == ("limit", ["look"])
 
