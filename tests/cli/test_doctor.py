@@ -414,7 +414,7 @@ def test_a_person_at_a_terminal_sees_what_is_being_looked_at(patient: Patient) -
         while data := os.read(leader, 65536):
             shown += data
     os.close(leader)
-    assert child.wait(10) == 0
+    assert child.wait(30) == 0
     assert b"The store is sound" in shown
     lines = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown).decode().replace("\r", "\n").splitlines()
     assert "clock     ok       plausible" in lines

@@ -176,7 +176,7 @@ def test_following_shows_what_comes_and_ctrl_c_ends_it_quietly_with_0(home: Home
     home.keep(refused)
     assert json.loads(following.stdout.readline())["id"] == "x-refused"
     following.send_signal(signal.SIGINT)
-    assert following.communicate(timeout=10) == ("", "")
+    assert following.communicate(timeout=30) == ("", "")
     assert following.returncode == 0
 
 
@@ -195,5 +195,5 @@ def test_following_may_begin_before_anything_is_there_and_goes_on_after_a_deleti
     lines = [following.stdout.readline() for _ in range(4)]
     assert [f"{day()} 12:00:07" in line for line in lines].count(True) == 1
     following.send_signal(signal.SIGINT)
-    following.communicate(timeout=10)
+    following.communicate(timeout=30)
     assert following.returncode == 0

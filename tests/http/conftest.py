@@ -32,7 +32,7 @@ class Peer:
     """A client that sends and reads raw bytes; every wait is bounded."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=5)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
 
     def send(self, data: bytes) -> "Peer":
         self.socket.sendall(data)
