@@ -48,8 +48,7 @@ class Gateways:
         self.commits = Commits(folder)
         plain = [plain_proxy(executable, folder, bench.backend)] if executable else []
         kept = clew(ON, folder, bench.backend, store=STORE_ON)
-        talks = [*bench.histories.values(), *([self.sessions.talk] if self.sessions else [])]
-        for number, talk in enumerate(talks):
+        for number, talk in enumerate(bench.histories.values()):
             fill(kept.folder / "clew.db", talk, f"bench-{number}-")
         bench.targets = [*plain, clew(OFF, folder, bench.backend, store=STORE_OFF), kept]
         bench.targets += [self._elsewhere(python) for python in pythons]

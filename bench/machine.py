@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["Others", "cpu_of", "free_port", "pin", "pss_of", "settle", "tree_of", "until_open"]
+__all__ = ["Others", "cpu_of", "free_port", "pin", "pss_of", "settle", "the_core", "tree_of", "until_open"]
 
 _SETTLED = 0.004
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -66,8 +66,13 @@ def settle(pids: list[int], most: float = 4.0) -> None:
 
 def pin(core: int) -> list[str]:
     """The words in front of a command that keep it on one core; the last one, if there are not so many."""
+    return ["taskset", "-c", str(the_core(core))]
+
+
+def the_core(number: int) -> int:
+    """The system's own number of it; of the last one, if there are not so many."""
     cores = sorted(os.sched_getaffinity(0))
-    return ["taskset", "-c", str(cores[min(core, len(cores) - 1)])]
+    return cores[min(number, len(cores) - 1)]
 
 
 def free_port() -> int:

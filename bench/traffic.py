@@ -1,8 +1,8 @@
 """The answers and requests of the bench as files, the same in every run.
 
-Answers: `stream` has 300 events (thinking, a signature, text), `short` ten, `tools` as many in which a tool is called;
-`chat` and `chat-tools` say the same in Chat Completions; `json` is not streamed; `count` is how many tokens there are. A run
-of ten zeros is where the mock puts the number of the answer, and the load that of the request.
+Answers: `stream` has 300 events (thinking, a signature, text), `short` ten, `tools` as many in which a tool is called,
+`agent` a thought and a call; `chat` and `chat-tools` say the same in Chat Completions; `json` is not streamed; `count` is how
+many tokens there are. A run of ten zeros is where the mock puts the number of the answer, and the load that of the request.
 """
 
 from __future__ import annotations
@@ -17,7 +17,19 @@ from typing import Any
 from cases import Case
 from history import Talk
 
-__all__ = ["EVENTS", "MODEL", "SHORT", "body_of", "chunks", "events", "said", "tool_chunks", "tool_events", "write_answers"]
+__all__ = [
+    "EVENTS",
+    "MODEL",
+    "SHORT",
+    "agent_events",
+    "body_of",
+    "chunks",
+    "events",
+    "said",
+    "tool_chunks",
+    "tool_events",
+    "write_answers",
+]
 
 EVENTS = 300
 SHORT = 10
@@ -47,6 +59,7 @@ _WORDS = [
 ]
 _SCHEMA = {"type": "object", "properties": {"content": {"type": "string"}}}
 _TOOL = {"name": "Write", "description": "Writes a file.", "input_schema": _SCHEMA}
+_CALL = {"type": "tool_use", "id": f"toolu_{STAMP}", "name": "Write", "input": {}}
 
 
 def write_answers(folder: Path) -> dict[str, Path]:
@@ -56,6 +69,7 @@ def write_answers(folder: Path) -> dict[str, Path]:
         "stream": events(EVENTS),
         "short": events(SHORT),
         "tools": tool_events(EVENTS),
+        "agent": agent_events(EVENTS),
         "chat": chunks(EVENTS),
         "chat-tools": tool_chunks(EVENTS),
     }
@@ -92,24 +106,36 @@ def _mark(case: Case) -> str:
 
 def events(count: int) -> list[str]:
     """An answer of so many events: half of them thinking, half text."""
-    thoughts, texts = said(count)
+    _, texts = said(count)
+    text = [_delta(1, "text_delta", text=words) for words in texts]
+    return _thought(count, {"type": "text", "text": ""}, text, "end_turn")
+
+
+def agent_events(count: int) -> list[str]:
+    """An answer of so many events: half of them thinking, half the call of a tool."""
+    _, texts = said(count)
+    calling = [_delta(1, "input_json_delta", partial_json=piece) for piece in _argument(len(texts))]
+    return _thought(count, _CALL, calling, "tool_use")
+
+
+def _thought(count: int, block: dict[str, Any], deltas: list[str], reason: str) -> list[str]:
+    """Thinking, and then another block."""
+    thoughts, _ = said(count)
+    thinking = [_delta(0, "thinking_delta", thinking=words) for words in thoughts]
     between = [
         _delta(0, "signature_delta", signature=_SIGNATURE),
         _event("content_block_stop", index=0),
-        _event("content_block_start", index=1, content_block={"type": "text", "text": ""}),
+        _event("content_block_start", index=1, content_block=block),
     ]
-    thinking = [_delta(0, "thinking_delta", thinking=words) for words in thoughts]
-    text = [_delta(1, "text_delta", text=words) for words in texts]
     start = {"type": "thinking", "thinking": "", "signature": ""}
-    return [*_opening(start), *thinking, *between, *text, *_ending(1, "end_turn")]
+    return [*_opening(start), *thinking, *between, *deltas, *_ending(1, reason)]
 
 
 def tool_events(count: int) -> list[str]:
     """An answer of so many events that calls a tool."""
     pieces = _argument(count - _OTHERS + 3)
-    start = {"type": "tool_use", "id": f"toolu_{STAMP}", "name": "Write", "input": {}}
     calling = [_delta(0, "input_json_delta", partial_json=piece) for piece in pieces]
-    return [*_opening(start), *calling, *_ending(0, "tool_use")]
+    return [*_opening(_CALL), *calling, *_ending(0, "tool_use")]
 
 
 def chunks(count: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
     """Modules of bench/, which are scripts beside each other and no package."""
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
     before = set(sys.modules)
-    yield {name: import_module(name) for name in ("traffic", "figures", "machine", "cases", "plot", "history")}
+    yield {name: import_module(name) for name in ("traffic", "figures", "machine", "cases", "plot", "history", "sessions")}
     for name in set(sys.modules) - before:
         if getattr(sys.modules[name], "__file__", None) and str(ROOT / "bench") in str(sys.modules[name].__file__):
             sys.modules.pop(name)
@@ -142,6 +143,25 @@ def test_a_history_that_was_never_seen_begins_anew_each_time_and_the_next_turn_d
     assert fresh.index(stamp) < len(fresh) / 2
     assert known.index(stamp) > len(known) - 200
     assert b"answer:stream pace:0" in known[-200:]
+
+
+def test_a_session_tells_again_what_it_heard(bench: dict[str, ModuleType]) -> None:
+    """The answer goes back as its stream said it, with the result of its call behind it, and nothing before it changes."""
+    session = bench["sessions"].Session(bench["history"].Talk(20_000, foreign_every=0), 7)
+    first = json.loads(session.body())
+    stream = "".join(bench["traffic"].agent_events(300)).encode()
+    session.hear(stream)
+    second = json.loads(session.body())
+
+    assembler = Assembler(STRICT)
+    for event in map(decode_event, SseReader().feed(stream)):
+        assembler.feed(event)
+    *before, answer, results = second["messages"]
+    assert before == first["messages"]
+    assert answer == {"role": "assistant", "content": assembler.message()["content"]}
+    assert [block["type"] for block in answer["content"]] == ["thinking", "tool_use"]
+    assert results["content"][0]["tool_use_id"] == answer["content"][1]["id"]
+    assert {**second, "messages": []} == {**first, "messages": []}
 
 
 @pytest.mark.slow
