@@ -11,7 +11,7 @@ from clew.store import SqliteStore
 from clew.store.values import Exchange
 from tests.engine.gate import Answer, Gate
 
-__all__ = ["eventually", "exchange_of", "exchanges_of", "recording_of", "store_of"]
+__all__ = ["eventually", "exchange_of", "exchanges_of", "once_over", "recording_of", "store_of"]
 
 T = TypeVar("T")
 SECONDS = 10.0
@@ -34,7 +34,17 @@ def store_of(gate: Gate) -> SqliteStore:
 
 def exchange_of(gate: Gate, answer: Answer, principal: str = "local") -> Exchange:
     """What befell this one. An answer that is not whole is kept without anybody waiting for it."""
-    return eventually(lambda: store_of(gate).exchange(principal, answer.headers["x-clew-exchange"]))
+    return once_over(gate, answer.headers["x-clew-exchange"], principal)
+
+
+def once_over(gate: Gate, exchange: str, principal: str = "local") -> Exchange:
+    """The same by its name. One that takes its time is there as open, before."""
+
+    def look() -> Exchange | None:
+        found = store_of(gate).exchange(principal, exchange)
+        return found if found is not None and found.outcome != "open" else None
+
+    return eventually(look)
 
 
 def exchanges_of(gate: Gate, count: int, principal: str = "local") -> list[Exchange]:
@@ -42,7 +52,7 @@ def exchanges_of(gate: Gate, count: int, principal: str = "local") -> list[Excha
 
     def look() -> list[Exchange] | None:
         found = store_of(gate).exchanges(principal)
-        return found if len(found) >= count else None
+        return found if len(found) >= count and all(each.outcome != "open" for each in found) else None
 
     return eventually(look)
 

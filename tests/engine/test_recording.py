@@ -16,7 +16,7 @@ from clew.testing import Simulator
 from tests.build import user
 from tests.engine.conftest import Gating
 from tests.engine.gate import KEY, Gate, claude, other
-from tests.engine.kept import eventually, exchange_of, exchanges_of, recording_of, store_of
+from tests.engine.kept import eventually, exchange_of, exchanges_of, once_over, recording_of, store_of
 from tests.engine.talk import MODEL, Talk, asked_of, content_of, last_asked, refusals, thoughts, thoughts_in
 from tests.manifest import proves
 
@@ -80,7 +80,7 @@ def test_what_was_whole_when_the_client_left_is_recorded_as_cut(gate: Gate, a: S
     talk.messages = [user("[[scenario:interleaved]]")]
     a.fault("stall 30 before=message_delta")
     exchange = leave_after(gate, talk.body, b'"type":"content_block_stop","index":2')
-    found = eventually(lambda: store_of(gate).exchange("local", exchange))
+    found = once_over(gate, exchange)
     recording = recording_of(gate, exchange)
     assert (found.outcome, found.status) == ("cut", 200)
     assert recording is not None
@@ -101,7 +101,7 @@ def test_a_client_that_left_and_goes_on_with_what_it_had_is_not_refused(gate: Ga
     talk.messages = [user("[[scenario:thinking]]")]
     a.fault("stall 30 before=message_delta")
     exchange = leave_after(gate, talk.body, b'"type":"content_block_stop","index":1')
-    eventually(lambda: store_of(gate).exchange("local", exchange))
+    once_over(gate, exchange)
     held = blocks(recording_of(gate, exchange))
     talk.messages += [{"role": "assistant", "content": held}]
     talk.says("[[scenario:text]] [Request interrupted by user] Go on.")
