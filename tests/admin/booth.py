@@ -168,7 +168,7 @@ def settings() -> Settings:
     return Settings(active="claude", backends=backends, models=models())
 
 
-def until(true: Callable[[], Any], seconds: float = 5.0) -> Any:
+def until(true: Callable[[], Any], seconds: float = 20.0) -> Any:
     """What it says, as soon as it says something."""
     end = time.monotonic() + seconds
     while not (said := true()):

@@ -1,7 +1,6 @@
 """`clew backends` and `clew models`: what can be called, whether it answers, what it may be asked for."""
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
@@ -10,17 +9,12 @@ from clew.backends.presets import BACKENDS
 from clew.testing.plugin import StartSimulator
 from tests.cli.invoking import Clew
 from tests.manifest import proves
+from tests.ports import own_port
 
 
 @pytest.fixture
 def clew(tmp_path: Path) -> Clew:
     return Clew(tmp_path / "home")
-
-
-def closed_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 # ── the list
@@ -145,7 +139,7 @@ def test_a_backend_without_a_model_is_tried_with_one_that_it_lists(clew: Clew, s
 
 @pytest.mark.slow
 def test_a_backend_that_does_not_answer_ends_with_3_and_says_why(clew: Clew, simulators: StartSimulator) -> None:
-    sim, port = simulators(), closed_port()
+    sim, port = simulators(), own_port()
     clew.write(
         f'[backends.refused]\nurl = "{sim.url}"\nkey = "sim-invalid"\n'
         f'[backends.gone]\nurl = "http://127.0.0.1:{port}"\nkey = "sk-canary"\n'

@@ -7,7 +7,6 @@ the gateway and start it again.
 import json
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,19 +18,21 @@ from typing import Any, Self
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from tests.ports import own_port
+
 CLEW = Path(sys.executable).with_name("clew")
 KEY = "a-gateway-key-for-tests"
-MOST_SECONDS = 20
+MOST_SECONDS = 60
 USE = """
 seen=$(grep -c '"backend switch"' {log})
 env {environment} {clew} use "$1" || exit 1
 looks=0
 until [ $(grep -c '"backend switch"' {log}) -gt $seen ]; do
-  looks=$((looks + 1)); [ $looks -gt 100 ] && exit 1
+  looks=$((looks + 1)); [ $looks -gt 600 ] && exit 1
   sleep 0.05
 done
 """
-"""Switch, and wait until the gateway says that it has. A second is promised; a machine that is busy with tests gets five."""
+"""Switch, and wait until the gateway says that it has. A second is promised; a machine that is busy with tests gets thirty."""
 
 
 class Gateway:
@@ -42,7 +43,7 @@ class Gateway:
         self._variables = variables
         self._process: subprocess.Popen[bytes] | None = None
         self.home = Path(self._directory.name)
-        self.port = _free_port()
+        self.port = own_port()
         self.config = self.home / "clew.toml"
         self.config.write_text(config)
 
@@ -128,9 +129,3 @@ class Gateway:
             except (URLError, ConnectionError, TimeoutError):
                 time.sleep(0.02)
         raise AssertionError("the gateway did not start:\n" + self.log_file.read_text()[-2000:])
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]

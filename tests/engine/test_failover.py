@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from hashlib import sha256
 
@@ -19,6 +18,7 @@ from tests.engine.kept import exchange_of
 from tests.engine.talk import MODEL, Talk, asked_of, last_asked, refusals, thoughts_in
 from tests.gateway.served import until
 from tests.manifest import proves
+from tests.ports import own_port
 
 pytestmark = pytest.mark.slow
 
@@ -40,9 +40,7 @@ def is_clean(answer: Answer) -> bool:
 
 def unreachable() -> str:
     """An address where nobody listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{taken.getsockname()[1]}"
+    return f"http://127.0.0.1:{own_port()}"
 
 
 def tries(gate: Gate, answer: Answer) -> list[tuple[str, int]]:

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from tests.engine.gate import KEY, claude
 from tests.faults.conftest import Gating
 from tests.faults.scene import asked, endings, impatient, kept, question, story
 from tests.manifest import proves
+from tests.ports import own_port
 from tests.upstream.certificates import make_certificate
 from tests.upstream.test_dial import full_listener
 
@@ -51,12 +51,11 @@ def unreachable(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]
     if request.param == "unknown":
         yield "http://nowhere.invalid"
         return
+    if request.param == "refused":
+        yield f"http://127.0.0.1:{own_port()}"
+        return
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        if request.param == "refused":
-            listener.close()
-            yield f"http://127.0.0.1:{port}"
-            return
         context = make_certificate(tmp_path, "DNS:elsewhere.example").context()
         threading.Thread(target=_shake_hands, args=(listener, context), daemon=True).start()
         yield f"https://localhost:{port}"
@@ -165,8 +164,7 @@ def test_a_wait_that_is_too_long_is_the_clients_to_know(gating: Gating, a: Simul
 
 def test_what_one_backend_said_is_not_told_of_another(gating: Gating, a: Simulator, b: Simulator) -> None:
     """The wait and the name of a call belong to the backend that gave them, not to the one that answers or fails last."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        nobody = dead(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    nobody = dead(f"http://127.0.0.1:{own_port()}")
     gate = gating(claude(a), nobody, failover=("dead",), **impatient())
     a.fault("status 429 retry-after=99")
     answer = gate.ask(question())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 import ssl
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,6 +17,7 @@ from clew.http.client_message import ClientRequest
 from clew.http.tls import TlsTransport
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.pool import Pool, PoolSettings
+from tests.ports import own_port
 from tests.upstream.certificates import Certificate, make_certificate, make_expired
 from tests.upstream.peers import Play, play
 
@@ -400,8 +400,7 @@ async def heard_from(server: subprocess.Popen[bytes], words: bytes) -> None:
 
 def test_a_server_may_change_its_keys_on_the_way(play: Play[Any], certificate: Certificate) -> None:
     """RFC 8446 4.6.3, with a server that asks for new ones from us, too."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = own_port()
     command = ["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-tls1_3", "-msg"]
     command += ["-cert", str(certificate.file), "-key", str(certificate.key)]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
