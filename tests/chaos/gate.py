@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -27,6 +26,7 @@ from clew.settings.load import load
 from clew.store import SqliteStore
 from clew.testing import Simulator
 from clew.testing.background import Background
+from tests.patient import PATIENT
 
 KEY = "chaos-key"
 PATIENCE = 20.0
@@ -125,13 +125,8 @@ class ProcessGate:
         self._kill()
         self._start()
 
-    @property
-    def unrecorded(self) -> int:
-        """Turns that it reported as too slow to be kept: of those it promised nothing."""
-        return self._log.read_text().count('"unrecorded"')
-
     def _start(self) -> None:
-        command = [Path(sys.executable).with_name("clew"), "serve", "--config", self._file, "--port", "0", "--no-admin"]
+        command = [*PATIENT, "serve", "--config", self._file, "--port", "0", "--no-admin"]
         with self._log.open("a") as log:
             self._process = subprocess.Popen(
                 [*command, "--json"], env=self._environ, stdout=subprocess.PIPE, stderr=log, text=True

@@ -18,6 +18,7 @@ from typing import Any, Self
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from tests.patient import PATIENT
 from tests.ports import own_port
 
 CLEW = Path(sys.executable).with_name("clew")
@@ -77,7 +78,7 @@ class Gateway:
         """Start it, and wait until it takes requests."""
         with self.log_file.open("a") as log:
             self._process = subprocess.Popen(
-                [CLEW, "serve", "--port", str(self.port), "--no-admin"],
+                [*PATIENT, "serve", "--port", str(self.port), "--no-admin"],
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

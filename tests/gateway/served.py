@@ -41,9 +41,10 @@ def worked(pid: int) -> float:
 
 
 class Served:
-    """`with Served(config) as gateway:`; the process is killed if it has not ended by itself."""
+    """`with Served(config) as gateway:`; the process is killed if it has not ended by itself. `command` is instead of `clew`."""
 
-    def __init__(self, config: str, *options: str) -> None:
+    def __init__(self, config: str, *options: str, command: Sequence[str | Path] = (CLEW,)) -> None:
+        self._command = command
         self._directory = tempfile.TemporaryDirectory(prefix="clew-")
         self.home = Path(self._directory.name)
         self.config = self.home / "clew.toml"
@@ -59,7 +60,7 @@ class Served:
     def __enter__(self) -> Self:
         self.log = (self.home / "log").open("w")
         self.process = subprocess.Popen(
-            [CLEW, "serve", "--json", "--config", self.config, *self._options],
+            [*self._command, "serve", "--json", "--config", self.config, *self._options],
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=self.log,
