@@ -3,6 +3,7 @@
 import asyncio
 from unittest.mock import Mock
 
+from clew.engine.over import Alike, Over
 from clew.engine.parts import Parts
 from clew.engine.telling import MOST, SECONDS, Telling
 from clew.model.recording import Recording
@@ -14,12 +15,8 @@ def exchange(id: str) -> Exchange:
     return Exchange(id=id, principal="", thread="", started=0, ended=0, asked_model="", backend="", model="")
 
 
-class Unwritten:
-    def __init__(self, id: str) -> None:
-        self._id = id
-
-    def exchange(self) -> Exchange:
-        return exchange(self._id)
+def over(id: str, like: str = "") -> Over:
+    return Over(exchange(like), id, 0.0, 0.0, 0.0, None, None, "")
 
 
 class Listener:
@@ -36,8 +33,8 @@ def test_what_was_noted_is_told_in_a_moment_and_in_order() -> None:
     async def run() -> list[str]:
         listener = Listener()
         telling = Telling(listener)
-        telling.note(Unwritten("a"))
-        telling.note(exchange("b"))
+        telling.note(over("a"))
+        telling.note((exchange("b"), None))
         assert listener.heard == []
         await asyncio.sleep(3 * SECONDS)
         return listener.heard
@@ -50,7 +47,7 @@ def test_what_cannot_be_told_keeps_no_other_from_it() -> None:
         listener = Listener()
         telling = Telling(listener)
         for id in ("a", "odd", "b"):
-            telling.note(Unwritten(id))
+            telling.note(over(id))
         telling.tell_all()
         telling.tell_all()
         return listener.heard
@@ -58,12 +55,30 @@ def test_what_cannot_be_told_keeps_no_other_from_it() -> None:
     assert asyncio.run(run()) == ["a", "b"]
 
 
+def test_those_that_went_alike_and_follow_each_other_are_told_together() -> None:
+    """So that the order stays, an exchange between two that are alike keeps them apart."""
+
+    async def run() -> list[list[str] | str]:
+        told: list[list[str] | str] = []
+
+        def tell_alike(alike: Alike) -> None:
+            told.append([over.id for over in alike.overs])
+
+        telling = Telling(lambda exchange, recording: told.append(exchange.id), tell_alike)
+        for note in (over("a"), over("b"), over("c", like="other"), (exchange("d"), None), over("e"), over("f")):
+            telling.note(note)
+        telling.tell_all()
+        return told
+
+    assert asyncio.run(run()) == [["a", "b"], ["c"], "d", ["e", "f"]]
+
+
 def test_no_more_wait_than_may() -> None:
     async def run() -> int:
         listener = Listener()
         telling = Telling(listener)
         for number in range(MOST + 1):
-            telling.note(Unwritten(str(number)))
+            telling.note(over(str(number)))
         return len(listener.heard)
 
     assert asyncio.run(run()) == MOST
@@ -75,7 +90,7 @@ def test_what_is_told_at_once_is_told_after_what_was_noted_before() -> None:
 
     async def run() -> list[str]:
         parts = Parts(pool=Pool(), snapshot=Mock(), finished=listener)
-        parts.telling.note(Unwritten("a"))
+        parts.telling.note(over("a"))
         parts.tell(exchange("b"), None)
         return listener.heard
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
 from clew.engine.hub import Hub, Value
+from clew.engine.over import Alike
 from clew.errors import StoreError
 from clew.store import Store
 from clew.store.values import Exchange
@@ -35,7 +36,8 @@ _log = logging.getLogger("clew.admin")
 
 
 class Feed:
-    """Begin, then run it as a task; listen to its `hub`; `heard` is called with each exchange, once."""
+    """Begin, then run it as a task; listen to its `hub`; `heard` is called with each exchange, once, or with many that
+    went alike."""
 
     def __init__(
         self,
@@ -44,7 +46,7 @@ class Feed:
         principals: Callable[[], Iterable[str]],
         *,
         active: Callable[[], str],
-        heard: Callable[[Exchange], None] = lambda exchange: None,
+        heard: Callable[[Exchange | Alike], None] = lambda over: None,
     ) -> None:
         self.hub = Hub()
         self._source = source
@@ -114,12 +116,24 @@ class Feed:
         return news
 
     def _tell(self, kind: str, value: Value) -> None:
+        if isinstance(value, Alike):
+            self._tell_alike(kind, value)
+            return
         if isinstance(value, Exchange):
             if self._store is not None and self._is_known(value):
                 return
             if value.outcome != "open":
                 self._heard(value)
         self.hub.publish(kind, value)
+
+    def _tell_alike(self, kind: str, alike: Alike) -> None:
+        """Without a store nobody else can tell of them."""
+        if self._store is None:
+            self._heard(alike)
+            self.hub.publish(kind, alike)
+            return
+        for exchange in alike.exchanges():
+            self._tell(kind, exchange)
 
     def _is_known(self, exchange: Exchange) -> bool:
         """Was it told of before? From now on it was. One that is over is not open any more, whatever is heard later."""

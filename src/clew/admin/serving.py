@@ -29,6 +29,7 @@ from clew.admin.sessions import Sessions
 from clew.admin.sharing import Sharing
 from clew.admin.table import ROUTES
 from clew.engine.hub import Hub
+from clew.engine.over import Alike
 from clew.engine.works import Works
 from clew.settings.gateway_key import KeyTable
 from clew.settings.home import Home
@@ -129,9 +130,9 @@ def _app(desk: Desk, rows: Sequence[Route]) -> Guard:
 
 
 def _feed(current: Present, store: Store | None, hub: Hub, home: Home, metrics: Metrics) -> Feed:
-    def heard(exchange: Exchange) -> None:
+    def heard(over: Exchange | Alike) -> None:
         metrics.know(current.snapshot.settings.backends)
-        metrics.count(exchange)
+        metrics.count(over)
 
     return Feed(hub, store, lambda: principals_of(home), active=lambda: current.snapshot.active, heard=heard)
 

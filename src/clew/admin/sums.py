@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Final
 
+from clew.engine.over import UNTOLD, Alike
 from clew.store.values import Exchange
 
 __all__ = ["FIRST_BYTE", "WHOLE", "Sums", "Times"]
@@ -17,6 +19,7 @@ __all__ = ["FIRST_BYTE", "WHOLE", "Sums", "Times"]
 FIRST_BYTE: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0)
 WHOLE: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
+_TOKENS: Final = ("input", "output", "cache_read", "cache_written")
 _THINKING: Final = {"restored": "restored", "left out": "left_out", "handed over": "handed_over", "healed": "healed"}
 _THINKING_STEPS: Final = frozenset({"thinking", "thinking_parameter", "heal"})
 
@@ -34,6 +37,12 @@ class Times:
     def add(self, seconds: float) -> None:
         self.counts[bisect_left(self.bounds, seconds)] += 1
         self.total += seconds
+
+    def add_all(self, seconds: Sequence[float]) -> None:
+        bounds, counts = self.bounds, self.counts
+        for each in seconds:
+            counts[bisect_left(bounds, each)] += 1
+        self.total += sum(seconds)
 
     def rising(self) -> list[tuple[str, float]]:
         """Each bound, and how many kept it."""
@@ -63,24 +72,28 @@ class Sums:
         self.seconds.add(max(0.0, exchange.ended - exchange.started))
         if exchange.first_byte is not None:
             self.first_byte.add(exchange.first_byte)
-        self._add_tokens(exchange)
-        self.thinking["kept"] += exchange.kept
-        if exchange.changes:
-            self._add_changes(exchange)
+        if (usage := exchange.usage) is not None:
+            self._add_tokens((usage.input, usage.output, usage.cache_read, usage.cache_written))
+        self._add_thinking(exchange, 1)
 
-    def _add_tokens(self, exchange: Exchange) -> None:
-        usage, tokens = exchange.usage, self.tokens
-        if usage is None:
-            return
-        if not tokens:
-            tokens.update(input=0, output=0, cache_read=0, cache_written=0)
-        tokens["input"] += usage.input
-        tokens["output"] += usage.output
-        tokens["cache_read"] += usage.cache_read
-        tokens["cache_written"] += usage.cache_written
+    def add_alike(self, alike: Alike) -> None:
+        """Many at once."""
+        like, overs, told = alike.like, alike.overs, [each for each in alike.tokens if each is not UNTOLD]
+        self.requests[like.kind, like.outcome, like.status] += len(overs)
+        self.seconds.add_all([max(0.0, over.ended - over.started) for over in overs])
+        self.first_byte.add_all([over.first_byte for over in overs])
+        if told:
+            self._add_tokens([sum(column) for column in zip(*told, strict=True)])
+        self._add_thinking(like, len(overs))
 
-    def _add_changes(self, exchange: Exchange) -> None:
-        for change in exchange.changes:
+    def _add_tokens(self, counts: Sequence[int]) -> None:
+        tokens = self.tokens
+        for name, count in zip(_TOKENS, counts, strict=True):
+            tokens[name] = tokens.get(name, 0) + count
+
+    def _add_thinking(self, like: Exchange, times: int) -> None:
+        self.thinking["kept"] += like.kept * times
+        for change in like.changes:
             if change.step in _THINKING_STEPS and change.what in _THINKING:
                 action = _THINKING[change.what]
-                self.thinking[action] = self.thinking.get(action, 0) + 1
+                self.thinking[action] = self.thinking.get(action, 0) + times

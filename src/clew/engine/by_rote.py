@@ -15,11 +15,12 @@ from clew.engine.express import Begun
 from clew.engine.heads import with_answer
 from clew.engine.hearing import JSON, LIMITS, StreamHearing, comes_as
 from clew.engine.in_one_piece import InOnePiece
+from clew.engine.over import Over
 from clew.engine.parts import Parts
 from clew.engine.passing import Passing
 from clew.engine.question import question_in
 from clew.engine.rote import Rote, form_for, going_out
-from clew.engine.rote_told import Over, Passed, request_id_in, turn_of
+from clew.engine.rote_told import Passed, request_id_in, turn_of
 from clew.engine.streaming import Streaming
 from clew.engine.token_learning import learn
 from clew.engine.turns import Heard
@@ -110,11 +111,11 @@ class RoteWhole(Rote, InOnePiece):
 
     def _tell(self, raw: bytes, message: JsonObject, head: ResponseHead | None, lines: bytes, request_id: str) -> None:
         form, parts, get = self._form, self._parts, message.get
-        seconds = parts.clock() - self._began
-        over = Over(form, self._id, self._started, parts.wall(), seconds, get("usage"), get("stop_reason"), request_id)
+        seconds = round(parts.clock() - self._began, 6)
+        over = Over(form.told, self._id, self._started, parts.wall(), seconds, get("usage"), get("stop_reason"), request_id)
         shown = raw if get("model") == form.model else renamed(raw, form.model)
         if parts.store is not None:
-            turn = turn_of(over, self._question, form.messages_in(self._body), message, self._bodies(head, raw))
+            turn = turn_of(form, over, self._question, form.messages_in(self._body), message, self._bodies(head, raw))
             self._keep(parts.store, turn, lines, shown)
             return
         self._send(lines, shown)
@@ -148,7 +149,7 @@ class RoteWhole(Rote, InOnePiece):
             if (problem := problem_of(write, parts.commit_seconds)) is not None:
                 parts.unrecorded(self._id, problem)
             self._send(lines, shown)
-            parts.telling.note(turn.exchange, turn.recording)
+            parts.telling.note((turn.exchange, turn.recording))
         except Exception as error:
             self.fail(error)
         else:
@@ -207,9 +208,9 @@ class RoteStream(Rote, Streaming):
         return self._form.snapshot.settings
 
     def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
-        parts, answer, seconds = self._parts, heard.answer, self._first_at - self._began
+        parts, answer, seconds = self._parts, heard.answer, round(self._first_at - self._began, 6)
         stop_reason, called = answer.message.get("stop_reason"), request_id_in(self._passed)
-        over = Over(self._form, self._id, self._started, parts.wall(), seconds, answer.usage, stop_reason, called)
+        over = Over(self._form.told, self._id, self._started, parts.wall(), seconds, answer.usage, stop_reason, called)
         tell()
         parts.telling.note(over)
         self._give_back()

@@ -143,7 +143,7 @@ def _form(call: Call, story: Story, parts: Parts) -> Form | None:
         shelf=parts.pool.shelf(endpoint),
         request=outgoing(call, way, story.going, b""),
         model=story.asking.request.body.model,
-        told=story.exchange("whole", None, 0.0),
+        told=replace(story.exchange("whole", None, 0.0), status=200),
         context=call.context,
         origin=origin_of(way),
         heads=heads_of(call, way, story.going, None),

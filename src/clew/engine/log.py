@@ -27,7 +27,8 @@ from functools import partial
 from typing import IO, Final, Protocol
 
 from clew.engine.log_lines import TRACE, Line, Sink, as_json, as_pairs, line_of
-from clew.engine.log_summary import Counts, Summary
+from clew.engine.log_summary import Counts, Summaries, Summary
+from clew.engine.over import Alike
 from clew.engine.redact import Redactor
 from clew.model.blocks import is_thinking, made, string_of
 from clew.model.change import Change
@@ -103,6 +104,7 @@ class RequestLog:
     ) -> None:
         """Lines go to `logger`, and so to its handlers; or at once to `sink`, where that is known to be all that listens."""
         self._logger = logger or logging.getLogger("clew")
+        self._sink = sink
         self._write = sink.emit if sink is not None else self._logger.handle
         self._open: dict[str, Counts] = {}
         self._known = known
@@ -185,6 +187,16 @@ class RequestLog:
                 self._recorded(recording, counts.session)
         if self._tells:
             self._write(Summary(self._logger.name, exchange, counts, self._known))
+
+    def finished_alike(self, alike: Alike) -> None:
+        """The same for many that went alike, without a recording; none of them decided anything."""
+        like = alike.like
+        if self._tells and self._sink is not None:
+            counts = self._counts(like.kept, like.changes) if like.kept or like.changes else self._none
+            self._sink.emit(Summaries(self._logger.name, alike, counts, self._known))
+            return
+        for exchange in alike.exchanges():
+            self.finished(exchange, None)
 
     def _counts(self, kept: int, changes: Sequence[Change]) -> Counts:
         gone = [change for change in changes if change.step in _THINKING_STEPS and change.what in _GONE]

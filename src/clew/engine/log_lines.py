@@ -18,7 +18,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import IO, Final, TypeAlias
@@ -45,6 +45,8 @@ FLUSH_SECONDS: Final = 5.0
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]")
 _BARE = re.compile(r"[\w./:@%+\-]+", re.ASCII)
 
+_encoder = msgspec.json.Encoder()
+
 Form: TypeAlias = Callable[[JsonObject], str]
 
 
@@ -57,6 +59,11 @@ class Line(logging.LogRecord):
     lineno = 0
     is_light = False
     """Every request makes one, and it holds no body."""
+    lines = 1
+
+    def each(self) -> Sequence[Line]:
+        """One for each line, where it is many."""
+        return ()
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -81,17 +88,19 @@ class Line(logging.LogRecord):
         """What it says."""
         return self._fields
 
-    def told(self, at: str) -> msgspec.Struct | None:
-        """All that a line of JSON says, where that has a form of its own."""
-        return None
+    def told(self, at: str) -> Sequence[msgspec.Struct]:
+        """All that its lines of JSON say, where that has a form of its own."""
+        return ()
 
 
 def line_of(record: logging.LogRecord, redact: Redactor, form: Form, *, pretty: bool = False) -> str:
     """The record as it is written, without the newline. A pretty one with a body is indented JSON, so it has several."""
     if form is as_json and isinstance(record, Line) and record.names is not None and redact.trusts(record.names):
         told = record.told(_moment(record.created))
-        if told is not None:
-            return as_json(told)
+        if told:
+            return _as_lines(told)
+    if isinstance(record, Line) and (many := record.each()):
+        return "\n".join([line_of(each, redact, form) for each in many])
     level = "trace" if record.levelno == TRACE else record.levelname.lower()
     fields: JsonObject = {"at": _moment(record.created), "level": level, **_fields(record, redact)}
     return as_json(fields, indent=True) if pretty and "body" in fields else form(fields)
@@ -148,13 +157,23 @@ def _short(value: JsonValue, name: str) -> JsonValue:
     return f"…{value[-LONGEST:]}" if name == "exception" else f"{value[:LONGEST]}… ({len(value)} characters)"
 
 
-def as_json(fields: JsonObject | msgspec.Struct, *, indent: bool = False) -> str:
+def _as_lines(told: Sequence[msgspec.Struct]) -> str:
+    try:
+        return _visible(_encoder.encode_lines(told)[:-1].decode())
+    except UnicodeEncodeError:  # half a character
+        return "\n".join([as_json(msgspec.to_builtins(each)) for each in told])
+
+
+def as_json(fields: JsonObject, *, indent: bool = False) -> str:
     """One line, or with `indent` a block of lines of which only the first begins with a brace."""
     try:
         raw = msgspec.json.encode(fields)
     except UnicodeEncodeError:  # half a character: the other writer can say it
-        raw = json.dumps(msgspec.to_builtins(fields)).encode()
-    text = (msgspec.json.format(raw, indent=2) if indent else raw).decode()
+        raw = json.dumps(fields).encode()
+    return _visible((msgspec.json.format(raw, indent=2) if indent else raw).decode())
+
+
+def _visible(text: str) -> str:
     return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escape, text)
 
 
@@ -192,6 +211,8 @@ class Sink(logging.Handler):
         self._line = line
         self._waiting: deque[logging.LogRecord] = deque()
         self._bytes = 0
+        self._more = 0
+        """Lines that wait, beyond one for each record."""
         self._lost = 0
         self._closing = False
         self._writing = False
@@ -209,13 +230,15 @@ class Sink(logging.Handler):
                 with self._lock:
                     self._arrived.notify_all()
             return
-        weight = _weight(record)
+        weight, lines = _weight(record), getattr(record, "lines", 1)
         with self._lock:
-            if self._closing or len(self._waiting) >= WAITING or self._bytes + weight > WAITING_BYTES:
-                self._lost += 1
+            waiting = len(self._waiting) + self._more + lines
+            if self._closing or waiting > WAITING or self._bytes + weight > WAITING_BYTES:
+                self._lost += lines
                 return
             self._waiting.append(record)
             self._bytes += weight
+            self._more += lines - 1
             if len(self._waiting) == 1:
                 self._arrived.notify_all()
 
@@ -259,7 +282,7 @@ class Sink(logging.Handler):
                 if not batch and not lost:
                     return
                 self._writing = True
-                self._bytes = self._lost = 0
+                self._bytes = self._more = self._lost = 0
             yield [*batch, _loss(lost)] if lost else batch
 
     def _safe(self, record: logging.LogRecord) -> str:

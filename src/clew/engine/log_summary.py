@@ -13,10 +13,11 @@ from typing import Final, NamedTuple
 from msgspec import Struct, structs
 
 from clew.engine.log_lines import Line
+from clew.engine.over import Alike
 from clew.model.json import JsonObject
 from clew.store.values import Exchange, Usage
 
-__all__ = ["Counts", "Summary"]
+__all__ = ["Counts", "Summaries", "Summary"]
 
 _NO_USAGE: Final = Usage()
 
@@ -89,10 +90,13 @@ class Summary(Line):
 
     @property
     def fields(self) -> JsonObject:
-        told = structs.asdict(self.told(""))
+        told = structs.asdict(self._told(""))
         return {name: value for name, value in told.items() if name not in ("at", "level", "event")}
 
-    def told(self, at: str) -> Struct:
+    def told(self, at: str) -> list[_Told]:
+        return [self._told(at)]
+
+    def _told(self, at: str) -> _Told:
         exchange, usage = self.exchange, self.exchange.usage or _NO_USAGE
         return _Told(
             at,
@@ -115,3 +119,56 @@ class Summary(Line):
             *self.counts,
             self.known,
         )
+
+
+class Summaries(Line):
+    """What became of many requests that went alike, each on a line of its own."""
+
+    msg = "request"
+    levelno = logging.INFO
+    levelname = "INFO"
+
+    def __init__(self, name: str, alike: Alike, counts: Counts, known: int) -> None:
+        self.name = name
+        self.created = time.time()
+        self.lines = len(alike.overs)
+        self._alike = alike
+        self._counts = counts
+        self._known = known
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All threads begin here."""
+        like = self._alike.like
+        return like.asked_model, like.backend, like.model
+
+    def each(self) -> list[Line]:
+        return [Summary(self.name, exchange, self._counts, self._known) for exchange in self._alike.exchanges()]
+
+    def told(self, at: str) -> list[_Told]:
+        alike, like, counts, known = self._alike, self._alike.like, self._counts, self._known
+        asked, backend, model, outcome, status = like.asked_model, like.backend, like.model, like.outcome, like.status
+        return [
+            _Told(
+                at,
+                "info",
+                "request",
+                over.id,
+                over.id,
+                asked,
+                backend,
+                model,
+                outcome,
+                status,
+                round(over.ended - over.started, 3),
+                round(over.first_byte, 3),
+                like.attempts,
+                asked_tokens,
+                output,
+                cache_read,
+                cache_written,
+                *counts,
+                known,
+            )
+            for over, (asked_tokens, output, cache_read, cache_written) in zip(alike.overs, alike.tokens, strict=True)
+        ]

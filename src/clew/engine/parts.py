@@ -12,6 +12,7 @@ from clew.engine.histories import Histories
 from clew.engine.hub import Hub
 from clew.engine.ids import new_id
 from clew.engine.log import RequestLog
+from clew.engine.over import Alike
 from clew.engine.seen import Seen
 from clew.engine.sessions import Sessions
 from clew.engine.snapshot import Snapshot
@@ -55,7 +56,7 @@ class Parts:
     telling: Telling = field(init=False)
 
     def __post_init__(self) -> None:
-        self.telling = Telling(self._tell)
+        self.telling = Telling(self._tell, self._tell_alike if self.finished is None else None)
 
     def tell(self, exchange: Exchange, recording: Recording | None) -> None:
         """An exchange is over, and those that wait to be told were over before it."""
@@ -68,6 +69,11 @@ class Parts:
         if self.finished is not None:
             self.finished(exchange, recording)
         self.hub.publish("exchange", exchange)
+
+    def _tell_alike(self, alike: Alike) -> None:
+        if self.log is not None:
+            self.log.finished_alike(alike)
+        self.hub.publish("exchange", alike)
 
     def unrecorded(self, id: str, why: StoreError) -> None:
         """An answer goes out that the store does not have in time."""

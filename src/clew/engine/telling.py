@@ -1,7 +1,7 @@
 """Telling: what is over is told to the log, to the metrics and to whoever watches, many at once.
 
-Nobody waits for it, and what is told of one exchange takes a dozen steps in as many places: done for one after the other,
-they are done in a third of the time. So an exchange that went as most do is only noted, and told a moment later; whatever is
+Nobody waits for it, and what is told of one exchange takes a dozen steps in as many places. So an exchange that went as most
+do is only noted, and told a moment later, together with those before and behind it that went as it did (`over`); whatever is
 told at once is told after those that were noted before it.
 """
 
@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Final, Protocol, TypeAlias
+from itertools import groupby
+from typing import Final, TypeAlias
 
+from clew.engine.over import Alike, Over, alike
 from clew.model.recording import Recording
 from clew.store.values import Exchange
 
-__all__ = ["MOST", "SECONDS", "Telling", "Unwritten"]
+__all__ = ["MOST", "SECONDS", "Telling"]
 
 SECONDS: Final = 0.05
 MOST: Final = 256
@@ -23,27 +25,26 @@ MOST: Final = 256
 
 _log = logging.getLogger("clew.engine")
 
-
-class Unwritten(Protocol):
-    """An exchange that is over, and not yet written down."""
-
-    def exchange(self) -> Exchange: ...
-
-
-_Note: TypeAlias = tuple[Unwritten | Exchange, Recording | None]
+_Written: TypeAlias = tuple[Exchange, Recording | None]
 
 
 class Telling:
-    """`tell` is called with each, in the order in which they were noted."""
+    """`tell` is called with one, `tell_alike` with those that follow each other and went alike, in the order in which they
+    were noted. Without `tell_alike`, each is told alone."""
 
-    def __init__(self, tell: Callable[[Exchange, Recording | None], None]) -> None:
+    def __init__(
+        self,
+        tell: Callable[[Exchange, Recording | None], None],
+        tell_alike: Callable[[Alike], None] | None = None,
+    ) -> None:
         self._tell = tell
-        self._notes: list[_Note] = []
+        self._tell_alike = tell_alike or self._tell_each
+        self._notes: list[Over | _Written] = []
 
-    def note(self, over: Unwritten | Exchange, recording: Recording | None = None) -> None:
+    def note(self, over: Over | _Written) -> None:
         """To be told soon."""
         notes = self._notes
-        notes.append((over, recording))
+        notes.append(over)
         if len(notes) == 1:
             asyncio.get_running_loop().call_later(SECONDS, self.tell_all)
         elif len(notes) >= MOST:
@@ -52,8 +53,23 @@ class Telling:
     def tell_all(self) -> None:
         """What was noted until now. One that cannot be told keeps no other from it."""
         notes, self._notes = self._notes, []
-        for over, recording in notes:
+        for like, row in groupby(notes, _like):
             try:
-                self._tell(over if isinstance(over, Exchange) else over.exchange(), recording)
+                if isinstance(like, Exchange):
+                    self._tell_alike(alike(like, [over for over in row if isinstance(over, Over)]))
+                else:
+                    self._tell(*like)
             except Exception:
                 _log.exception("an exchange could not be told")
+
+    def _tell_each(self, row: Alike) -> None:
+        for over in row.overs:
+            try:
+                self._tell(over.exchange(), None)
+            except Exception:
+                _log.exception("an exchange could not be told")
+
+
+def _like(note: Over | _Written) -> Exchange | _Written:
+    """Notes in a row of which this is the same are told together."""
+    return note.like if isinstance(note, Over) else note

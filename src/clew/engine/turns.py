@@ -23,7 +23,7 @@ from clew.store.values import Usage
 from clew.thinking.keys import Asked, asked_of, key_of
 from clew.thinking.record import recording_of
 
-__all__ = ["Heard", "asked_raw", "origin_of", "recording_for", "title_of", "titled", "unanswered", "usage_of"]
+__all__ = ["Heard", "asked_raw", "counts_of", "origin_of", "recording_for", "title_of", "titled", "unanswered", "usage_of"]
 
 _TITLE = 80
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -128,13 +128,18 @@ def usage_of(usage: JsonObject, *, estimated: bool) -> Usage | None:
     """The vendor's counts; None where it gave none."""
     if not usage:
         return None
-    given = map(usage.get, _COUNTS)
-    counts = [value if type(value) is int and value > 0 else 0 for value in given]
+    counts = counts_of(usage)
     read, written = counts[2:]
     thought = _thought(usage.get("output_tokens_details"))
     return Usage(
         input=counts[0], output=counts[1], cache_read=read, cache_written=written, estimated=estimated, thinking=thought
     )
+
+
+def counts_of(usage: JsonObject) -> list[int]:
+    """Of the input, of the output, read from a cache and written to it."""
+    given = map(usage.get, _COUNTS)
+    return [value if type(value) is int and value > 0 else 0 for value in given]
 
 
 def _thought(details: JsonValue) -> int | None:
