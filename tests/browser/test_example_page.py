@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from clew.testing import Simulator
-from tests.admin.booth import KEY
+from tests.admin.booth import KEY, until
 from tests.admin.chat.served import MODEL, ChatServer, configured
 
 pytestmark = pytest.mark.slow
@@ -63,6 +63,7 @@ def test_a_page_that_the_settings_name_holds_a_conversation(page: Page, chat: Ch
     expect(page.locator(".reasoning")).not_to_be_empty()
     expect(page.locator(".text")).not_to_be_empty()
     [thread] = chat.call_api("/api/chat").json["threads"]
+    until(lambda: [each.outcome for each in chat.store.exchanges("local", thread=thread["id"])] == ["whole"])
     answered = chat.messages(thread["id"])[1]
     expect(page.locator(".text")).to_have_text(answered["parts"][-1]["text"])
     expect(page.locator(".error")).to_have_count(0)

@@ -112,7 +112,10 @@ def test_a_call_that_is_denied_never_runs_and_the_model_is_told_why(front: Front
 
 
 def test_the_conversation_goes_on_in_its_thread(front: Front, claude: Simulator) -> None:
-    before = front.do("look", "no").messages[1]["metadata"]["thread"]
-    after = front.do("send", "no", text="Thank you.")
+    seen = front.do("send", "on", text="Add eggs to my shopping.")
+    waiting = seen.messages[1]["parts"][-1]
+    told = front.do("approve", "on", id=waiting["approval"]["id"], approved=False, reason="No eggs today.")
+    before = told.messages[1]["metadata"]["thread"]
+    after = front.do("send", "on", text="Thank you.")
     assert after.messages[-1]["metadata"]["thread"] == before
     assert len(after.messages) == 4

@@ -10,6 +10,7 @@ import pytest
 
 from clew.admin.table import ROUTES
 from clew.settings.gateway_key import add_key
+from clew.settings.home import Home
 from clew.testing import Simulator
 from tests.admin.booth import KEY
 from tests.admin.chat.served import MODEL, ChatServer, configured, parts_of, user
@@ -22,20 +23,25 @@ QUESTION = {"messages": [user("Hello. [[scenario:text]]")], "model": MODEL}
 
 
 @pytest.fixture(scope="module")
-def house(claude: Simulator, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChatServer]:
-    root: Path = configured(tmp_path_factory.mktemp("house") / "h", {"claude": claude}, f'[chat]\norigins = ["{APP}"]')
+def root(claude: Simulator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return configured(tmp_path_factory.mktemp("house") / "h", {"claude": claude}, f'[chat]\norigins = ["{APP}"]')
+
+
+@pytest.fixture(scope="module")
+def ann(root: Path) -> str:
+    return add_key(Home(root), "ann", principal="ann")[1]
+
+
+@pytest.fixture(scope="module")
+def bob(root: Path) -> str:
+    return add_key(Home(root), "bob", principal="bob")[1]
+
+
+@pytest.fixture(scope="module")
+def house(root: Path, ann: str, bob: str) -> Iterator[ChatServer]:
+    """With both keys from the start: a new one opens nothing for the rest of a second."""
     with ChatServer(root) as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def ann(house: ChatServer) -> str:
-    return add_key(house.home, "ann", principal="ann")[1]
-
-
-@pytest.fixture(scope="module")
-def bob(house: ChatServer) -> str:
-    return add_key(house.home, "bob", principal="bob")[1]
 
 
 def test_a_key_sees_its_principals_chats_and_nobody_elses(house: ChatServer, ann: str, bob: str) -> None:
