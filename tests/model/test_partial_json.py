@@ -103,8 +103,8 @@ def test_nonsense_is_read_as_far_as_it_makes_sense(text: str, value: object) -> 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 100_000, "[" * 100_000 + "]" * 100_000])
 def test_depth_neither_crashes_nor_hangs(text: str) -> None:
-    started = time.process_time()
+    started = time.thread_time()
 
     assert json.dumps(partial(text)).count("[") <= 128
     assert complete_members(text) == {}
-    assert time.process_time() - started < 1
+    assert time.thread_time() - started < 1

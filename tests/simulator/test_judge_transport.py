@@ -95,11 +95,11 @@ def test_a_violation_carries_grade_status_and_type() -> None:
 @refuses("rule:R4.body-not-json")
 def test_what_is_no_json_is_refused_quickly(bad: bytes) -> None:
     """R4: NaN, bad UTF-8, 10,000 levels and trailing bytes are no JSON; each is answered in well under a second."""
-    begun = time.process_time()
+    begun = time.thread_time()
     violation = ask(bad).violation
     assert violation is not None
     assert (violation.rule, violation.status) == ("R4.body-not-json", 400)
-    assert time.process_time() - begun < 1
+    assert time.thread_time() - begun < 1
 
 
 @accepts("rule:R4.body-not-json")

@@ -123,8 +123,8 @@ def test_the_deepest_document_passes_and_one_level_more_is_refused(opening: byte
 )
 def test_hostile_bodies_are_refused_within_a_second(raw: bytes) -> None:
     """No crash, no RecursionError, no long wait."""
-    started = time.process_time()
+    started = time.thread_time()
     with pytest.raises((RequestInvalid, BodyTooLarge)):
         decode_json(raw)
 
-    assert time.process_time() - started < 1
+    assert time.thread_time() - started < 1

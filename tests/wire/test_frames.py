@@ -109,10 +109,10 @@ def test_single_byte_reads_cost_linear_time() -> None:
     def seconds(lines: int) -> float:
         frames = Frames(SseLimits())
         data = b"data: x\n" * lines
-        started = time.process_time()
+        started = time.thread_time()
         for i in range(len(data)):
             frames.feed(data[i : i + 1])
-        return time.process_time() - started
+        return time.thread_time() - started
 
     small = min(seconds(4_000) for _ in range(3))
     assert min(seconds(16_000) for _ in range(3)) < 12 * small

@@ -38,12 +38,12 @@ def _space(at: int) -> JsonObject:
 def test_a_delta_costs_the_same_however_much_came_before(delta: Callable[[int], JsonObject]) -> None:
     """A model that repeats itself to its limit must not stop everybody else's streams."""
     raw = stream(*map(delta, range(COUNT)))
-    began = time.process_time()
+    began = time.thread_time()
 
     told = Told(raw, speech=Speech(tags="never"))
 
     assert told.stop
-    assert time.process_time() - began < 4
+    assert time.thread_time() - began < 4
 
 
 @pytest.mark.slow
