@@ -204,6 +204,12 @@ def test_a_gated_value_is_not_looked_into() -> None:
     assert [rule for rule, _, _ in found] == ["R51.gated"]
 
 
+def test_what_is_no_block_is_no_wrong_block_of_a_system_message() -> None:
+    """With grade D switched off nobody says that it has no type; one judge then said that `` has no place there."""
+    system = {"role": "system", "content": [{"type": "text", "text": "be brief"}, {"text": "and kind"}]}
+    assert judged(ask(user("hi"), system), without=frozenset("D")) == []
+
+
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"model": "\\ud800"}'])
 def test_no_grade_makes_a_body_readable(raw: bytes) -> None:
     """One judge went on with nothing when grades B and D were switched off."""

@@ -105,7 +105,7 @@ def _precedes_wrong_turn(reading: Reading) -> Iterator[Spot]:
 def _content_not_text(reading: Reading) -> Iterator[Spot]:
     allowed = ("text", "tool_result", *TOOL_CHANGES)  # a tool result is R23's
     for piece in _said_by(reading, "system"):
-        if piece.type not in allowed:
+        if piece.facts and piece.type not in allowed:  # what is no block at all is R4's
             yield at(piece.path, tag=piece.type)
 
 
