@@ -224,7 +224,8 @@ class ChatDecoder:
         return self._snapshots.setdefault(channel, Snapshots()).new(text) if self._speech.snapshots else text
 
     def _flush(self) -> None:
-        self._telling.tell(self._tags.flush())
+        if not self._tags.is_idle:
+            self._telling.tell(self._tags.flush())
         self._telling.finish_calls()
 
 

@@ -3,7 +3,7 @@
 A chunk begins with what names its answer: an id, a time, a model. These members are the same in all chunks of an answer, and
 others in the next one; here they are its *lead*. What a backend says stands behind the lead, and there it writes the same
 bytes around its words in every answer. So moulds are remembered without their lead, and with another one they mean the same,
-since nothing in a lead says anything.
+since nothing in a lead says anything. So are first chunks that say nothing at all.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ _SPEAKING: Final = frozenset(("usage", "x_groq"))
 class KnownMoulds:
     """Of one backend and model. What has left the memory is learnt again, so it does not matter what it holds."""
 
-    __slots__ = ("_moulds",)
+    __slots__ = ("_moulds", "_openings")
 
     def __init__(self) -> None:
         self._moulds: list[Mould] = []
+        self._openings: list[bytes] = []
 
     def behind(self, lead: bytes) -> list[Mould]:
         """All that is known, for an answer with this lead."""
@@ -46,6 +47,15 @@ class KnownMoulds:
         new = replace(mould, head=mould.head[len(lead) :])
         if new not in self._moulds:
             self._moulds = [*self._moulds[1 - _MOST :], new]
+
+    def opens(self, event: bytes, lead: bytes) -> bool:
+        """Whether this says nothing but that an answer with this lead begins."""
+        return event[len(lead) :] in self._openings
+
+    def remember_opening(self, event: bytes, lead: bytes) -> None:
+        """An event that does."""
+        if len(event) <= _LONGEST:
+            self._openings = [*self._openings[1 - _MOST :], event[len(lead) :]]
 
 
 def lead_of(event: bytes) -> bytes:

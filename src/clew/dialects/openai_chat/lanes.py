@@ -41,10 +41,14 @@ class Lane(Struct, frozen=True):
     most: int = UNBOUND
     """The bytes of a word: one that says as much as all arguments so far may be their repetition."""
 
+    @property
+    def around(self) -> int:
+        """The bytes of a delta besides its word."""
+        return len(self.head) + len(self.tail)
+
     def told(self, words: list[bytes]) -> bytes:
         """The deltas with these words."""
-        first, *others = words
-        return (self.tail + self.head).join([self.head + first, *others]) + self.tail
+        return b"%b%b%b" % (self.head, (self.tail + self.head).join(words), self.tail)
 
 
 class Lanes:

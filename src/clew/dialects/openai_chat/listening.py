@@ -17,7 +17,7 @@ from clew.dialects.openai_chat.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.runs import Runs
 from clew.dialects.openai_chat.scribes import Scribe
 from clew.dialects.openai_chat.shapes import objects_of, read_object, read_value
-from clew.dialects.openai_chat.singles import NOTHING
+from clew.dialects.openai_chat.singles import Singles
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.json import JsonObject
 from clew.wire.frames import Frames, SseLimits
@@ -32,7 +32,7 @@ _EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
 class Listening:
     """One answer. Its scribe has what was told; that does not depend on where the bytes were cut."""
 
-    __slots__ = ("_frames", "_runs", "_speech", "decoder", "take_chunk", "take_one")
+    __slots__ = ("_frames", "_runs", "_speech", "decoder")
 
     def __init__(self, asked: Asked, speech: Speech, scribe: Scribe, before: KnownMoulds | None = None) -> None:
         """`before`: what is known from answers before this one."""
@@ -40,9 +40,11 @@ class Listening:
         self._frames = Frames(_LIMITS)
         self.decoder = ChatDecoder(asked, speech, scribe)
         self._runs = Runs(self.decoder.lanes, before)
-        self.take_one, self.take_chunk = NOTHING
-        """As `hear`, for an event that needs no reading and comes alone; b"" for all else, which is heard. Until then.
-        `take_chunk` is the same for a chunk of HTTP/1.1 with such an event, and as one."""
+
+    @property
+    def singles(self) -> Singles:
+        """As `hear`, for an event that needs no reading and comes alone; b"" for all else, which is heard."""
+        return self._runs.singles
 
     def read(self, data: bytes) -> None:
         """All that these bytes complete is read. Raises SseTooLarge."""
@@ -53,36 +55,44 @@ class Listening:
 
         `told` is called after each chunk that is read, and before the next: what is known then does not depend on cuts.
         """
-        whole = self._frames.feed(data)
-        at = 0
-        while at < len(whole):
-            run, end = self._runs.take(whole, at)
+        whole, at, runs = self._frames.feed(data), 0, self._runs
+        size = len(whole)
+        while at < size:
+            run, at = runs.take(whole, at)
             if run:
                 ran(run)
             else:
-                end = self._hear_word(whole, at) or self._read_one(whole, at)
+                at = self._hear_word(whole, at) or self._read_one(whole, at)
                 told()
-            at = end
-        self.take_one, self.take_chunk = self._runs.alone if self._frames.is_clean else NOTHING
+        runs.come_alone(clean=self._frames.is_clean)
 
     def end(self) -> None:
         """Of the bytes."""
         self._read(self._frames.flush())
-        self._runs.settle()
+        self._runs.singles.settle()
         if self.decoder.finished or self._speech.cut_is_end:
             self.decoder.end()
         else:
             self.decoder.fail(CUT)
 
     def _hear_word(self, whole: bytes, at: int) -> int:
-        """Hears the event that begins here, if only its word has to be read, and says where it ends; else 0."""
-        word = None if self.decoder.ended else self._runs.word_at(whole, at)
-        if word is None:
+        """Hears the event that begins here, if at most its word has to be read, and says where it ends; else 0."""
+        if self.decoder.ended:
             return 0
-        self._runs.settle()
+        word = self._runs.word_at(whole, at)
+        if word is None:
+            return self._hear_opening(whole, at)
+        self._runs.singles.settle()
         self.decoder.hear(word.mould.member, word.text)
         self._runs.go_on(word.mould)
         return word.end
+
+    def _hear_opening(self, whole: bytes, at: int) -> int:
+        """The same for a first event that says nothing."""
+        end = 0 if self._speech.empty_counts else self._runs.opening_at(whole, at)
+        if end:
+            self.decoder.begin()
+        return end
 
     def _read(self, whole: bytes) -> None:
         at = 0
@@ -98,9 +108,16 @@ class Listening:
             event = read_fields(other)
             data = event.data if event else None
         if data is not None and not self.decoder.ended:
-            self._runs.settle()
-            self._runs.learn(match[0], self._take(data.strip()))
+            self._runs.singles.settle()
+            self._learn(match[0], self._take(data.strip()))
         return match.end()
+
+    def _learn(self, raw: bytes, chunk: JsonObject | None) -> None:
+        """From an event that was read, and what was in it, how to go on. Near the end there is nothing to learn."""
+        if chunk is None or self.decoder.finished:
+            self._runs.halt()
+        else:
+            self._runs.learn(raw, chunk)
 
     def _take(self, data: bytes) -> JsonObject | None:
         """The chunk that was in the data, if one was."""

@@ -1,8 +1,8 @@
 """JSON strings that can be passed on unread.
 
 A word is what stands between two quotes, as JSON writes it. Each kind below takes words that are sound in themselves (no
-control characters, no half of a character) and hold nothing that whoever would have read them acts upon. What does not fit
-is not wrong; it has to be read.
+control characters, no half of a character, however it is written) and hold nothing that whoever would have read them acts
+upon. What does not fit is not wrong; it has to be read.
 
 What a kind takes is said by an expression. It costs more than all else that happens to a word, so it is asked only where
 something looks suspicious: words that JSON's own decoder reads, and that hold none of a kind's `suspects`, fit for certain.
@@ -18,13 +18,19 @@ import msgspec
 
 from clew.wire.strings import MARK, marked, read_marked
 
-__all__ = ["ANY", "IN_TAGS", "NO_RUN", "PLAIN", "THOUGHT", "Literals", "Run", "is_text", "text_of"]
+__all__ = ["ANY", "IN_TAGS", "NO_RUN", "PLAIN", "THOUGHT", "Literals", "Run", "text_of"]
 
 _BETWEEN: Final = b"\r"
 """Cannot stand inside of a word, nor in what `wire.frames` hands out."""
 
 _HALF = rb"[dD][89a-fA-F]"
-_PLAIN = rb'[^"\\\x00-\x1f]'
+_PLAIN = rb'[^"\\\x00-\x1f\x80-\xff]'
+_MORE = rb"[\x80-\xbf]"
+_OF_THREE = rb"\xe0[\xa0-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]|\xed[\x80-\x9f]"
+_OF_FOUR = rb"(?:\xf0[\x90-\xbf]|[\xf1-\xf3][\x80-\xbf]|\xf4[\x80-\x8f])" + _MORE
+_CHARACTER = rb"[\xc2-\xdf]" + _MORE + b"|(?:" + _OF_THREE + b"|" + _OF_FOUR + b")" + _MORE
+"""Of several bytes, in UTF-8: a broken one is no JSON."""
+_NO_MARK = rb"(?!\xe2)(?:" + _CHARACTER + b")"
 _WHOLE_ESCAPE = rb'\\(?:["\\/bfnrt]|u(?!' + _HALF + rb")[0-9a-fA-F]{4})"
 _NO_BRACKET = rb'\\(?:["\\/bfnrt]|u(?!005[dD]|' + _HALF + rb")[0-9a-fA-F]{4})"
 _SHORT_ESCAPE = rb'\\["\\/bfnrt]'
@@ -56,11 +62,14 @@ class Literals:
 
     __slots__ = ("_run", "_suspects", "fits")
 
-    def __init__(self, plain: bytes, escape: bytes, before_end: bytes = b"", suspects: Sequence[bytes] = ()) -> None:
-        """`suspects`: without any, nothing is certain. They may hold `MARK` for the end of a word."""
-        word = plain + b"*+(?:" + escape + plain + b"*+)*+" + before_end
-        self.fits = re.compile(word).fullmatch
-        """Whether a single word is of this kind, if it is text and not empty."""
+    def __init__(self, plain: bytes, other: bytes, before_end: bytes = b"", suspects: Sequence[bytes] = ()) -> None:
+        """`plain` are single bytes, `other` escapes and characters of several.
+
+        `suspects`: without any, nothing is certain. They may hold `MARK` for the end of a word.
+        """
+        word = plain + b"*+(?:(?:" + other + b")" + plain + b"*+)*+" + before_end
+        self.fits = re.compile(rb"(?!\Z)" + word).fullmatch
+        """Whether a single word is of this kind."""
         whole = b"(?!" + _BETWEEN + rb"|\Z)" + word + b"(?=" + _BETWEEN + rb"|\Z)"
         self._run = re.compile(whole + b"(?:" + _BETWEEN + whole + b")*+")
         self._suspects = suspects
@@ -73,7 +82,7 @@ class Literals:
             if text is not None:
                 return Run(words, text)
         match = self._run.match(_BETWEEN.join(words))
-        if match is None or not is_text(match[0]):
+        if match is None:
             return NO_RUN
         fitting = match[0].split(_BETWEEN)
         return Run(fitting, text_of(fitting))
@@ -86,25 +95,16 @@ class Literals:
 _ANY_SUSPECTS = (rb"\u",)
 _PLAIN_SUSPECTS = (rb"\u", b"<", b"[", b"`", b"\xe2")
 
-ANY: Final = Literals(_PLAIN, _WHOLE_ESCAPE, suspects=_ANY_SUSPECTS)
+ANY: Final = Literals(_PLAIN, _WHOLE_ESCAPE + b"|" + _CHARACTER, suspects=_ANY_SUSPECTS)
 """Whatever is said aloud, where no markup counts."""
-THOUGHT: Final = Literals(_PLAIN, _NO_BRACKET, rb"(?<!\])", suspects=(*_ANY_SUSPECTS, b"]" + MARK))
+THOUGHT: Final = Literals(_PLAIN, _NO_BRACKET + b"|" + _CHARACTER, rb"(?<!\])", suspects=(*_ANY_SUSPECTS, b"]" + MARK))
 """What may not be the stand-in for a hidden thought (`[REDACTED]`)."""
-PLAIN: Final = Literals(rb'[^"\\<\[`\xe2\x00-\x1f]', _SHORT_ESCAPE, suspects=_PLAIN_SUSPECTS)
+PLAIN: Final = Literals(rb'[^"\\<\[`\x00-\x1f\x80-\xff]', _SHORT_ESCAPE + b"|" + _NO_MARK, suspects=_PLAIN_SUSPECTS)
 """Text in which no tag and no code fence can begin. (The byte E2 begins `◁`, and all dashes and fancy quotes.)"""
-IN_TAGS: Final = Literals(rb'[^"\\<\[\xe2\x00-\x1f]', _SHORT_ESCAPE, _NO_SPACE)
+IN_TAGS: Final = Literals(rb'[^"\\<\[\x00-\x1f\x80-\xff]', _SHORT_ESCAPE + b"|" + _NO_MARK, _NO_SPACE)
 """What goes on inside a thought between tags: no tag can begin in it, and it does not end with space."""
 
 _texts = msgspec.json.Decoder(list[str])
-
-
-def is_text(word: bytes) -> bool:
-    """Whether it is UTF-8: a broken character is no JSON."""
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def text_of(words: Sequence[bytes]) -> str:

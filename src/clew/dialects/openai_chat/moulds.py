@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Container
 from io import BytesIO
-from operator import itemgetter
+from operator import itemgetter, methodcaller
 from typing import Final, NamedTuple
 
 import msgspec
@@ -23,12 +23,13 @@ from clew.dialects.openai_chat.shapes import object_of, read_object
 from clew.dialects.openai_chat.thoughts import FIELDS, THOUGHTS
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["Member", "Mould", "mould_of"]
+__all__ = ["Member", "Mould", "is_silent", "mould_of"]
 
 _PROBE: Final = "\ufffd a word that no backend says"
 _AT_ONCE: Final = 64 * 1024
 """Bytes that are looked at together, so that little is done in vain where runs are short."""
 _NOTHING: Final[tuple[JsonValue, ...]] = (None, "", [], {})
+_UNSAID: Final = (None, "")
 _SILENT: Final = frozenset(("index", "delta", "content_filter_results"))
 """Members of a choice that add nothing to a delta."""
 _ROLE: Final = ("role",)
@@ -63,36 +64,36 @@ class Mould(Struct, frozen=True):
     is_plain: bool = False
     """Nothing in it has any effect but the word."""
 
-    def word_at(self, whole: bytes, at: int) -> tuple[str, int] | None:
-        """What the event that begins here says, and where it ends; None if it is another, or has to be read."""
-        if not whole.startswith(self.head, at):
-            return None
-        end, start = whole.find(b"\n", at) + 2, at + len(self.head)
+    def end_at(self, whole: bytes, at: int) -> int:
+        """Where the event that begins here ends, if it has this head, as whoever asks has seen, and this tail; else 0.
+
+        What stands between them may be no word, or nothing.
+        """
+        end = whole.find(b"\n", at) + 2
         stop = end - len(self.tail)
-        if stop <= start or not whole.startswith(self.tail, stop):
-            return None
+        return end if stop >= at + len(self.head) and whole.startswith(self.tail, stop) else 0
+
+    def word_in(self, whole: bytes, at: int, end: int) -> str:
+        """What the event between these two says; "" if it has to be read."""
         try:
-            return _string.decode(b'"%b"' % whole[start:stop]), end
+            return _string.decode(b'"%b"' % whole[at + len(self.head) : end - len(self.tail)])
         except _UNSOUND:
-            return None
+            return ""
 
     def words_at(self, whole: bytes, at: int) -> list[bytes]:
         """What stands in the place of the word in the events that begin here, as long as they come out of this mould.
 
-        The first has its head, as whoever asks has seen.
+        The first does, as whoever asks has seen.
         """
         lines = BytesIO(whole)  # which finds line ends several times as fast as `split` does
         lines.seek(at)
         events = lines.readlines(_AT_ONCE)[::2]
-        likely = bisect_left(events, True, key=self._is_other)
+        likely = min(_many(events, "startswith", self.head), _many(events, "endswith", self.tail[:-1]))
         words = list(map(itemgetter(slice(len(self.head), 1 - len(self.tail))), events[:likely]))
         inner = (self.tail + self.head).join(words)
         if whole.startswith(inner, at + len(self.head)) and whole.startswith(self.tail, at + len(self.head) + len(inner)):
             return words
         return words[: self._proved(words, whole, at)]
-
-    def _is_other(self, event: bytes) -> bool:
-        return not (event.startswith(self.head) and event.endswith(self.tail[:-1]))
 
     def _proved(self, words: list[bytes], whole: bytes, at: int) -> int:
         """How many of the words are what seemed likely."""
@@ -108,6 +109,11 @@ class Mould(Struct, frozen=True):
         return len(self.head) + len(self.tail)
 
 
+def _many(events: list[bytes], look: str, part: bytes) -> int:
+    """How many of the first events have this part, if only those behind them do not."""
+    return len(events) - bisect_left(events[::-1], True, key=methodcaller(look, part))
+
+
 def mould_of(raw: bytes, chunk: JsonObject) -> Mould | None:
     """The mould of an event and of the chunk that was read from it; None if the chunk says more than one word."""
     member = _member_in(chunk)
@@ -118,6 +124,14 @@ def mould_of(raw: bytes, chunk: JsonObject) -> Mould | None:
         if _is_same(chunk, member, head + _PROBE.encode() + tail):
             return Mould(member, head, tail, _is_plain(chunk, member))
     return None
+
+
+def is_silent(chunk: JsonObject) -> bool:
+    """Whether it says nothing but that an answer begins. A thought in it may be empty."""
+    delta = _delta_in(chunk)
+    if delta is None or error_in(chunk) is not None:
+        return False
+    return all(each in _UNSAID for name, each in delta.items() if name not in _ROLE)
 
 
 def _is_plain(chunk: JsonObject, member: Member) -> bool:
@@ -137,17 +151,22 @@ def _is_same(chunk: JsonObject, member: Member, probe: bytes) -> bool:
 
 def _member_in(chunk: JsonObject) -> Member | None:
     """The only member that says something; None if there is no such."""
+    delta = _delta_in(chunk)
+    said = [] if delta is None else _said_in(delta, _ROLE)
+    if delta is None or len(said) != 1:
+        return None
+    if said == ["tool_calls"]:
+        return _call_in(delta["tool_calls"])
+    return Member(said[0]) if said[0] in _PLAIN and isinstance(delta[said[0]], str) else None
+
+
+def _delta_in(chunk: JsonObject) -> JsonObject | None:
+    """The delta of a chunk, if nothing besides it says anything."""
     choices = chunk.get("choices")
     if not isinstance(choices, list) or len(choices) != 1 or chunk.get("usage") or "x_groq" in chunk:
         return None
     choice = object_of(choices[0])
-    if choice.get("index") or _said_in(choice, _SILENT):
-        return None
-    delta = object_of(choice.get("delta"))
-    said = _said_in(delta, _ROLE)
-    if said == ["tool_calls"]:
-        return _call_in(delta["tool_calls"])
-    return Member(said[0]) if len(said) == 1 and said[0] in _PLAIN and isinstance(delta[said[0]], str) else None
+    return None if choice.get("index") or _said_in(choice, _SILENT) else object_of(choice.get("delta"))
 
 
 def _said_in(value: JsonObject, silent: Container[str]) -> list[str]:

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from clew.dialects.openai_chat.known_moulds import KnownMoulds, lead_of
 from clew.dialects.openai_chat.lanes import UNBOUND, Lane, Lanes
-from clew.dialects.openai_chat.moulds import Mould, mould_of
-from clew.dialects.openai_chat.singles import NOTHING, Alone, settle, single, single_chunk
+from clew.dialects.openai_chat.moulds import Mould, is_silent, mould_of
+from clew.dialects.openai_chat.singles import Singles
 from clew.model.json import JsonObject
 
 __all__ = ["Runs", "Word"]
@@ -34,7 +34,7 @@ class Word(NamedTuple):
 class Runs:
     """`take` what needs no reading; after each event that was read, `learn` from it."""
 
-    __slots__ = ("_before", "_heard", "_lane", "_lanes", "_lead", "_mould", "_moulds", "_tries")
+    __slots__ = ("_before", "_lane", "_lanes", "_lead", "_mould", "_moulds", "_tries", "singles")
 
     def __init__(self, lanes: Lanes, before: KnownMoulds | None = None) -> None:
         """`before` knows moulds from answers before this one."""
@@ -44,58 +44,78 @@ class Runs:
         self._moulds: list[Mould] = []
         self._mould: Mould | None = None
         self._lane: Lane | None = None
-        self._heard: list[bytes] = []
         self._tries = 0
+        self.singles = Singles()
+        """For reads that are one event and no more, as most are, from `come_alone` until the next event is read."""
 
-    @property
-    def alone(self) -> Alone:
-        """For a read that is one event and no more, as most are (`singles`). Until the next event is read."""
-        if self._mould is None or self._lane is None:
-            return NOTHING
-        return Alone(single(self._mould, self._lane, self._heard), single_chunk(self._mould, self._lane, self._heard))
+    def come_alone(self, *, clean: bool) -> None:
+        """All that came was looked at; if it is `clean`, what comes next begins with an event."""
+        if clean and self._mould is not None and self._lane is not None:
+            self.singles.bind(self._mould, self._lane)
+        else:
+            self.singles.release()
 
     def take(self, whole: bytes, at: int) -> tuple[bytes, int]:
         """The run that begins here as the client gets it, and where it ends; b"" if what comes has to be read."""
         mould, lane = self._mould, self._lane
         if lane is None or mould is None or not whole.startswith(mould.head, at):
             return b"", at
-        if whole.find(b"\n", at, at + mould.around + lane.most) < 0:
-            return b"", at  # the first word is too long
+        end, around = mould.end_at(whole, at), mould.around
+        if not end or end - at - around > lane.most:
+            return b"", at  # it is another event, or its word is too long
         words, text = lane.literals.run_of(_short(mould.words_at(whole, at), lane.most))
         if not words:
             return b"", at
         if lane.note is not None:
-            self.settle()
+            self.singles.settle()
             lane.note(text)
-        return lane.told(words), at + sum(map(len, words)) + len(words) * mould.around
-
-    def settle(self) -> None:
-        """Lets the decoder know what went by. Before anything is read, and before anybody asks what was said."""
-        if self._heard:
-            assert self._lane is not None
-            assert self._lane.note is not None
-            settle(self._heard, self._lane.note)
+        told = lane.told(words)
+        return told, at + len(told) + len(words) * (around - lane.around)
 
     def word_at(self, whole: bytes, at: int) -> Word | None:
         """The event that begins here, if nothing in it but its word has to be read."""
         for mould in self._moulds:
-            if mould.is_plain and (found := mould.word_at(whole, at)) is not None:
+            end = mould.end_at(whole, at) if mould.is_plain and whole.startswith(mould.head, at) else 0
+            if end and (text := mould.word_in(whole, at, end)):
                 self._tries = 0
-                return Word(mould, *found)
+                return Word(mould, text, end)
         return None
 
-    def learn(self, raw: bytes, chunk: JsonObject | None) -> None:
-        """An event was read, and this was in it, if it was a chunk."""
-        if self._lead is None and self._before is not None and chunk is not None:
-            self._lead = lead_of(raw)
-            self._moulds = self._before.behind(self._lead) if self._lead else []
+    def opening_at(self, whole: bytes, at: int) -> int:
+        """Where the event that begins here ends, if it is the first, and is known to say nothing; else 0."""
+        if self._lead is not None or self._before is None:
+            return 0
+        end = whole.find(b"\n", at) + 2
+        event = whole[at:end]
+        lead = lead_of(event)
+        if not lead or not self._before.opens(event, lead):
+            return 0
+        self._lead, self._moulds = lead, self._before.behind(lead)
+        return end
+
+    def learn(self, raw: bytes, chunk: JsonObject) -> None:
+        """An event was read, and this was in it."""
+        if self._lead is None and self._before is not None:
+            self._meet(raw, chunk, self._before)
         mould = self._known(raw) or self._new(raw, chunk) or self._mould
         if mould is not None:
             self.go_on(mould)
 
+    def _meet(self, raw: bytes, chunk: JsonObject, before: KnownMoulds) -> None:
+        """The first chunk was read."""
+        self._lead = lead_of(raw)
+        if self._lead:
+            self._moulds = before.behind(self._lead)
+            if is_silent(chunk):
+                before.remember_opening(raw, self._lead)
+
     def go_on(self, mould: Mould) -> None:
         """With events of this mould."""
         self._mould, self._lane = mould, self._lanes.at(mould.member)
+
+    def halt(self) -> None:
+        """What comes next has to be read."""
+        self._lane = None
 
     def _known(self, raw: bytes) -> Mould | None:
         for mould in self._moulds:
@@ -104,8 +124,8 @@ class Runs:
                 return mould
         return None
 
-    def _new(self, raw: bytes, chunk: JsonObject | None) -> Mould | None:
-        if chunk is None or self._tries > _MOST_TRIES or (mould := mould_of(raw, chunk)) is None:
+    def _new(self, raw: bytes, chunk: JsonObject) -> Mould | None:
+        if self._tries > _MOST_TRIES or (mould := mould_of(raw, chunk)) is None:
             return None
         self._tries += 1
         if len(self._moulds) >= _MOST_MOULDS:

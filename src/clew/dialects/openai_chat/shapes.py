@@ -17,8 +17,6 @@ from clew.model.json import JsonObject, JsonValue
 __all__ = ["count_of", "object_of", "objects_of", "read_object", "read_value", "text_of", "whole_value"]
 
 _json = msgspec.json.Decoder()
-_NUMBERS = (int, float)
-"""Named, because a union is made anew each time that it is written out."""
 
 
 def text_of(value: JsonValue) -> str:
@@ -35,9 +33,9 @@ def objects_of(value: JsonValue) -> list[JsonObject]:
 
 def count_of(value: JsonValue) -> int:
     """A number of things; `true` is none, and nobody has fewer than no tokens."""
-    if isinstance(value, bool) or not isinstance(value, _NUMBERS):
-        return 0
-    return max(0, int(value)) if isinstance(value, int) or value.is_integer() else 0
+    if type(value) is int:
+        return value if value > 0 else 0
+    return int(value) if isinstance(value, float) and value > 0 and value.is_integer() else 0
 
 
 def read_object(raw: bytes) -> JsonObject | None:

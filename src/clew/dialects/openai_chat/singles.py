@@ -1,93 +1,92 @@
 """Events that come alone, one in a read: the way of most, so every look at anything counts.
 
-All that has to be known is bound when it is known, which is after an event was read; what is left is one function of one
-event, with few steps. It does what `Runs.take` does to many.
+All that has to be known is bound when it is known, which is after an event was read; what is left is one step for an event.
+It does what `Runs.take` does to many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from clew.dialects.openai_chat.lanes import Lane, Note
-from clew.dialects.openai_chat.literals import is_text, text_of
+from clew.dialects.openai_chat.literals import ANY, text_of
 from clew.dialects.openai_chat.moulds import Mould
 
-__all__ = ["NOTHING", "Alone", "TakeChunk", "TakeOne", "settle", "single", "single_chunk"]
+__all__ = ["Singles", "TakeChunk", "TakeOne"]
 
 TakeOne: TypeAlias = Callable[[bytes], bytes]
 """A read, as the client gets it; b"" if it is anything else than one event that needs no reading."""
+TakeChunk: TypeAlias = Callable[[bytes, int], bytes]
+"""The same for a chunk of HTTP/1.1, whose body begins there: another chunk."""
 
 _MOST_HEARD: Final = 256
 """Single words, which take more memory apart than together."""
 _LONGEST: Final = 4096
 """Bytes of a word that is looked at alone."""
+_NOTHING: Final = -1
+"""Not even an empty word is that short."""
+_CRLF: Final = b"\r\n"
 
 
-TakeChunk: TypeAlias = Callable[[bytes, int], bytes]
-"""The same for a chunk of HTTP/1.1, whose body begins there: another chunk."""
+class Singles:
+    """For one answer. No closures: there may be thousands of streams that hardly ever say something."""
 
+    __slots__ = (
+        *("_around", "_back", "_before", "_behind", "_end", "_fits", "_frame", "_front", "_head", "_heard", "_most"),
+        *("_note", "_tail"),
+    )
 
-class Alone(NamedTuple):
-    """For what comes alone."""
+    def __init__(self) -> None:
+        self._heard: list[bytes] = []
+        """Words that somebody wants to hear of."""
+        self._note: Note | None = None
+        self._head = self._tail = self._end = self._front = self._back = self._frame = b""
+        self._before = self._behind = self._around = 0
+        self._most = _NOTHING
+        self._fits = ANY.fits
 
-    take_one: TakeOne
-    take_chunk: TakeChunk
+    def bind(self, mould: Mould, lane: Lane) -> None:
+        """From now on events of this mould go this lane."""
+        self._head, self._tail, self._end = mould.head, mould.tail, mould.tail + _CRLF
+        self._before, self._behind = len(mould.head), -len(mould.tail)
+        self._front, self._back, self._around = lane.head, lane.tail, lane.around
+        self._frame = b"%%x\r\n%b%%b%b\r\n" % (lane.head.replace(b"%", b"%%"), lane.tail.replace(b"%", b"%%"))
+        self._fits, self._note, self._most = lane.literals.fits, lane.note, min(lane.most, _LONGEST)
 
+    def release(self) -> None:
+        """Every event has to be read."""
+        self._most = _NOTHING
 
-def _nothing(_read: bytes, _start: int = 0) -> bytes:
-    """Where every event has to be read."""
-    return b""
-
-
-NOTHING: Final = Alone(_nothing, _nothing)
-
-
-def single(mould: Mould, lane: Lane, heard: list[bytes]) -> TakeOne:
-    """`heard` gets the words that somebody wants to hear of, until they are too many."""
-    head, tail, front, back = mould.head, mould.tail, lane.head, lane.tail
-    start, end, most = len(head), -len(tail), min(lane.most, _LONGEST)
-    fits, note, joined = lane.literals.fits, lane.note, b"".join
-
-    def take_one(read: bytes) -> bytes:
-        word = read[start:end]
-        if not 0 < len(word) <= most or joined((head, word, tail)) != read or not fits(word):
+    def take_one(self, read: bytes) -> bytes:
+        """See `TakeOne`."""
+        word = read[self._before : self._behind]
+        if len(word) > self._most or not (read.startswith(self._head) and read.endswith(self._tail) and self._fits(word)):
             return b""
-        if not word.isascii() and not is_text(word):
-            return b""
-        if note is not None:
-            heard.append(word)
-            if len(heard) == _MOST_HEARD:
-                settle(heard, note)
-        return joined((front, word, back))
+        if self._note is not None:
+            self._hear(word)
+        return self._front + word + self._back
 
-    return take_one
-
-
-def single_chunk(mould: Mould, lane: Lane, heard: list[bytes]) -> TakeChunk:
-    """As `single`, and written in one piece like that."""
-    head, tail, front, back = mould.head, mould.tail + b"\r\n", lane.head, lane.tail
-    before, end, most, around = len(head), -len(tail), min(lane.most, _LONGEST), len(front) + len(back)
-    fits, note = lane.literals.fits, lane.note
-
-    def take_chunk(data: bytes, start: int) -> bytes:
-        word = data[start + before : end]
+    def take_chunk(self, data: bytes, start: int) -> bytes:
+        """See `TakeChunk`."""
+        word = data[start + self._before : self._behind - 2]
         size = len(word)
-        if not (0 < size <= most and data.startswith(head, start) and data.endswith(tail) and fits(word)):
+        if size > self._most or not (data.startswith(self._head, start) and data.endswith(self._end) and self._fits(word)):
             return b""
-        if not word.isascii() and not is_text(word):
-            return b""
-        if note is not None:
-            heard.append(word)
-            if len(heard) == _MOST_HEARD:
-                settle(heard, note)
-        return b"%x\r\n%b%b%b\r\n" % (size + around, front, word, back)
+        if self._note is not None:
+            self._hear(word)
+        return self._frame % (size + self._around, word)
 
-    return take_chunk
+    def _hear(self, word: bytes) -> None:
+        heard = self._heard
+        heard.append(word)
+        if len(heard) == _MOST_HEARD:
+            self.settle()
 
-
-def settle(heard: list[bytes], note: Note) -> None:
-    """Lets the decoder know which words went by."""
-    said = text_of(heard)
-    heard.clear()
-    note(said)
+    def settle(self) -> None:
+        """Lets the decoder know which words went by. Before anything is read, and before anybody asks what was said."""
+        if self._heard:
+            assert self._note is not None
+            said = text_of(self._heard)
+            self._heard.clear()
+            self._note(said)

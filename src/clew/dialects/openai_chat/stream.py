@@ -31,8 +31,8 @@ class ChatStream:
 
     @property
     def take_one(self) -> TakeOne:
-        """As `tell`, for an event that needs no reading and comes alone; b"" for all else, which is told. Until then."""
-        return self._listening.take_one
+        """As `tell`, for an event that needs no reading and comes alone; b"" for all else, which is told."""
+        return self._listening.singles.take_one
 
     def begin(self, *, eager: bool = False) -> list[Event]:
         """The start of the message before the backend has said anything; without it, the first chunk starts it."""

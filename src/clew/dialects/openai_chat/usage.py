@@ -40,9 +40,10 @@ class Usage(Struct, frozen=True):
 
 def usage_in(chunk: JsonObject) -> JsonObject:
     """The usage that a chunk carries, wherever it does; {} if it has none. The top level wins over copies."""
-    for place in (chunk, *objects_of(chunk.get("choices"))[:1], object_of(chunk.get("x_groq"))):
-        usage = place.get("usage")
-        if usage and isinstance(usage, dict):
+    if usage := object_of(chunk.get("usage")):
+        return usage
+    for place in (*objects_of(chunk.get("choices"))[:1], object_of(chunk.get("x_groq"))):
+        if usage := object_of(place.get("usage")):
             return usage
     return {}
 
@@ -69,4 +70,7 @@ def _hits_and_misses(value: JsonObject) -> int:
 
 
 def _first(value: JsonObject, *names: str) -> int:
-    return next((count for name in names if (count := count_of(value.get(name)))), 0)
+    for name in names if value else ():
+        if name in value and (count := count_of(value[name])):
+            return count
+    return 0

@@ -44,13 +44,13 @@ class Writing:
 
     @property
     def take_one(self) -> TakeOne:
-        """For a read that is one delta of the open block. Another one after each read that was fed."""
-        return self._listening.take_one
+        """For a read that is one delta of the open block."""
+        return self._listening.singles.take_one
 
     @property
     def take_chunk(self) -> TakeChunk:
         """The same for a chunk of HTTP/1.1, and as one."""
-        return self._listening.take_chunk
+        return self._listening.singles.take_chunk
 
     @property
     def begun(self) -> bool:
@@ -108,6 +108,8 @@ class Writing:
 
     def _seal_thoughts(self) -> None:
         """Those that were stopped; but one that broke off is not whole."""
+        if not self._scribe.unsealed:
+            return
         scribe, decoder = self._scribe, self._decoder
         for place, index in scribe.unsealed:
             text = self._thoughts.pop(index)
