@@ -25,7 +25,7 @@ from clew.http.chunks import Verbatim
 from clew.http.client_message import ResponseHead, ResponseLimits
 from clew.model.blocks import made
 from clew.model.json import JsonObject
-from clew.pipeline.stream.answer import answer_of_message, answer_of_parts
+from clew.pipeline.stream.answer import answer_of_message
 from clew.pipeline.stream.dress import Dress, dressed_message
 from clew.pipeline.stream.relay import Relays
 from clew.pipeline.stream.rename import renamed
@@ -143,7 +143,7 @@ class StreamHearing:
         return self._relay.broken_off()
 
     def heard(self, *, whole: bool) -> Heard:
-        answer = answer_of_parts(self._relay.parts, blocks=self._blocks)
+        answer = self._relay.answer(blocks=self._blocks)
         held = None if self._dress.wear.is_plain else self._dress.held(answer.blocks)
         late = self._relay.late if whole and self._blocks else None
         if late is not None:

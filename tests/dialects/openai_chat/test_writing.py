@@ -17,7 +17,6 @@ from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.translate import Translation
 from clew.dialects.openai_chat.writing import Writing
 from clew.model.events import Event
-from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relays
 from clew.pipeline.stream.sealing import seal_bytes
@@ -45,7 +44,7 @@ def both(
 
 def state(relay: Relays) -> tuple[object, ...]:
     """All that somebody may ask between two reads."""
-    answer = answer_of_parts(relay.parts, blocks=False)
+    answer = relay.answer(blocks=False)
     said = answer.message, str(answer.illegal)
     return relay.begun, relay.ended, relay.stops, relay.failure, relay.held, relay.broken_off(), relay.raw, said
 
@@ -132,7 +131,7 @@ def test_what_is_known_spares_reading_the_first_words_of_the_next_answer() -> No
             read.reset_mock()
             for each in stream:
                 told.feed(each)
-    assert read.call_count == 2, "the first chunk, and what names the answer"
+    assert read.call_count == 1, "what names the answer"
 
 
 @pytest.mark.parametrize(
@@ -144,6 +143,10 @@ def test_what_is_known_spares_reading_the_first_words_of_the_next_answer() -> No
         b'{"id":{"choices":[]},"choices":[{"delta":{"content":"b"}}]}',
         b'{"id":"c","choices":[{"delta":{"content":"b"}}],"error":{"message":"no"}}',
         b'{"id":"c","choices":[{"delta":{"content":"b","reasoning_content":""}}]}',
+        b'{"id":"c","choices":[{"delta":{"role":"assistant","reasoning_content":""}}]}',
+        b'{"id":"c","choices":[{"delta":{"role":"assistant"}}],"usage":{"prompt_tokens":9}}',
+        b'{"id":"c","choices":[{"delta":{"role":"assistant"}}],"error":{"message":"no"}}',
+        b'{"id":"c","choices":[{"delta":{"role":"assistant"},"finish_reason":"stop"}]}',
     ],
 )
 def test_what_says_more_than_a_word_is_read_each_time(odd: bytes) -> None:

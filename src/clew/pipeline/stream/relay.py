@@ -29,7 +29,7 @@ from clew.model.events import (
 )
 from clew.model.json import JsonObject, JsonValue
 from clew.model.lifecycle import LENIENT, Lifecycle
-from clew.pipeline.stream.answer import Part
+from clew.pipeline.stream.answer import Answer, Part, answer_of_parts
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, UNSIGNED_DELTAS, Cut, Piece, pieces_of
 from clew.pipeline.stream.rename import renamed_start
@@ -63,8 +63,6 @@ class Relays(Protocol):
     @property
     def raw(self) -> bytes: ...
     @property
-    def parts(self) -> Sequence[Part]: ...
-    @property
     def late(self) -> JsonObject | None: ...
     @property
     def passes(self) -> Callable[[bytes, int], bytes] | None: ...
@@ -72,6 +70,7 @@ class Relays(Protocol):
     def feed(self, data: bytes) -> bytes: ...
     def flush(self) -> bytes: ...
     def broken_off(self) -> bytes: ...
+    def answer(self, *, blocks: bool) -> Answer: ...
 
 
 class Relay:
@@ -123,6 +122,10 @@ class Relay:
     def parts(self) -> Sequence[Part]:
         """The same as it was read on the way: runs of deltas as bytes, and every other event. From any thread, too."""
         return tuple(self._parts)
+
+    def answer(self, *, blocks: bool) -> Answer:
+        """What came so far, without `blocks` only what is said about it. From any thread, too."""
+        return answer_of_parts(self.parts, blocks=blocks)
 
     @property
     def late(self) -> JsonObject | None:

@@ -5,12 +5,12 @@ What is decided is what `relay` decides: nothing goes on before the first conten
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
-from clew.model.events import MessageDelta, MessageStart, StreamFailed
+from clew.model.events import StreamFailed
 from clew.model.json import JsonObject
-from clew.pipeline.stream.answer import Part
+from clew.pipeline.stream.answer import Answer, answer_of_parts
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import without_secret
 from clew.wire.events import encode_event
@@ -55,7 +55,6 @@ class WrittenRelay:
     __slots__ = (
         "_eager",
         "_secret",
-        "_take_chunk",
         "_take_one",
         "_waiting",
         "_writing",
@@ -63,10 +62,11 @@ class WrittenRelay:
         "ended",
         "failure",
         "held",
-        "size",
     )
 
     raw = b""
+    size = 0
+    """Nothing is kept, so nothing is to be folded in the end, however long it was."""
     late: JsonObject | None = None
 
     def __init__(self, dress: Dress, writing: Writes, *, eager: bool = False) -> None:
@@ -74,44 +74,37 @@ class WrittenRelay:
         self._secret = dress.wear.secret
         self._eager = eager
         self._waiting: list[bytes] = []
-        self._take_one, self._take_chunk = writing.take_one, writing.take_chunk
+        self._take_one = writing.take_one
         self.begun = self.ended = False
         self.failure: JsonObject | None = None
         self.held: list[bytes] = []
-        self.size = 0
 
     @property
     def stops(self) -> int:
         return self._writing.stops
 
-    @property
-    def parts(self) -> Sequence[Part]:
-        """What is said about the answer."""
+    def answer(self, *, blocks: bool) -> Answer:
+        """What is said about the answer. Nobody has its blocks."""
         message, end = self._writing.message, self._writing.end
-        begun = [MessageStart(message)] if message else []
-        return [*begun, MessageDelta(*end)] if end else begun
+        if not message:
+            return answer_of_parts(())
+        if end is None:
+            return Answer(message=message)
+        stop, usage = end
+        return Answer(message={**message, **stop, "usage": usage})
 
     def begin(self) -> bytes:
         return self._told(self._writing.begin()) if self._eager else b""
 
     def feed(self, data: bytes) -> bytes:
-        run = self._take_one(data)
-        if not run:
-            return self._told(self._writing.feed(data))
-        self.size += len(run)
-        return run
+        return self._take_one(data) or self._told(self._writing.feed(data))
 
     @property
     def passes(self) -> Callable[[bytes, int], bytes]:
-        return self._passes
-
-    def _passes(self, data: bytes, start: int) -> bytes:
-        new = self._take_chunk(data, start)
-        self.size += len(new)
-        return new
+        return self._writing.take_chunk
 
     def flush(self) -> bytes:
-        return self._told(self._writing.flush())
+        return b"" if self.ended else self._told(self._writing.flush())
 
     def broken_off(self) -> bytes:
         """The stop of the open block, if the client knows of one (S3-22)."""
@@ -120,7 +113,6 @@ class WrittenRelay:
     def _told(self, told: list[bytes]) -> bytes:
         """Now, or with the end, or not before the beginning."""
         writing = self._writing
-        self._take_one, self._take_chunk = writing.take_one, writing.take_chunk
         if writing.error is not None and self.failure is None:
             told.append(self._failed(writing.error))
         if self._waiting:
@@ -133,9 +125,7 @@ class WrittenRelay:
         if not writing.begun:
             return b""
         self.begun = True
-        new = b"".join(told)
-        self.size += len(new)
-        return new
+        return b"".join(told)
 
     def _failed(self, error: JsonObject) -> bytes:
         failed = StreamFailed(error)
