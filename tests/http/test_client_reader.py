@@ -176,3 +176,40 @@ def test_a_reader_that_was_used_before_reads_like_a_new_one(before: bytes, answe
         if piece:
             used.feed(piece)
     assert (used.head, used.done, used.keep_alive, used.take()) == (new.head, new.done, new.keep_alive, new.take())
+
+
+@pytest.mark.parametrize("close", [b"", b"Connection: close\r\n"])
+@given(data=st.data())
+@settings(max_examples=examples(50))
+def test_streams_that_come_side_by_side_do_not_mix(close: bytes, data: st.DataObject) -> None:
+    """Between two chunks a stream has no parser, and takes whichever rests; each is still read to its own end."""
+    paragraphs = [b"data: %d\n\n" % number for number in range(6)]
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(each), each) for each in paragraphs)
+    answers = [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n%b\r\n" % more for more in (close, b"", close)]
+    readers = [ResponseReader(ResponseLimits()) for _ in answers]
+    cut = st.sampled_from(range(14, len(chunks), 14)) | st.integers(1, len(chunks) - 1)
+    places = [[0, *sorted(data.draw(st.lists(cut, max_size=6))), len(chunks)] for _ in answers]
+    for reader, head in zip(readers, answers, strict=True):
+        reader.feed(head)
+    for turn in range(max(map(len, places))):
+        for reader, row in zip(readers, places, strict=True):
+            for start, end in list(pairwise(row))[turn : turn + 1]:
+                reader.feed(chunks[start:end]) if end > start else None
+    for reader in readers:
+        reader.feed(b"0\r\n\r\n")
+    said, kept = b"".join(paragraphs), not close
+    assert [(each.done, each.keep_alive, b"".join(each.take())) for each in readers] == [
+        (True, kept, said),
+        (True, True, said),
+        (True, kept, said),
+    ]
+
+
+def test_a_stream_between_two_chunks_has_no_parser() -> None:
+    """Thousands of streams wait there."""
+    reader = read(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na\n\n\r\n")
+    assert (reader.is_level, reader._parser) == (True, None)
+    reader.feed(b"3\r\nb")
+    assert (reader.is_level, reader._parser is None) == (False, False)
+    reader.feed(b"\n\n\r\n")
+    assert (b"".join(reader.take()), reader._parser) == (b"a\n\nb\n\n", None)

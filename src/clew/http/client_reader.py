@@ -3,7 +3,7 @@
 `feed` takes bytes cut anywhere; then `head`, `take` and `done` say how far it is. Interim responses (1xx) are skipped, but
 count against the bound on the head, so nobody can send them for ever. A body ends by its length, by its last chunk, or, with
 neither, by the end of the connection, which `finish` reports; any other end of the connection breaks it. llhttp, inside
-httptools, is strict about ambiguous framing by itself.
+httptools, is strict about ambiguous framing by itself. Between two chunks there is no parser (`client_parser`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import httptools
 
 from clew.http.client_message import PeerClosed, ResponseBroken, ResponseHead, ResponseLimits
+from clew.http.client_parser import ResponseParser, borrowed, lend
 from clew.http.client_whole import read_at_once
 
 __all__ = ["WHOLE", "ResponseReader"]
@@ -31,16 +32,13 @@ class ResponseReader:
     """Reads the response to one request. `head_only`: the answer to a HEAD, or to a CONNECT."""
 
     __slots__ = (
-        *("_head_only", "_headers", "_limits", "_parser", "_parts", "_to_the_end", "_unframed", "_why"),
-        *("began", "done", "head", "is_level", "keep_alive", "on_body", "room"),
+        *("_fed", "_head_only", "_limits", "_parser", "_to_the_end", "_unframed", "_why"),
+        *("began", "done", "head", "is_level", "keep_alive", "room"),
     )
 
     def __init__(self, limits: ResponseLimits, *, head_only: bool = False) -> None:
-        self._headers: list[tuple[bytes, bytes]] = []
-        self._parts: list[bytes] = []
-        self.on_body = self._parts.append
-        """What llhttp calls with each piece of the body. A list's own method, because a read may hold hundreds."""
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser: ResponseParser | None = None
+        self._fed: tuple[bytes, ...] = ()
         self.again(limits, head_only=head_only)
 
     def again(self, limits: ResponseLimits, *, head_only: bool = False) -> None:
@@ -60,16 +58,11 @@ class ResponseReader:
         self._why = ""
         self._unframed = 0
         self._to_the_end = False
-        self._headers.clear()
 
     def feed(self, data: bytes) -> None:
         """Take what came. Raises ResponseBroken; what was whole before stays to be taken."""
-        before = self.take()
-        try:
-            new = self.passed(data)
-            before += [new] if new else []
-        finally:
-            self._parts[:0] = before
+        if new := self.passed(data):
+            self._fed = (*self._fed, new)
 
     def at_once(self, data: bytes) -> bytes | None:
         """The body of a plain answer that these bytes are, all of it and nothing else; None if that cannot be seen at once,
@@ -91,11 +84,12 @@ class ResponseReader:
         """
         self.began = True
         self._unframed += len(data)
+        parser = self._parser or self._new_parser()
         try:
-            self._parser.feed_data(data)
+            parser.feed(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._stopped(error)
-        parts = self._parts
+        parts = parser.parts
         if not parts:
             self.is_level = False
             self._check_unframed()
@@ -103,11 +97,18 @@ class ResponseReader:
         new = parts[0] if len(parts) == 1 else b"".join(parts)
         parts.clear()
         self._unframed = 0
-        self.is_level = data.endswith(WHOLE) and new.endswith(_PARAGRAPH)
+        self.is_level = is_level = data.endswith(WHOLE) and new.endswith(_PARAGRAPH)
+        if is_level and lend(parser):
+            self._parser = None
         self.room -= len(new)
         if self.room < 0:
             raise ResponseBroken(f"a body of more than {self._limits.body_bytes} bytes")
         return new
+
+    def _new_parser(self) -> ResponseParser:
+        """At the beginning, or where the last one was given away."""
+        self._parser = parser = borrowed(self) if self.is_level else ResponseParser(self)
+        return parser
 
     def _check_unframed(self) -> None:
         if self._unframed > self._limits.head_bytes and not self.done:
@@ -131,58 +132,51 @@ class ResponseReader:
 
     def take(self) -> list[bytes]:
         """The pieces of the body that came since."""
-        parts = self._parts[:]
-        self._parts.clear()
+        parts, self._fed = [*self._fed], ()
+        if self._parser is not None:
+            parts += self._parser.parts
+            self._parser.parts.clear()
         return parts
 
     def taken(self) -> bytes:
         """The same in one piece."""
         return b"".join(self.take())
 
-    # What llhttp calls.
+    # What the parser calls.
 
-    def on_message_begin(self) -> None:
+    def message_begins(self) -> None:
         if self.done:  # more than one answer to one request: what follows cannot be trusted
             self.keep_alive = False
             raise _StopError
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self.head is None:  # trailers are read, bounded as framing is, and dropped
-            self._headers.append((name.lower(), value))
-
-    def on_headers_complete(self) -> None:
-        if self._unframed > self._limits.head_bytes or len(self._headers) > self._limits.head_count:
-            self._check_size()
-        status = self._parser.get_status_code()
+    def head_is_here(self, parser: ResponseParser) -> bool:
+        headers, status = parser.headers, parser.status
+        if self._unframed > self._limits.head_bytes or len(headers) > self._limits.head_count:
+            self._check_size(headers)
         if status < 200:
-            self._headers.clear()
-            return
+            return False
         self._unframed = 0
-        self.head = ResponseHead(status, tuple(self._headers), self._parser.get_http_version())
+        self.head = ResponseHead(status, tuple(headers), parser.version)
         if self._head_only:
             # llhttp cannot be told that no body follows. So reading stops here, and the connection is not used again.
             self.done = True
             raise _StopError
         self._check_framing(self.head, self.head.first)
+        return True
 
-    def on_message_complete(self) -> None:
-        if self.head is None:  # an interim response
-            return
-        self.done = True
-        self.keep_alive = self._parser.should_keep_alive()
+    def message_ends(self, keep_alive: bool) -> None:
+        if self.head is not None:  # else it is an interim response
+            self.done = True
+            self.keep_alive = keep_alive
 
     # What we check.
 
-    def _check_size(self) -> None:
+    def _check_size(self, headers: list[tuple[bytes, bytes]]) -> None:
         """All of a head and of the interim ones before it was counted as unframed; a name more is a name too many."""
-        if self._unframed > self._limits.head_bytes and self._head_size() > self._limits.head_bytes:
+        if self._unframed > self._limits.head_bytes and _size_of(headers) > self._limits.head_bytes:
             self._stop(f"a head of more than {self._limits.head_bytes} bytes")
-        if len(self._headers) > self._limits.head_count:
+        if len(headers) > self._limits.head_count:
             self._stop(f"more than {self._limits.head_count} header fields")
-
-    def _head_size(self) -> int:
-        """A read may hold much of the body too, so only a large one is looked at closely."""
-        return sum(len(name) + len(value) + _LINE_OVERHEAD for name, value in self._headers)
 
     def _check_framing(self, head: ResponseHead, first: dict[bytes, bytes]) -> None:
         coding, length = first.get(b"transfer-encoding"), first.get(b"content-length")
@@ -206,3 +200,8 @@ class ResponseReader:
             self.keep_alive = False
             return
         raise ResponseBroken(f"this is no HTTP: {error}") from error
+
+
+def _size_of(headers: list[tuple[bytes, bytes]]) -> int:
+    """A read may hold much of the body too, so only a large head is looked at closely."""
+    return sum(len(name) + len(value) + _LINE_OVERHEAD for name, value in headers)

@@ -1,0 +1,108 @@
+"""The parser of responses, and what it calls; lent to a reader for as long as that needs one.
+
+Between two chunks of a body every parser is in the same state, whatever came before. A stream is there nearly all the time,
+and takes a kilobyte less if it has none meanwhile: so a reader gives its parser away there (`lend`), and takes any other
+that stands there when something comes (`borrowed`).
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+import httptools
+
+__all__ = ["Reads", "ResponseParser", "borrowed", "lend"]
+
+_CHUNKED: Final = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+_MOST: Final = 16
+"""To keep for whoever needs one next."""
+_RESTING: Final[list[ResponseParser]] = []
+
+
+class Reads(Protocol):
+    """Whose response it is."""
+
+    def message_begins(self) -> None: ...
+    def head_is_here(self, parser: ResponseParser) -> bool:
+        """False if it is the head of an interim response."""
+        ...
+
+    def message_ends(self, keep_alive: bool) -> None: ...
+
+
+class _Nobody:
+    """Has a parser brought to where others stand."""
+
+    def message_begins(self) -> None: ...
+    def head_is_here(self, parser: ResponseParser) -> bool:
+        return True
+
+    def message_ends(self, keep_alive: bool) -> None: ...
+
+
+_NOBODY: Final = _Nobody()
+
+
+class ResponseParser:
+    """Reads one response after another."""
+
+    __slots__ = ("_in_head", "_llhttp", "feed", "headers", "keeps_alive", "on_body", "parts", "reader")
+
+    def __init__(self, reader: Reads) -> None:
+        self.reader = reader
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.parts: list[bytes] = []
+        """What came of the body."""
+        self.on_body = self.parts.append
+        """What llhttp calls with each piece of it. A list's own method, because a read may hold hundreds."""
+        self._in_head = True
+        self._llhttp = httptools.HttpResponseParser(self)
+        self.feed = self._llhttp.feed_data
+        self.keeps_alive = self._llhttp.should_keep_alive
+
+    @property
+    def status(self) -> int:
+        return self._llhttp.get_status_code()
+
+    @property
+    def version(self) -> str:
+        return self._llhttp.get_http_version()
+
+    # What llhttp calls.
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        self.reader.message_begins()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:  # trailers are read, bounded as framing is, and dropped
+            self.headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        if self.reader.head_is_here(self):
+            self._in_head = False
+        self.headers.clear()
+
+    def on_message_complete(self) -> None:
+        self.reader.message_ends(self.keeps_alive())
+
+
+def lend(parser: ResponseParser) -> bool:
+    """Whether another may have it: it stands between two chunks, and all that is left to say about it is how they end."""
+    if not parser.keeps_alive():
+        return False
+    parser.reader = _NOBODY
+    if len(_RESTING) < _MOST:
+        _RESTING.append(parser)
+    return True
+
+
+def borrowed(reader: Reads) -> ResponseParser:
+    """One that stands between two chunks."""
+    try:
+        parser = _RESTING.pop()
+    except IndexError:
+        parser = ResponseParser(_NOBODY)
+        parser.feed(_CHUNKED)
+    parser.reader = reader
+    return parser
