@@ -10,6 +10,7 @@ import pytest
 from clew.http.client import ClientConnection
 from clew.http.client_message import ClientRequest, PeerClosed, PhaseTimedOut, ResponseLimits, Timeouts
 from clew.http.client_whole import read_at_once
+from clew.http.turn import turn_of
 
 REQUEST = ClientRequest(method=b"POST", target=b"/", headers=((b"host", b"x"),))
 PLAIN = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"
@@ -78,7 +79,9 @@ def lent(tenant: Tenant, timeouts: Timeouts | None = None, *, slow: bool = False
     connection = ClientConnection()
     plug = Plug(connection, slow=slow)
     connection.connection_made(cast("asyncio.BaseTransport", plug))
-    connection.lend(tenant, REQUEST, b"body", timeouts or Timeouts(), LIMITS, asyncio.get_running_loop().time())
+    loop = asyncio.get_running_loop()
+    connection.lend(tenant, REQUEST, b"body", timeouts or Timeouts(), LIMITS, loop.time())
+    turn_of(loop).end()
     return connection, plug
 
 

@@ -31,6 +31,7 @@ from clew.http.client_reader import ResponseReader
 from clew.http.client_waiting import Sink
 from clew.http.client_watch import Watch
 from clew.http.readable import is_readable
+from clew.http.turn import Turn, turn_of
 
 __all__ = ["ClientConnection", "Sink"]
 
@@ -38,13 +39,14 @@ __all__ = ["ClientConnection", "Sink"]
 class ClientConnection(Lent):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
-    __slots__ = (*("_closed", "_paused", "_sink", "_transport", "_unsent", "_verbatim", "_waiting", "sink_error"),)
+    __slots__ = (*("_closed", "_paused", "_sink", "_transport", "_turn", "_unsent", "_verbatim", "_waiting", "sink_error"),)
 
     def __init__(self) -> None:
         super().__init__()
         self.sink_error: Exception | None = None
         """What the sink of a relay raised, if that is what ended it."""
         self._transport: asyncio.Transport | None = None
+        self._turn: Turn
         self._closed = False
         self._unsent = 0
         self._paused = False
@@ -80,15 +82,11 @@ class ClientConnection(Lent):
         transport, timeouts = self._transport, self._timeouts
         assert transport is not None
         self._watch = watch = self._watch or Watch(self._expired)
+        watch.begin("first byte", timeouts.first_byte, total=timeouts.total, began=began)
         if len(parts) == 1:
-            transport.write(parts[0])
+            self._turn.write(transport, parts[0])
         else:
             transport.writelines(parts)
-        if self._sending:
-            self._unsent = transport.get_write_buffer_size()
-            watch.begin("send", timeouts.send, total=timeouts.total, began=began)
-        else:
-            watch.begin("first byte", timeouts.first_byte, total=timeouts.total, began=began)
 
     def take(self) -> bytes:
         """What came of the body and was not taken yet."""
@@ -194,6 +192,7 @@ class ClientConnection(Lent):
         self._transport = cast("asyncio.Transport", transport)
         # So that `resume_writing` means: all is sent.
         self._transport.set_write_buffer_limits(high=1, low=0)
+        self._turn = turn_of(asyncio.get_running_loop())
 
     def data_received(self, data: bytes) -> None:
         if self._tenant is not None and self._is_taken(self._tenant, data):
@@ -261,14 +260,21 @@ class ClientConnection(Lent):
 
     def pause_writing(self) -> None:
         self._sending = True
+        if self._waits and self._watch is not None and self._transport is not None:
+            self._unsent = self._transport.get_write_buffer_size()
+            self._watch.enter("send", self._timeouts.send)
 
     def resume_writing(self) -> None:
         self._sending = False
-        waits = self._tenant is not None or (self._reader is not None and self._reader.head is None)
-        if waits and self._watch is not None:
+        if self._waits and self._watch is not None:
             self._watch.enter("first byte", self._timeouts.first_byte)
 
     # How it goes on.
+
+    @property
+    def _waits(self) -> bool:
+        """For an answer of which nothing came."""
+        return self._tenant is not None or (self._reader is not None and self._reader.head is None)
 
     @property
     def _gone(self) -> bool:

@@ -87,6 +87,7 @@ class Connection(Outlet):
 
     def eof_received(self) -> bool:
         """Keep the connection if there is something left to say on it."""
+        self._turn.end()
         self._probes = _PROBES
         if self._responder is None or self._discarding:
             return False
@@ -121,6 +122,7 @@ class Connection(Outlet):
         self._closing = True
         if self._lost:
             return
+        self._turn.end()
         if self._discarding:
             self._transport.write_eof()
         else:

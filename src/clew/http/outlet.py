@@ -1,8 +1,10 @@
-"""The writing half of a connection: at once, in one piece, or as fast as the other side takes it."""
+"""The writing half of a connection: with the others of a turn, in one piece, or as fast as the other side takes it."""
 
 from __future__ import annotations
 
 import asyncio
+
+from clew.http.turn import turn_of
 
 __all__ = ["Outlet"]
 
@@ -10,10 +12,11 @@ __all__ = ["Outlet"]
 class Outlet(asyncio.Protocol):
     """What is written to one transport. Whoever makes the connection sets `_transport`, and `_lost` when it is gone."""
 
-    __slots__ = ("_corked", "_loop", "_lost", "_transport", "_waiter")
+    __slots__ = ("_corked", "_loop", "_lost", "_transport", "_turn", "_waiter")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self._turn = turn_of(loop)
         self._transport: asyncio.Transport
         self._lost = False
         self._corked: list[bytes] | None = None
@@ -39,7 +42,7 @@ class Outlet(asyncio.Protocol):
         """Write what was kept, in one piece."""
         parts, self._corked = self._corked, None
         if parts and not self._lost:
-            self._transport.write(b"".join(parts))
+            self._turn.write(self._transport, b"".join(parts))
 
     def write(self, parts: list[bytes]) -> None:
         if not self._lost:
@@ -50,7 +53,7 @@ class Outlet(asyncio.Protocol):
         if self._corked is not None:
             self._corked.append(data)
         elif not self._lost:
-            self._transport.write(data)
+            self._turn.write(self._transport, data)
 
     def push(self, parts: list[bytes]) -> bool:
         if self._lost:
@@ -66,19 +69,21 @@ class Outlet(asyncio.Protocol):
         """The same with its framing."""
         if self._lost:
             return False
-        self._transport.write(data)
+        self._turn.write(self._transport, data)
         return self._waiter is None
 
     def _write(self, parts: list[bytes]) -> None:
-        """One piece takes a shorter way through the loop than several."""
+        """Several pieces are not copied into one, so they cannot wait for the others of this turn."""
         if self._corked is not None:
             self._corked += parts
         elif len(parts) == 1:
-            self._transport.write(parts[0])
+            self._turn.write(self._transport, parts[0])
         else:
+            self._turn.end()
             self._transport.writelines(parts)
 
     async def drained(self) -> None:
+        self._turn.end()  # only then it is known how much waits
         if self._waiter is not None:
             await asyncio.shield(self._waiter)
         if self._lost or self._transport.is_closing():

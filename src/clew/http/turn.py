@@ -1,0 +1,57 @@
+"""What is written in one turn of the event loop goes out at its end, together.
+
+A write wakes whoever reads it, and to wake a process on another core costs the kernel more than the write itself. Where many
+connections have something to say in one turn, the reader that the first write wakes finds the others' on its way, and is not
+woken again. Nothing waits for long: a turn ends when all that was ready has been looked at.
+
+The order on each connection stays. Whoever closes one, or wants to know how much of what was written was taken, ends the
+turn first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from weakref import WeakKeyDictionary
+
+__all__ = ["Turn", "turn_of"]
+
+_log = logging.getLogger("clew.http")
+
+
+class Turn:
+    """The turns of one loop, one after the other."""
+
+    __slots__ = ("_call_soon", "_writes")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._call_soon = loop.call_soon
+        self._writes: list[tuple[asyncio.Transport, bytes]] = []
+
+    def write(self, transport: asyncio.Transport, data: bytes) -> None:
+        """Write it when this turn ends."""
+        if not self._writes:
+            self._call_soon(self.end)
+        self._writes.append((transport, data))
+
+    def end(self) -> None:
+        """Write what waits, now. A connection that was given up meanwhile gets nothing."""
+        writes, self._writes = self._writes, []
+        for transport, data in writes:
+            try:
+                if not transport.is_closing():
+                    transport.write(data)
+            except Exception:  # nobody who wrote is here to hear of it
+                _log.exception("a connection takes nothing more")
+                transport.abort()
+
+
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, Turn] = WeakKeyDictionary()
+
+
+def turn_of(loop: asyncio.AbstractEventLoop) -> Turn:
+    """All connections of a loop share it."""
+    turn = _turns.get(loop)
+    if turn is None:
+        turn = _turns[loop] = Turn(loop)
+    return turn

@@ -1,0 +1,98 @@
+"""What is written in one turn of the loop: together, in order, and nothing lost."""
+
+import asyncio
+from typing import cast
+
+import pytest
+
+from clew.http.turn import Turn, turn_of
+
+
+class Plug:
+    """A transport that notes when something is written, in a list that it shares with others."""
+
+    def __init__(self, name: str, noted: list[str], *, broken: bool = False) -> None:
+        self.name = name
+        self.closed = False
+        self._noted = noted
+        self._broken = broken
+
+    def write(self, data: bytes) -> None:
+        if self._broken:
+            raise RuntimeError("the handler is closed")
+        self._noted.append(f"{self.name} {data.decode()}")
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def abort(self) -> None:
+        self.closed = True
+
+
+def say(turn: Turn, plug: Plug, *words: str) -> None:
+    for word in words:
+        turn.write(cast("asyncio.Transport", plug), word.encode())
+
+
+def test_what_is_written_in_a_turn_goes_out_at_its_end_in_order() -> None:
+    async def turns() -> tuple[list[str], list[str]]:
+        noted: list[str] = []
+        turn, one, other = turn_of(asyncio.get_running_loop()), Plug("one", noted), Plug("other", noted)
+        say(turn, one, "a")
+        say(turn, other, "a")
+        say(turn, one, "b")
+        before = list(noted)
+        await asyncio.sleep(0)
+        say(turn, other, "b")
+        await asyncio.sleep(0)
+        return before, noted
+
+    assert asyncio.run(turns()) == ([], ["one a", "other a", "one b", "other b"])
+
+
+def test_a_turn_that_is_ended_early_says_everything_once() -> None:
+    async def turns() -> list[str]:
+        noted: list[str] = []
+        turn, plug = turn_of(asyncio.get_running_loop()), Plug("one", noted)
+        say(turn, plug, "a")
+        turn.end()
+        say(turn, plug, "b")
+        await asyncio.sleep(0)
+        return noted
+
+    assert asyncio.run(turns()) == ["one a", "one b"]
+
+
+def test_a_connection_that_was_given_up_gets_nothing_and_the_others_all() -> None:
+    async def turns() -> list[str]:
+        noted: list[str] = []
+        turn, gone, other = turn_of(asyncio.get_running_loop()), Plug("gone", noted), Plug("other", noted)
+        say(turn, gone, "a")
+        say(turn, other, "a")
+        gone.abort()
+        await asyncio.sleep(0)
+        return noted
+
+    assert asyncio.run(turns()) == ["other a"]
+
+
+def test_a_connection_that_fails_takes_no_other_with_it(caplog: pytest.LogCaptureFixture) -> None:
+    async def turns() -> tuple[list[str], bool]:
+        noted: list[str] = []
+        turn, broken, other = Turn(asyncio.get_running_loop()), Plug("broken", noted, broken=True), Plug("other", noted)
+        say(turn, broken, "a")
+        say(turn, other, "a")
+        await asyncio.sleep(0)
+        return noted, broken.closed
+
+    assert asyncio.run(turns()) == (["other a"], True)
+    assert "takes nothing more" in caplog.text
+
+
+def test_connections_of_a_loop_share_its_turns() -> None:
+    async def turns() -> Turn:
+        turn = turn_of(asyncio.get_running_loop())
+        assert turn is turn_of(asyncio.get_running_loop())
+        return turn
+
+    assert asyncio.run(turns()) is not asyncio.run(turns())
