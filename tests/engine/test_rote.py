@@ -252,6 +252,7 @@ ENDED = [
     [framed(json.dumps(ERROR).encode())],
     [WHOLE[:40], WHOLE[40:]],
     [STREAM, b"HTTP/1.1 200"],
+    [STARTED + chunk(b"".join(map(sse, EVENTS))), b"0\r\n\r\n"],
 ]
 BROKEN = [
     *([STARTED, *(chunk(sse(event)) for event in EVENTS[:end])] for end in range(len(EVENTS) + 1)),

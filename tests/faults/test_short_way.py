@@ -61,3 +61,16 @@ def test_an_answer_that_breaks_off_on_a_kept_connection_is_told_and_kept_as_far_
     a.fault("cut content=3 how=rst")
     assert story(gate.ask(question())) == "error"
     assert [each.outcome for each in kept(gate, 2)] == ["whole", "cut"]
+
+
+def test_an_answer_that_said_its_end_waits_no_longer_for_the_end_of_its_body(
+    gating: Gating, a: Simulator, calling: Calling
+) -> None:
+    """It comes in one read, or nearly: the rest of the body is waited for a moment, without a task."""
+    gate = gating(claude(a))
+    assert gate.ask(question()).status == 200
+    a.fault("stall 600 after=99")
+    client = calling(gate).asks(question())
+    assert b"message_stop" in client.read_until(b"0\r\n\r\n")
+    assert [each.outcome for each in kept(gate, 2)] == ["whole", "whole"]
+    assert client.asks(question("again")).answer().status == 200

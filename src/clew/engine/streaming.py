@@ -119,11 +119,12 @@ class Streaming(ABC):
         assert on.heard is not None
         if on.is_over:
             self._stream_is_over()
-        elif hearing.ended:
-            self._go_the_long_way()
-        else:
-            self._listen(self._stream_is_over)
-            on.pour(hearing.sink(self._reply(on.heard)), hearing.verbatim())
+            return
+        self._listen(self._stream_is_over)
+        sink = hearing.sink(self._reply(on.heard))
+        on.pour(sink, hearing.verbatim())
+        if hearing.ended:
+            sink(b"")  # all was said, and for the end of the body one waits a moment only
 
     def _stream_is_over(self) -> None:
         hearing = self._hearing
