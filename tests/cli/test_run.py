@@ -46,7 +46,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 def run(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [CLEW, "run", *arguments], env=environment(home, **more), capture_output=True, text=True, timeout=MOST_SECONDS
+        [CLEW, "run", *arguments], env=environment(home, **more), capture_output=True, text=True, timeout=3 * MOST_SECONDS
     )
 
 
@@ -132,6 +132,34 @@ def test_signals_are_passed_on_and_a_death_by_signal_is_told_as_a_shell_does(hom
     finally:
         process.kill()
     assert run(home, "--", "sh", "-c", "kill -KILL $$").returncode == 128 + 9
+
+
+EARLY = """
+import asyncio, os, signal
+from clew.cli.run import _pass_signals_on
+
+class Client:
+    def send_signal(self, number):
+        print(number.name, flush=True)
+
+async def scene():
+    client = asyncio.get_running_loop().create_future()
+    _pass_signals_on(client)
+    os.kill(os.getpid(), signal.SIGTERM)
+    await asyncio.sleep(0.1)
+    print("it is there", flush=True)
+    client.set_result(Client())
+    await asyncio.sleep(0.1)
+
+asyncio.run(scene())
+"""
+
+
+@pytest.mark.slow
+def test_a_signal_that_comes_before_the_client_is_there_waits_for_it() -> None:
+    """Else it would end the gateway alone, and leave the client behind."""
+    done = subprocess.run([sys.executable, "-c", EARLY], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split("\n") == ["it is there", "SIGTERM", ""]
 
 
 @pytest.mark.slow

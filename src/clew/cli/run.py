@@ -118,9 +118,10 @@ async def _with_client(gateway: Gateway, command: Sequence[str]) -> int:
 
     entry = register(gateway.home, Running(pid=os.getpid(), url=gateway.url, started=time.time(), name=gateway.plan.name))
     ours = variables(gateway.loaded.settings, gateway.url, gateway.plan.run_key, os.environ)
+    client: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
     try:
-        process = await _started(command, {**os.environ, **ours})
-        _pass_signals_on(process)
+        _pass_signals_on(client)
+        client.set_result(process := await _started(command, {**os.environ, **ours}))
         code = await process.wait()
     finally:
         unregister(gateway.home, entry)
@@ -134,18 +135,22 @@ async def _started(command: Sequence[str], environ: Mapping[str, str]) -> Proces
         raise Failed(f"{command[0]} cannot be started: {error.strerror or error}") from error
 
 
-def _pass_signals_on(process: Process) -> None:
-    """What the terminal sends, both hear already: then it is the client's to answer."""
+def _pass_signals_on(client: asyncio.Future[Process]) -> None:
+    """What comes before the client waits for it. What the terminal sends, both hear: then it is the client's to answer."""
     loop = asyncio.get_running_loop()
 
     def pass_on(number: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
-            process.send_signal(number)
+        client.add_done_callback(lambda started: _send(started.result(), number))
 
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         loop.add_signal_handler(number, pass_on, number)
     for number in (signal.SIGINT, signal.SIGQUIT):
         loop.add_signal_handler(number, (lambda _: None) if sys.stdin.isatty() else pass_on, number)
+
+
+def _send(client: Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        client.send_signal(number)
 
 
 @contextmanager
