@@ -1,8 +1,9 @@
 """The answers and requests of the bench as files, the same in every run.
 
 Answers: `stream` has 300 events (thinking, a signature, text), `short` ten, `tools` as many in which a tool is called,
-`agent` a thought and a call; `chat` and `chat-tools` say the same in Chat Completions; `json` is not streamed; `count` is how
-many tokens there are. A run of ten zeros is where the mock puts the number of the answer, and the load that of the request.
+`agent` a thought and a call; `chat` and `chat-tools` say the same in Chat Completions; `json` is not streamed; `count` is
+how many tokens there are. A run of ten zeros is where the mock puts the number of the answer, and the load that of the
+request.
 """
 
 from __future__ import annotations
