@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import struct
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from clew.http.message import HttpRequest, Limits, Refusal
@@ -41,6 +43,8 @@ _log = logging.getLogger("clew.http")
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, zero seconds: close sends RST
 _PROBES = 8
 _PROBE_SECONDS = 0.1
+_LONG = 64 * 1024
+"""Bytes of a body that are worth a call of the kernel of our own."""
 _UNREAD = HttpRequest(method="", target="", headers=(), body=b"", keep_alive=False)
 
 
@@ -83,6 +87,8 @@ class Connection(Outlet):
         if not (reader.in_head or reader.in_body):
             self._since = self._server.now()
         reader.feed(data)
+        if reader.due > _LONG:
+            self._pull()
         self._advance()
 
     def eof_received(self) -> bool:
@@ -181,6 +187,13 @@ class Connection(Outlet):
             self._transport.abort()
 
     # How it goes on.
+
+    def _pull(self) -> None:
+        """What the kernel has of a long body goes straight to where it will be. An end or an error, the loop meets too."""
+        plug = cast("socket.socket | None", self._transport.get_extra_info("socket"))
+        if plug is not None and plug.fileno() >= 0:
+            with suppress(OSError):
+                self._reader.pull(lambda free: os.readv(plug.fileno(), [free]))
 
     def _advance(self) -> None:
         reader = self._reader

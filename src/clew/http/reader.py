@@ -5,17 +5,19 @@ last thing that ever comes (after bytes that may be read in two ways, nothing be
 httptools, is strict by itself about duplicate Content-Length, Content-Length beside Transfer-Encoding, bare line feeds,
 folded headers and chunk framing; this file adds the bounds, and what llhttp leaves to its caller.
 
-A body of a known length is not shown to the parser beyond the read in which it began: it would only copy it. Its pieces are
-kept as they come, and joined once.
+A body of a known length is not shown to the parser beyond the read in which it began: it would only copy it. The rest goes
+where it will be (`LongBody`), and may be read straight into it (`pull`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import httptools
 
 from clew.http.known import Known, Seen
+from clew.http.long_body import LongBody
 from clew.http.message import HttpRequest, Limits, Refusal
 
 __all__ = ["RequestReader"]
@@ -31,6 +33,7 @@ class _Opened(NamedTuple):
     """A request of which the body is still coming, and under which key its head will be known, if it should be."""
 
     like: HttpRequest
+    body: LongBody
     key: bytes = b""
     head: bytes = b""
 
@@ -39,7 +42,7 @@ class RequestReader:
     """Reads the requests of one connection."""
 
     __slots__ = (
-        *("_body", "_due", "_head_size", "_headers", "_known", "_limits", "_opened", "_parser", "_refusal", "_seen"),
+        *("_body", "_head_size", "_headers", "_known", "_limits", "_opened", "_parser", "_refusal", "_seen"),
         *("_target", "_unframed"),
         *("body_size", "expects_continue", "finished", "in_body", "in_head", "ready"),
     )
@@ -62,10 +65,8 @@ class RequestReader:
         self._seen: Seen | None = None
         """The head of the last request here, if that is known: the next one's is nearly always the same."""
         self._unframed = 0
-        self._due = 0
-        """Bytes of a body that are still to come, past the parser."""
         self._opened: _Opened | None = None
-        """The request that they belong to."""
+        """A request whose body is still to come, past the parser."""
         self._begin()
 
     def again(self, data: bytes) -> HttpRequest | None:
@@ -79,8 +80,8 @@ class RequestReader:
         """Take what came from the client. Never raises for it."""
         if self.finished:
             return
-        if self._due:
-            self._take(data)
+        if self._opened is not None:
+            self._take(data, self._opened)
             return
         alone = None if self.in_head or self.in_body else self._known.split(data)
         if alone is None or len(alone[1]) + alone[2] > self._limits.body_bytes:
@@ -102,7 +103,7 @@ class RequestReader:
         before = len(self.ready)
         self._parse(data)
         if self._opened is not None:
-            self._opened = _Opened(self._opened.like, key, data[:end])
+            self._opened = _Opened(self._opened.like, self._opened.body, key, data[:end])
         elif len(self.ready) == before + 1 and not self.finished:
             self._known.remember(key, data[:end], self.ready[-1])
 
@@ -130,32 +131,44 @@ class RequestReader:
         if length is None or parser.should_upgrade():
             return
         like = self._request(parser, b"")
-        self._await(like, int(length) - self.body_size)
+        self._await(like, int(length) - self.body_size, b"".join(self._body))
         self._parser = None
 
-    def _await(self, like: HttpRequest, due: int, body: bytes = b"") -> None:
+    def _await(self, like: HttpRequest, due: int, begun: bytes) -> None:
         """So many bytes are due of a body that began with these."""
-        self.in_body = True
-        self._due, self._opened = due, _Opened(like)
-        if body:
-            self._body, self.body_size = [body], len(body)
+        body = LongBody(len(begun) + due)
+        body.add(begun)
+        self.in_body, self._opened = True, _Opened(like, body)
+        self._body, self.body_size = [], body.size
 
-    def _take(self, data: bytes) -> None:
-        more = len(data) - self._due
+    @property
+    def due(self) -> int:
+        """Bytes of a body that `pull` can take."""
+        return self._opened.body.due if self._opened is not None and not self.finished else 0
+
+    def pull(self, read: Callable[[memoryview], int]) -> None:
+        """What is due of a body, or some of it, read to where it will be (`LongBody.fill`)."""
+        opened = self._opened
+        if opened is not None and opened.body.fill(read):
+            self._has_come(opened)
+
+    def _take(self, data: bytes, opened: _Opened) -> None:
+        due = opened.body.due
+        opened.body.add(data if len(data) <= due else data[:due])
+        self._has_come(opened)
+        if len(data) > due:
+            self.feed(data[due:])
+
+    def _has_come(self, opened: _Opened) -> None:
+        """A piece of the body, or the last of it."""
         self.expects_continue = False
-        self._body.append(data if more <= 0 else data[: self._due])
-        if more < 0:
-            self._due, self.body_size = -more, self.body_size + len(data)
-            return
-        self._complete()
-        if more:
-            self.feed(data[-more:])
+        self.body_size = opened.body.size
+        if not opened.body.due:
+            self._complete(opened)
 
-    def _complete(self) -> None:
-        opened, body = self._opened, b"".join(self._body)
-        assert opened is not None, "something is due of it"
-        self._due, self._opened = 0, None
-        self.ready.append(HttpRequest.again(opened.like, body))
+    def _complete(self, opened: _Opened) -> None:
+        self._opened = None
+        self.ready.append(HttpRequest.again(opened.like, opened.body.whole()))
         self._begin()
         self.finished = not opened.like.keep_alive
         if opened.key and not self.finished:

@@ -1,0 +1,58 @@
+"""A body that comes in several reads, collected in the very bytes that it will be.
+
+The event loop copies what it reads twice before anybody sees it, and to join the pieces would copy it once more. So they go
+into one buffer, and the kernel may write into it: `fill` lends what is free of it. In the end the buffer itself is the body.
+It grows with what has come, so that to announce a long body reserves no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+
+__all__ = ["LongBody"]
+
+_AHEAD = 16
+"""So many times what has come may be reserved."""
+
+
+class LongBody:
+    """Of `length` bytes, of which `size` are here. No more than are due may be added."""
+
+    __slots__ = ("_into", "_room", "length", "size")
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+        self.size = 0
+        self._into = BytesIO()
+        self._room = 0
+
+    @property
+    def due(self) -> int:
+        return self.length - self.size
+
+    def add(self, data: bytes) -> None:
+        self._reserve(_AHEAD * (self.size + len(data)))
+        self._into.seek(self.size)
+        self.size += self._into.write(data)
+
+    def fill(self, read: Callable[[memoryview], int]) -> int:
+        """`read` puts what it has into a view, and says how much that was. There is none before something has come."""
+        self._reserve(_AHEAD * self.size)
+        if self.size == self._room:
+            return 0
+        with self._into.getbuffer() as buffer, buffer[self.size : self._room] as free:
+            came = read(free)
+        self.size += came
+        return came
+
+    def whole(self) -> bytes:
+        """All of it, once nothing is due. There is no copy: nobody else has the buffer."""
+        return self._into.getvalue()
+
+    def _reserve(self, room: int) -> None:
+        room = min(room, self.length)
+        if room > self._room:
+            self._into.seek(room - 1)
+            self._into.write(b"\0")
+            self._room = room

@@ -1,0 +1,51 @@
+"""A body in several pieces, some of them put where it will be by somebody else."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.http.long_body import LongBody
+from tests.counts import examples
+
+
+@settings(max_examples=examples(50))
+@given(st.integers(1, 3000), st.integers(0, 1 << 20))
+def test_a_body_is_what_came_however_it_came(length: int, seed: int) -> None:
+    chance = random.Random(seed)
+    whole, body = chance.randbytes(length), LongBody(length)
+    while body.due:
+        size = chance.randint(0, body.due)
+        piece = whole[body.size : body.size + size]
+        if chance.random() < 0.5:
+            body.add(piece)
+        else:
+            before = body.size
+
+            def read(free: memoryview, piece: bytes = piece) -> int:
+                came = min(len(free), len(piece))
+                free[:came] = piece[:came]
+                return came
+
+            assert body.fill(read) == body.size - before
+    assert body.whole() == whole
+
+
+def test_to_announce_a_long_body_reserves_no_memory() -> None:
+    tracemalloc.start()
+    try:
+        body = LongBody(1 << 30)
+        body.add(b"x" * 1000)
+        assert body.fill(lambda free: 0) == 0
+        assert (body.size, tracemalloc.get_traced_memory()[1] < 50_000) == (1000, True)
+    finally:
+        tracemalloc.stop()
+
+
+def test_nothing_is_lent_before_something_came() -> None:
+    """Whoever waits for a 100 before it sends the body has sent nothing yet."""
+    body = LongBody(1 << 20)
+    assert (body.fill(lambda free: 1), body.due) == (0, 1 << 20)
