@@ -5,10 +5,12 @@ import json
 import pytest
 
 from clew.dialects.anthropic.requests import encode, parse
+from clew.dialects.anthropic.retelling import read_on
 from clew.model.change import Change
+from clew.model.request import Request
 from clew.pipeline.normalise import normalise
 from clew.pipeline.step import Facts
-from tests.build import assistant, redacted, request, text, thinking, tool_result, tool_use, user
+from tests.build import assistant, raw, redacted, request, text, thinking, tool_result, tool_use, user
 from tests.manifest import proves
 from tests.pipeline.targets import model, run
 
@@ -198,6 +200,18 @@ def test_a_legal_system_prompt_stays(system: object) -> None:
     body, changes = run(normalise, request(user("hi"), system=system))
     assert body["system"] == system
     assert changes == ()
+
+
+@pytest.mark.parametrize(("prompt", "is_known"), [("be kind", True), ("be kinder", False), (" ", False)])
+def test_a_system_prompt_that_was_in_order_is_not_read_again(prompt: str, is_known: bool) -> None:
+    """It is the very same one if the request goes on from the other; any other is looked at."""
+    first = request(user("hi"), system=[text("be kind")])
+    normalise(first, model("claude-opus-5-5"), Facts())
+    source = read_on(first.source, raw(user("hi"), assistant("a"), user("b"), system=[text(prompt)]))
+    assert source is not None
+    assert (source.in_order is source.body.system) is is_known
+    sent, changes = normalise(Request(source, source.body), model("claude-opus-5-5"), Facts())
+    assert (sent.body.system is source.body.system, bool(changes)) == ((True, False) if prompt != " " else (False, True))
 
 
 def test_a_system_role_message_is_not_looked_at() -> None:

@@ -229,7 +229,7 @@ def test_what_is_kept_is_bounded() -> None:
         for turns in (30, 31, 32):
             known.read(Call(body=raw(user(f"conversation {number}" * 50), *history(turns))))
             assert known.bytes <= 1_000_000
-    sources = [source for kept in known._kept.values() for source in kept]
+    sources = [each.source for kept in known._kept.values() for each in kept]
     assert sum(map(histories._weight, sources)) == known.bytes > 500_000
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TypeAlias
+from collections.abc import Iterable
+from typing import NamedTuple, TypeAlias
 
 from clew.dialects.anthropic.requests import parse
 from clew.dialects.anthropic.retelling import read_on
@@ -31,10 +32,15 @@ ALIKE = 4
 NEAR = 8
 """Messages at the end that may be others where a history is still taken to go on, and not to have forked."""
 
-_BEGINNING = 1024
+_MESSAGES, _BEGINNING = b'"messages"', 1024
 _MESSAGE, _BLOCK = 1024, 256  # about what each takes besides its bytes
 
 _Key: TypeAlias = tuple[str, str, str, bytes]
+
+
+class _Kept(NamedTuple):
+    source: Source
+    weight: int
 
 
 class Histories:
@@ -43,7 +49,9 @@ class Histories:
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._kept: OrderedDict[_Key, list[Source]] = OrderedDict()
+        self._kept: OrderedDict[_Key, list[_Kept]] = OrderedDict()
+        self._at = 0
+        """Where the messages began in the last request: in the next one they nearly always begin there, too."""
         self.bytes = 0
         """About how many are kept."""
 
@@ -59,12 +67,12 @@ class Histories:
 
     def _first(self, call: Call) -> Request:
         request = parse(call.body, betas=call.betas)
-        self._keep(_key(call), request.source, None)
+        self._keep(self._key(call), request.source, None)
         return request
 
     def _recalled(self, call: Call, most: int, *, measured: bool = False) -> Request | None:
-        key, best, old = _key(call), None, None
-        for known in tuple(self._kept.get(key, ())):
+        key, best, old = self._key(call), None, None
+        for known, _ in tuple(self._kept.get(key, ())):
             found = read_on(known, call.body, most) if known.layout or not measured else None
             if found and _goes_on(known, found):
                 best, old = found, known
@@ -79,18 +87,23 @@ class Histories:
         """`old` is the one that it takes the place of."""
         with self._lock:
             kept = self._kept.setdefault(key, [])
-            rest = [each for each in kept if each is not old][: ALIKE - 1]
-            self.bytes += _weight(new) + sum(map(_weight, rest)) - sum(map(_weight, kept))
-            kept[:] = [new, *rest]
+            now = [_Kept(new, _weight(new)), *[each for each in kept if each.source is not old][: ALIKE - 1]]
+            self.bytes += _sum(now) - _sum(kept)
+            kept[:] = now
             self._kept.move_to_end(key)
             while self.bytes > self._most and self._kept:
                 _, gone = self._kept.popitem(last=False)
-                self.bytes -= sum(map(_weight, gone))
+                self.bytes -= _sum(gone)
+
+    def _key(self, call: Call) -> _Key:
+        context, body, at = call.context, call.body, self._at
+        if not body.startswith(_MESSAGES, at):
+            self._at = at = max(0, body.find(_MESSAGES))
+        return context.principal, context.session, context.agent, body[at : at + _BEGINNING]
 
 
-def _key(call: Call) -> _Key:
-    context, at = call.context, max(0, call.body.find(b'"messages"'))
-    return context.principal, context.session, context.agent, call.body[at : at + _BEGINNING]
+def _sum(kept: Iterable[_Kept]) -> int:
+    return sum([each.weight for each in kept])
 
 
 def _goes_on(known: Source, found: Source) -> bool:

@@ -34,19 +34,19 @@ class Fold(Generic[S]):
 class Past:
     """The first `count` messages, and what folds came to over them, or over fewer of them so far."""
 
-    __slots__ = ("_messages", "_states", "count")
+    __slots__ = ("_states", "count")
 
-    def __init__(self, messages: Sequence[Message], count: int, before: Past | None = None) -> None:
+    def __init__(self, count: int, before: Past | None = None) -> None:
         """`before` is that of an earlier request; what it knows holds here if it is about no more than these."""
         self.count = count
-        self._messages = tuple(messages[:count])
         known = before is not None and before.count <= count
         self._states: dict[Fold[Any], tuple[int, Any]] = dict(before._states) if before and known else {}
 
-    def state(self, fold: Fold[S]) -> S:
+    def state(self, fold: Fold[S], messages: Sequence[Message]) -> S:
+        """`messages` are the first `count`, and whatever is behind them."""
         done, state = self._states.get(fold, (0, fold.begin))
         if done < self.count:
-            state = fold.over(state, self._messages[done:], done)
+            state = fold.over(state, messages[done : self.count], done)
             self._states[fold] = self.count, state
         return state
 
@@ -60,7 +60,7 @@ class Retold(tuple[Message, ...]):
 def retold(messages: Sequence[Message], count: int, before: Past | None = None) -> Retold:
     """The first `count` of these are the very same objects as before."""
     made = Retold(messages)
-    made.past = Past(made, count, before)
+    made.past = Past(count, before)
     return made
 
 
@@ -69,7 +69,7 @@ def folded(messages: Sequence[Message], fold: Fold[S]) -> S:
     if not isinstance(messages, Retold):
         return fold.over(fold.begin, messages, 0)
     past = messages.past
-    return fold.over(past.state(fold), messages[past.count :], past.count)
+    return fold.over(past.state(fold, messages), messages[past.count :], past.count)
 
 
 def all_of(holds: Callable[[Sequence[Message]], bool]) -> Fold[bool]:

@@ -59,7 +59,7 @@ class Body(Struct, frozen=True, eq=False):
 class Source:
     """The client's bytes and their first reading; knows where each of its values stood."""
 
-    __slots__ = ("_blocks", "_messages", "body", "held", "layout", "raw", "untouched")
+    __slots__ = ("_blocks", "_messages", "body", "held", "in_order", "layout", "raw", "untouched")
 
     def __init__(self, raw: bytes, body: Body) -> None:
         self.raw = raw
@@ -70,6 +70,8 @@ class Source:
         """How many bytes the messages are views of besides: those of requests before this one."""
         self.untouched: object = None
         """Under which settings its messages went out as they came, or those did that it goes on from."""
+        self.in_order: object = None
+        """A system prompt in which there was nothing to mend: this one's, or that of a request that it goes on from."""
         self._messages: dict[int, int] | None = None
         self._blocks: dict[int, tuple[int, int]] | None = None
 

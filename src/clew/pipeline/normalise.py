@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw, UnsetType
 
 from clew.dialects.anthropic.requests import raw_of
 from clew.model.blocks import Block, filler, is_thinking, made
@@ -43,10 +43,21 @@ EMPTIED = "nothing else was left of the message"
 def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
     changes: list[Change] = []
-    system, more = tidied_prompt(request.body.system, step=STEP)
+    system, more = _tidied_prompt(request)
     if not is_tidy(request.messages):
         request = request.with_messages(_tidied_messages(request, target, changes))
     return changed_fields(request, system=system), (*changes, *more)
+
+
+def _tidied_prompt(request: Request) -> tuple[Raw | UnsetType, tuple[Change, ...]]:
+    """It is long, and mostly the very one that came with the request before."""
+    given = request.body.system
+    if given is UNSET or given is request.source.in_order:
+        return given, ()
+    system, changes = tidied_prompt(given, step=STEP)
+    if system is given:
+        request.source.in_order = given
+    return system, changes
 
 
 def _tidied_messages(request: Request, target: Target, changes: list[Change]) -> tuple[Message, ...]:

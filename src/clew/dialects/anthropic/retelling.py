@@ -30,7 +30,7 @@ from clew.wire.spans import Span, elements
 __all__ = ["read_on"]
 
 _NEAR = 8
-"""So many messages at the end of a history are compared one by one: clients move their cache marks among the last."""
+"""Among so many messages at the end of a history clients move their cache marks: what is before is compared at once."""
 _HELD = 2
 """So many times the size of a request may the bytes be that its messages keep besides."""
 
@@ -65,7 +65,7 @@ def _read_on(known: Source, raw: bytes, most: int) -> Source | None:
         return None
     shift = start - array.start
     cut = array.spans[count - 1].end + shift
-    rest = _rest(known.raw[array.end :], raw, cut, most)
+    rest = _rest(memoryview(known.raw)[array.end :], raw, cut, most)
     if rest is None or count + len(rest.spans) > MAX_MESSAGES:
         return None
     held = (known.held or len(known.raw)) + sum(span.end - span.start for span in rest.spans)
@@ -76,7 +76,7 @@ def _read_on(known: Source, raw: bytes, most: int) -> Source | None:
     now = Array(start, rest.end, [*old, *rest.spans])
     body = _shell(known, array, raw, now)
     source = Source(raw, msgspec.structs.replace(body, messages=_messages(known.body.messages, count, new)))
-    source.layout, source.held, source.untouched = now, held, known.untouched
+    source.layout, source.held, source.untouched, source.in_order = now, held, known.untouched, known.in_order
     return source
 
 
@@ -102,15 +102,12 @@ def _in_common(known: bytes, array: Array, raw: bytes, start: int) -> int:
 
     low = max(0, len(spans) - _NEAR)
     if low and not same(0, low):
-        low = _bisected(low, same)
-    while low < len(spans) and same(low, low + 1):
-        low += 1
-    return low
+        return _bisected(0, low, same)
+    return _bisected(low, len(spans) + 1, same)
 
 
-def _bisected(high: int, same: Callable[[int, int], bool]) -> int:
-    """How many are the same, where not all of the first `high` are."""
-    low = 0
+def _bisected(low: int, high: int, same: Callable[[int, int], bool]) -> int:
+    """How many are the same, where the first `low` are, and not the first `high`."""
     while high - low > 1:
         middle = (low + high) // 2
         if same(low, middle):
@@ -120,7 +117,7 @@ def _bisected(high: int, same: Callable[[int, int], bool]) -> int:
     return low
 
 
-def _rest(after: bytes, raw: bytes, cut: int, most: int) -> _Rest | None:
+def _rest(after: memoryview, raw: bytes, cut: int, most: int) -> _Rest | None:
     """The messages from `cut` on. Where the document ends as the known one does, nothing but they are read."""
     comma = _COMMA.match(raw, cut)
     at = comma.end() if comma else cut
