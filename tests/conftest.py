@@ -1,8 +1,11 @@
-"""What holds for the whole suite: what is not run is not read, and Python's garbage collector leaves the suite alone.
+"""What holds for the whole suite: what is not run is not read, what is drawn is drawn alike, and Python's garbage collector
+leaves the suite alone.
 
 Each process of a run reads the files of all tests, so those that have nothing for it are left out by a look at their text.
 A collected suite is millions of objects that live to the end. To go through them again and again costs a part of every test,
 and a second at a time in which nothing answers: the gateways and simulators that tests run in this process stand still, too.
+Examples are drawn anew by each soak, and by chance; a suite draws the same each time, for a change is not to blame for what
+another draw would have shown before it. How long one takes is the machine's affair.
 """
 
 import gc
@@ -10,6 +13,12 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.counts import SOAK
+
+settings.register_profile("clew", deadline=None, derandomize=not SOAK, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("clew")
 
 ALL_SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
 
