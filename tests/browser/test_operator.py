@@ -69,7 +69,7 @@ def test_a_page_that_nobody_sees_holds_no_connection_and_catches_up(visit: Visit
 SLOW = """
 turn:
   think: This takes a while.
-  pause: 2.5
+  pause: 4
   text: But here it is.
 """
 
@@ -83,7 +83,7 @@ def bodies_of(demo: Demo) -> Any:
 def test_a_long_answer_is_seen_while_it_lasts_and_its_timeline_says_where_the_time_went(
     browser_at: Callable[..., Visit],
 ) -> None:
-    """It takes three seconds, since that is what it is about: an answer that lasts."""
+    """It takes some seconds, since that is what it is about: an answer that lasts."""
     with Staged(SLOW) as stage, Talk(stage.demo) as talk, ThreadPoolExecutor(1) as aside:
         page = watched(browser_at(stage.demo))
         answer = aside.submit(talk.say, "Slowly, please")

@@ -63,7 +63,7 @@ def house() -> Iterator[House]:
 
 
 @proves("req:C17")
-@settings(max_examples=examples(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(4), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(switches=st.dictionaries(st.integers(1, STEPS - 1), st.sampled_from([*KINDS]), max_size=STEPS))
 def test_the_answer_is_the_same_whatever_the_switches(house: House, switches: dict[int, str]) -> None:
     """C17: in the middle of one tool loop; thinking that comes back is its maker's own, or nobody's."""

@@ -85,7 +85,7 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Simulator, P
             yield simulator, home, gateway
 
 
-@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=st.lists(STEPS, min_size=1, max_size=10))
 def test_a_conversation_elsewhere_is_the_same(one: tuple[Simulator, Path, Gateway], steps: list[tuple[str, Any]]) -> None:
     simulator, home, gateway = one
