@@ -32,4 +32,5 @@ def read_marked(joined: bytes, count: int) -> str | None:
         said = _string.decode(b'"%b"' % joined)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return said.replace(_MARK, "") if said.count(_MARK) == count - 1 else None
+    text = said.replace(_MARK, "")
+    return text if len(said) - len(text) == count - 1 else None

@@ -14,6 +14,7 @@ from clew.dialects.openai_chat.decoder import Asked, ChatDecoder
 from clew.dialects.openai_chat.error_bodies import error_in
 from clew.dialects.openai_chat.errors import CUT, UNREADABLE
 from clew.dialects.openai_chat.known_moulds import KnownMoulds
+from clew.dialects.openai_chat.lines import Lines
 from clew.dialects.openai_chat.runs import Runs
 from clew.dialects.openai_chat.scribes import Scribe
 from clew.dialects.openai_chat.shapes import objects_of, read_object, read_value
@@ -56,9 +57,9 @@ class Listening:
         `told` is called after each chunk that is read, and before the next: what is known then does not depend on cuts.
         """
         whole, at, runs = self._frames.feed(data), 0, self._runs
-        size = len(whole)
+        read, size = Lines(whole), len(whole)
         while at < size:
-            run, at = runs.take(whole, at)
+            run, at = runs.take(read, at)
             if run:
                 ran(run)
             else:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Container
-from io import BytesIO
-from operator import itemgetter, methodcaller
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from clew.dialects.openai_chat.error_bodies import error_in
+from clew.dialects.openai_chat.lines import Lines
 from clew.dialects.openai_chat.shapes import object_of, read_object
 from clew.dialects.openai_chat.thoughts import FIELDS, THOUGHTS
 from clew.model.json import JsonObject, JsonValue
@@ -26,8 +26,6 @@ from clew.model.json import JsonObject, JsonValue
 __all__ = ["Member", "Mould", "is_silent", "mould_of"]
 
 _PROBE: Final = "\ufffd a word that no backend says"
-_AT_ONCE: Final = 64 * 1024
-"""Bytes that are looked at together, so that little is done in vain where runs are short."""
 _NOTHING: Final[tuple[JsonValue, ...]] = (None, "", [], {})
 _UNSAID: Final = (None, "")
 _SILENT: Final = frozenset(("index", "delta", "content_filter_results"))
@@ -80,18 +78,16 @@ class Mould(Struct, frozen=True):
         except _UNSOUND:
             return ""
 
-    def words_at(self, whole: bytes, at: int) -> list[bytes]:
+    def words_at(self, read: Lines, at: int) -> list[bytes]:
         """What stands in the place of the word in the events that begin here, as long as they come out of this mould.
 
         The first does, as whoever asks has seen.
         """
-        lines = BytesIO(whole)  # which finds line ends several times as fast as `split` does
-        lines.seek(at)
-        events = lines.readlines(_AT_ONCE)[::2]
-        likely = min(_many(events, "startswith", self.head), _many(events, "endswith", self.tail[:-1]))
-        words = list(map(itemgetter(slice(len(self.head), 1 - len(self.tail))), events[:likely]))
-        inner = (self.tail + self.head).join(words)
-        if whole.startswith(inner, at + len(self.head)) and whole.startswith(self.tail, at + len(self.head) + len(inner)):
+        events, whole, head, tail = read.events_at(at), read.whole, self.head, self.tail[:-1]
+        likely = bisect_left(events, True, key=lambda event: not (event.startswith(head) and event.endswith(tail)))
+        words = list(map(itemgetter(slice(len(head), -len(tail))), events[:likely]))
+        inner, start = (self.tail + head).join(words), at + len(head)
+        if whole.startswith(inner, start) and whole.startswith(self.tail, start + len(inner)):
             return words
         return words[: self._proved(words, whole, at)]
 
@@ -107,11 +103,6 @@ class Mould(Struct, frozen=True):
     def around(self) -> int:
         """The bytes of an event besides its word."""
         return len(self.head) + len(self.tail)
-
-
-def _many(events: list[bytes], look: str, part: bytes) -> int:
-    """How many of the first events have this part, if only those behind them do not."""
-    return len(events) - bisect_left(events[::-1], True, key=methodcaller(look, part))
 
 
 def mould_of(raw: bytes, chunk: JsonObject) -> Mould | None:

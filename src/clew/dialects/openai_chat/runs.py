@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from clew.dialects.openai_chat.known_moulds import KnownMoulds, lead_of
 from clew.dialects.openai_chat.lanes import UNBOUND, Lane, Lanes
+from clew.dialects.openai_chat.lines import Lines
 from clew.dialects.openai_chat.moulds import Mould, is_silent, mould_of
 from clew.dialects.openai_chat.singles import Singles
 from clew.model.json import JsonObject
@@ -55,22 +56,24 @@ class Runs:
         else:
             self.singles.release()
 
-    def take(self, whole: bytes, at: int) -> tuple[bytes, int]:
+    def take(self, read: Lines, at: int) -> tuple[bytes, int]:
         """The run that begins here as the client gets it, and where it ends; b"" if what comes has to be read."""
-        mould, lane = self._mould, self._lane
+        mould, lane, whole = self._mould, self._lane, read.whole
         if lane is None or mould is None or not whole.startswith(mould.head, at):
             return b"", at
         end, around = mould.end_at(whole, at), mould.around
         if not end or end - at - around > lane.most:
             return b"", at  # it is another event, or its word is too long
-        words, text = lane.literals.run_of(_short(mould.words_at(whole, at), lane.most))
+        words, text = lane.literals.run_of(_short(mould.words_at(read, at), lane.most))
         if not words:
             return b"", at
         if lane.note is not None:
             self.singles.settle()
             lane.note(text)
         told = lane.told(words)
-        return told, at + len(told) + len(words) * (around - lane.around)
+        end = at + len(told) + len(words) * (around - lane.around)
+        read.passed(len(words), end)
+        return told, end
 
     def word_at(self, whole: bytes, at: int) -> Word | None:
         """The event that begins here, if nothing in it but its word has to be read."""

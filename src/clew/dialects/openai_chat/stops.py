@@ -43,7 +43,7 @@ def stop_of(choice: JsonObject, *, called: bool, refused: bool, stops: Collectio
     reason = _STRONG.get(text_of(choice.get("finish_reason")).lower())
     if reason is None and refused:
         reason = "refusal"
-    matched = _matched(choice, stops)
+    matched = _matched(choice, stops) if stops else None
     if reason is None and matched is not None and not called:
         return {"stop_reason": "stop_sequence", "stop_sequence": matched}
     return {"stop_reason": reason or ("tool_use" if called else "end_turn"), "stop_sequence": None}
