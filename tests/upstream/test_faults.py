@@ -15,6 +15,7 @@ from clew.testing.plugin import StartSimulator
 from clew.upstream.endpoint import Endpoint, endpoint_of
 from clew.upstream.pool import Pool
 from tests.counts import examples
+from tests.ports import own_port
 from tests.upstream.peers import SOON, Play
 from tests.upstream.test_pool import fetch, pool
 
@@ -176,7 +177,7 @@ async def exchange(way: Pool, targets: dict[Candidate, Endpoint], request: Clien
 async def tried(way: Pool, endpoint: Endpoint, request: ClientRequest) -> tuple[Outcome, bytes]:
     now = asyncio.get_running_loop().time
     try:
-        async with way.ask(endpoint, request, timeouts=Timeouts(first_byte=0.3)) as reply:
+        async with way.ask(endpoint, request, timeouts=Timeouts(first_byte=1.0)) as reply:
             body = await reply.read(1_000_000)
             hints = {"retry_after": retry_after_of(reply.headers, wall=0.0), "should_retry": should_retry_of(reply.headers)}
             return Outcome(now=now(), status=reply.status, body=body, **hints), body
@@ -222,8 +223,7 @@ def test_the_client_gets_one_clean_answer(
 
 def test_a_dead_backend_is_passed_over(play: Play[Any], simulators: StartSimulator) -> None:
     """U1."""
-    with Simulator() as ended:
-        dead = endpoint_of(ended.url)
+    dead = endpoint_of(f"http://127.0.0.1:{own_port()}")
     alive = simulators()
 
     async def scene() -> Verdict:
