@@ -38,8 +38,8 @@ likes = st.builds(
     kept=st.integers(0, 3),
     changes=st.sampled_from([(), CHANGED]),
 )
-moments = st.integers(0, 200_000).map(lambda number: number / 1024)
-"""Sums of such are exact, in any order."""
+moments = st.integers(0, 10_000).map(lambda number: number / 64)
+"""Sums of such are exact, in any order, and so are they themselves with six digits."""
 counts = st.none() | st.booleans() | st.integers(-1, 10**6) | st.just("7")
 names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "more")
 usages = st.none() | st.lists(counts, max_size=2) | st.dictionaries(st.sampled_from(names), counts)

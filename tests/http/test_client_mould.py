@@ -26,18 +26,19 @@ def test_what_a_mould_reads_is_what_is_read_at_a_glance(first: bytes, second: by
     if found is not None:
         assert whole is not None
         assert [name for name, _ in whole.head.headers] == [name for name, _ in like.head.headers]
-        assert found == (tuple(value for name, value in whole.head.headers if name in WANTED), whole.body)
+        told = (*WANTED, b"content-length")
+        assert found == (tuple(value for name, value in whole.head.headers if name in told), whole.body)
     assert found is not None or not again
 
 
 def test_values_may_be_others_and_names_may_not() -> None:
     mould = Mould(HEAD, WANTED)
-    assert mould.read(HEAD + b"hello") == ((b"one",), b"hello")
+    assert mould.read(HEAD + b"hello") == ((b"one", b"5"), b"hello")
     assert mould.read(HEAD.replace(b"one", b"two").replace(b"5", b"6").replace(b"now", b"then") + b"hello!") == (
-        (b"two",),
+        (b"two", b"6"),
         b"hello!",
     )
-    assert mould.lines % (b"two",) == b"request-id: two\r\n"
+    assert mould.lines % (b"two", b"6") == b"request-id: two\r\n"
     for other in (
         HEAD + b"hell",
         HEAD + b"hello!",

@@ -28,7 +28,6 @@ from clew.http.client_message import ResponseHead
 from clew.http.client_mould import Mould
 from clew.http.client_whole import read_at_once
 from clew.http.responder import Responder, lines_of
-from clew.model.json import JsonObject
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.rename import renamed
@@ -48,14 +47,17 @@ _JSON_LINE: Final = b"content-type: application/json\r\n"
 def by_rote(parts: Parts, call: Call, body: bytes, client: Responder) -> bool:
     """Whether it is under way: a call with the head of one that was seen before, and this body."""
     form = form_for(parts, call, body)
-    question = "" if form is None else question_in(form.messages_in(body), alone=form.translates)
-    if form is None or not question:
+    if form is None:
         return False
-    now = parts.pool.now()
-    on = parts.pool.take(form.shelf, now)
+    question = question_in(form.messages_in(body), alone=form.translates)
+    if not question:
+        return False
+    pool = parts.pool
+    now = pool.now()
+    on = pool.take(form.shelf, now)
     if on is None:
         return False
-    kind = RoteTranslated if form.translates else RoteStream if form.streams else RoteWhole
+    kind = RoteWhole if not form.streams else RoteTranslated if form.translates else RoteStream
     kind(parts, call, form, body, client, on).begin(question, now)
     return True
 
@@ -67,7 +69,7 @@ class RoteWhole(Rote, InOnePiece):
 
     def begin(self, question: str, now: float) -> None:
         form, self._question = self._form, question
-        self._on.lend(self, form.request, going_out(form, self._body, self._question), form.way.patience, LIMITS, now)
+        self._on.lend(self, form.request, going_out(form, self._body, question), form.way.patience, LIMITS, now)
 
     def came(self, data: bytes) -> bool:
         for mould in self._form.moulds:
@@ -103,28 +105,25 @@ class RoteWhole(Rote, InOnePiece):
         message = self._form.way.dialect.message(raw, NO_HINTS, "messages")
         if not isinstance(message, dict):
             return False
+        form, parts, get = self._form, self._parts, message.get
+        seconds = parts.clock() - self._began
+        over = Over(form.told, self._id, self._started, parts.wall(), seconds, get("usage"), get("stop_reason"), request_id)
         try:
-            self._tell(raw, message, head, lines, request_id)
+            shown = raw if get("model") == form.model else renamed(raw, form.model)
+            if parts.store is not None:
+                turn = turn_of(form, over, self._question, form.messages_in(self._body), message, self._bodies(head, raw))
+                self._keep(parts.store, turn, lines, shown)
+            else:
+                self._send(lines, shown)
+                parts.telling.note(over)
+                self._give_back()
+                self._client.release()
         except Exception as error:
             self.fail(error)
         return True
 
-    def _tell(self, raw: bytes, message: JsonObject, head: ResponseHead | None, lines: bytes, request_id: str) -> None:
-        form, parts, get = self._form, self._parts, message.get
-        seconds = round(parts.clock() - self._began, 6)
-        over = Over(form.told, self._id, self._started, parts.wall(), seconds, get("usage"), get("stop_reason"), request_id)
-        shown = raw if get("model") == form.model else renamed(raw, form.model)
-        if parts.store is not None:
-            turn = turn_of(form, over, self._question, form.messages_in(self._body), message, self._bodies(head, raw))
-            self._keep(parts.store, turn, lines, shown)
-            return
-        self._send(lines, shown)
-        parts.telling.note(over)
-        self._give_back()
-        self._client.release()
-
     def _send(self, lines: bytes, shown: bytes) -> None:
-        own = b"%b%bx-clew-exchange: %b\r\n%b" % (_JSON_LINE, lines, self._id.encode(), self._form.lines)
+        own = (_JSON_LINE, lines, b"x-clew-exchange: ", self._id.encode(), b"\r\n", self._form.lines)
         self._client.send_lines(200, own, shown)
 
     # With a store.
@@ -208,7 +207,7 @@ class RoteStream(Rote, Streaming):
         return self._form.snapshot.settings
 
     def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
-        parts, answer, seconds = self._parts, heard.answer, round(self._first_at - self._began, 6)
+        parts, answer, seconds = self._parts, heard.answer, self._first_at - self._began
         stop_reason, called = answer.message.get("stop_reason"), request_id_in(self._passed)
         over = Over(self._form.told, self._id, self._started, parts.wall(), seconds, answer.usage, stop_reason, called)
         tell()

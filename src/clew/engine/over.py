@@ -34,23 +34,24 @@ class Over(Struct, frozen=True, eq=False, gc=False):
     started: float
     ended: float
     first_byte: float
-    """Seconds until the first content was here."""
+    """Seconds until the first content was here, to the last digit."""
     usage: JsonValue
     stop_reason: JsonValue
     request_id: str
 
     def exchange(self) -> Exchange:
+        seconds = round(self.first_byte, 6)
         return replace(
             self.like,
             id=self.id,
             thread=self.id,
             started=self.started,
             ended=self.ended,
-            first_byte=self.first_byte,
+            first_byte=seconds,
             usage=usage_of(self.usage, estimated=False) if isinstance(self.usage, dict) else None,
             stop_reason=self.stop_reason if isinstance(self.stop_reason, str) else "",
             request_id=self.request_id,
-            tries=(Try(backend=self.like.backend, status=200, seconds=self.first_byte),),
+            tries=(Try(backend=self.like.backend, status=200, seconds=seconds),),
         )
 
 

@@ -23,9 +23,8 @@ __all__ = ["Rote", "form_for", "going_out"]
 
 def form_for(parts: Parts, call: Call, body: bytes) -> Form | None:
     """What is known about a call with this head and this body; None where it has to be found out, or somebody looks on."""
-    if not call.forms or parts.cool_downs.until or len(body) > LARGE:
-        return None
-    if parts.log is not None and parts.log.shows_bodies:
+    log = parts.log
+    if parts.cool_downs.until or len(body) > LARGE or (log is not None and log.shows_bodies):
         return None
     return known_form(call, parts.snapshot(), body)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -67,12 +67,15 @@ class AsStarted:
         self.settings = settings
 
 
+_Answer: TypeAlias = "Callable[[HttpRequest, _Pass, Responder], Awaitable[None] | None]"
+
+
 class _Pass(Struct, frozen=True, eq=False):
     """What the checks found about a head, and under which settings and keys: as long as these are the same, so is it."""
 
     settings: Settings
     keys: int
-    action: Action
+    answer: _Answer
     match: Match
     access: Access
     call: Call
@@ -92,7 +95,7 @@ class DataPlane:
         self._running = 0
         self._place = ("127.0.0.1", 0)
         self._border: tuple[GatewaySettings, Border] | None = None
-        self._actions: dict[Action, Callable[[HttpRequest, _Pass, Responder], Awaitable[None] | None]] = {
+        self._actions: dict[Action, _Answer] = {
             "greet": self._greet,
             "health": self._health,
             "readiness": self._readiness,
@@ -118,17 +121,14 @@ class DataPlane:
     def handle(self, request: HttpRequest, respond: Responder) -> Awaitable[None] | None:
         """Answer one request, at once or later."""
         granted = request.head.notes.get(self)
-        if (
-            not isinstance(granted, _Pass)
-            or granted.settings is not self.governs.settings
-            or granted.keys != self._keys.version
-        ):
-            granted = self._let_in(request)
-        if isinstance(granted, Refusal):
-            _log.info("refused with %d", granted.status)
-            refuse(granted, respond)
-            return None
-        return self._actions[granted.action](request, granted, respond)
+        if isinstance(granted, _Pass) and granted.settings is self.governs.settings and granted.keys == self._keys.version:
+            return granted.answer(request, granted, respond)
+        found = self._let_in(request)
+        if isinstance(found, _Pass):
+            return found.answer(request, found, respond)
+        _log.info("refused with %d", found.status)
+        refuse(found, respond)
+        return None
 
     def refuse(self, refusal: Refusal, respond: Responder) -> None:
         """What the HTTP layer does not even hand on."""
@@ -142,7 +142,7 @@ class DataPlane:
         found = self._check(request)
         if isinstance(found, Refusal):
             return found
-        granted = _Pass(settings, keys, found[0].route.action, *found, _call(request, *found))
+        granted = _Pass(settings, keys, self._actions[found[0].route.action], *found, _call(request, *found))
         request.head.notes[self] = granted
         return granted
 

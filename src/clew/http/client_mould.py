@@ -24,21 +24,21 @@ class Mould:
     def __init__(self, head: bytes, wanted: Collection[bytes]) -> None:
         fields = FIELD.findall(head, head.index(b"\r\n") + 2)
         open_names = [name.lower() for name, _ in fields if name.lower() in wanted or name.lower() == b"content-length"]
-        names = [name for name in open_names if name in wanted]
-        self.lines = b"".join([b"%b: %%b\r\n" % name for name in names])
-        """The lines of what is wanted, for its values to be put in."""
-        self._places = {name: at for at, name in enumerate(names)}
+        self.lines = b"".join([b"%b: %%b\r\n" % name if name in wanted else b"%.0b" for name in open_names])
+        """The lines of what is wanted, for the values to be put in; of that which is not, nothing is shown."""
+        self._places = {name: at for at, name in enumerate(open_names) if name in wanted}
         self._length_at = open_names.index(b"content-length")
         parts = [b"%b: %b\r\n" % (re.escape(name), _value(name.lower(), value, wanted)) for name, value in fields]
         self._match = re.compile(rb"HTTP/1\.1 200 [ -~]*+\r\n%b\r\n" % b"".join(parts)).match
 
     def read(self, data: bytes) -> tuple[tuple[bytes, ...], bytes] | None:
-        """The values of what is wanted, and the body; None if the head is another, or the body not all here."""
+        """The values of what is wanted and of the length, and the body; None if the head is another, or the body not all
+        here."""
         found = self._match(data, 0, LONGEST)
         if found is None:
             return None
-        values, at, body = found.groups(), self._length_at, data[found.end() :]
-        return (values[:at] + values[at + 1 :], body) if values[at] == b"%d" % len(body) else None
+        values, body = found.groups(), data[found.end() :]
+        return (values, body) if values[self._length_at] == b"%d" % len(body) else None
 
     def value_of(self, name: bytes, values: tuple[bytes, ...]) -> str:
         """One of them; "" if it is not among what is wanted."""

@@ -63,9 +63,9 @@ class Responder(ABC):
     def send(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
         """A whole response in one write."""
 
-    def send_lines(self, status: int, lines: bytes, body: bytes = b"") -> None:
-        """The same with headers that are written out (`lines_of`)."""
-        pairs = [line.partition(": ") for line in lines.decode("latin-1").split("\r\n") if line]
+    def send_lines(self, status: int, lines: Iterable[bytes], body: bytes = b"") -> None:
+        """The same with headers that are written out (`lines_of`), cut anywhere."""
+        pairs = [line.partition(": ") for line in b"".join(lines).decode("latin-1").split("\r\n") if line]
         self.send(status, [(name, value) for name, _, value in pairs], body)
 
     @abstractmethod

@@ -7,7 +7,7 @@ whether the connection may live on.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager
 from email.utils import formatdate
 from http import HTTPStatus
@@ -70,13 +70,13 @@ class WireResponder(Responder):
         self._begin(status)
         self._send(status, lines_of(headers), body)
 
-    def send_lines(self, status: int, lines: bytes, body: bytes = b"") -> None:
+    def send_lines(self, status: int, lines: Iterable[bytes], body: bytes = b"") -> None:
         if status == 200 and self.keep_alive and not self.started and self._head.is_usual and len(body) < _LONG:
             self.started = self.ended = True  # as nearly always: nothing is to be decided, and it is one piece
-            self._wire.put(b"%b%bcontent-length: %d\r\n\r\n%b" % (_CLOCK.usual(), lines, len(body), body))
+            self._wire.put(b"".join((_CLOCK.usual(), *lines, b"content-length: %d\r\n\r\n" % len(body), body)))
             return
         self._begin(status)
-        self._send(status, lines.decode("latin-1"), body)
+        self._send(status, b"".join(lines).decode("latin-1"), body)
 
     def _send(self, status: int, lines: str, body: bytes) -> None:
         if status not in _NO_BODY:

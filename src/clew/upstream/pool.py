@@ -161,12 +161,10 @@ class Pool:
     def take(self, shelf: Shelf, now: float) -> ClientConnection | None:
         """A kept connection to send a request on, if there is one and it may be used: then whoever asked gives it back
         (`give_back`), or goes on with it (`Asking.goes_on`)."""
-        if self.is_closed or not shelf.resting or not shelf.slots.take_at_once():
+        slots = shelf.slots
+        if self.is_closed or not slots.free or not shelf.resting or (kept := shelf.take(now)) is None:
             return None
-        kept = shelf.take(now)
-        if kept is None:
-            shelf.slots.give_back()
-            return None
+        slots.free -= 1
         self._busy.add(kept)
         return kept
 

@@ -12,14 +12,14 @@ class Slots:
     """So many; whoever comes later waits, first come, first served."""
 
     def __init__(self, count: int) -> None:
-        self._free = count
+        self.free = count
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def take_at_once(self) -> bool:
         """One, if one is free."""
-        if not self._free:
+        if not self.free:
             return False
-        self._free -= 1
+        self.free -= 1
         return True
 
     async def take(self) -> None:
@@ -42,4 +42,4 @@ class Slots:
             if not waiter.done():
                 waiter.set_result(None)
                 return
-        self._free += 1
+        self.free += 1

@@ -65,8 +65,7 @@ class Messages:
             message = _objects.decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
-        error = message.get("error")
-        if message.get("type") == "error" and isinstance(error, dict):
+        if message.get("type") == "error" and isinstance(error := message.get("error"), dict):
             return refused_with(error)
         return message if _NEEDED[kind] in message else None
 
