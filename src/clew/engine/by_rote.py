@@ -49,7 +49,7 @@ def by_rote(parts: Parts, call: Call, body: bytes, client: Responder) -> bool:
     form = form_for(parts, call, body)
     if form is None:
         return False
-    question = question_in(form.messages_in(body), alone=form.translates)
+    question = question_in(body[form.messages], alone=form.translates)
     if not question:
         return False
     pool = parts.pool
@@ -111,7 +111,7 @@ class RoteWhole(Rote, InOnePiece):
         try:
             shown = raw if get("model") == form.model else renamed(raw, form.model)
             if parts.store is not None:
-                turn = turn_of(form, over, self._question, form.messages_in(self._body), message, self._bodies(head, raw))
+                turn = turn_of(form, over, self._question, self._body[form.messages], message, self._bodies(head, raw))
                 self._keep(parts.store, turn, lines, shown)
             else:
                 self._send(lines, shown)

@@ -84,13 +84,8 @@ class Form(Struct, frozen=True, kw_only=True, eq=False):
     """The same, written out."""
     moulds: list[Mould]
     """Of the heads of its answers: how they looked until now."""
-    start: int
-    """How many bytes stand before the messages, and after them."""
-    rest: int
-
-    def messages_in(self, body: bytes) -> bytes:
-        """The messages of such a body."""
-        return body[self.start : len(body) - self.rest]
+    messages: slice
+    """Where the messages of such a body stand."""
 
 
 def known_form(call: Call, snapshot: Snapshot, body: bytes) -> Form | None:
@@ -154,8 +149,7 @@ def _form(call: Call, story: Story, parts: Parts) -> Form | None:
         who=who,
         lines=lines_of(who).encode("latin-1"),
         moulds=[],
-        start=len(came.before),
-        rest=len(came.after),
+        messages=slice(len(came.before), -len(came.after)),
     )
 
 

@@ -33,7 +33,7 @@ def going_out(form: Form, body: bytes, question: str) -> bytes:
     """Such a body as it is sent."""
     if form.is_untouched:
         return body
-    between = msgspec.json.encode(question) if form.translates else form.messages_in(body)
+    between = msgspec.json.encode(question) if form.translates else body[form.messages]
     return b"".join((form.sent_before, between, form.sent_after))
 
 
