@@ -179,7 +179,7 @@ def test_python_in_the_docs_runs(page: str, code: str, tmp_path: Path) -> None:
     file.write_text(code)
     command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)] if tests else [str(file)]
     env = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "PYTEST_"))}
-    ran = subprocess.run([sys.executable, *command], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, *command], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=150)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
@@ -224,7 +224,7 @@ def test_the_demo_in_the_readme_works(demo: int, tmp_path: Path) -> None:
     code = code.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
     env = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "CLEW_"))}
     ran = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
+        ["bash", "-euo", "pipefail", "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, timeout=150
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.splitlines()[:4] == [

@@ -25,7 +25,7 @@ QUIET = {
 }
 """It calls nobody but the base URL, and does not ask before it runs a tool as root."""
 
-MOST_SECONDS = 60
+MOST_SECONDS = 150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ class ClaudeCode:
         return [str(self.binary), "-p", "--input-format", "stream-json", *SHAPE, *options]
 
     def ask(self, prompt: str, *options: str, environment: Mapping[str, str] | None = None) -> Run:
-        """Run it to its end; at most a minute. `environment` goes on top."""
+        """Run it to its end; at most some minutes. `environment` goes on top."""
         return finished(self.start(prompt, *options, environment=environment))
 
     def start(self, prompt: str, *options: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:

@@ -44,7 +44,7 @@ class Sitting:
         assert kind or self._process.returncode == 0, said
 
     def ask(self, prompt: str) -> Run:
-        """Say it, and hear all until it has its result; at most a minute."""
+        """Say it, and hear all until it has its result; at most some minutes."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"type": "user", "message": {"role": "user", "content": prompt}}) + "\n")
         self._process.stdin.flush()

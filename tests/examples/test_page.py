@@ -31,7 +31,7 @@ def chat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChatServer]:
 
 def run(chat: ChatServer, key: str, *words: str) -> subprocess.CompletedProcess[str]:
     command = [NODE, FILE, chat.admin.url, key, *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, env={"PATH": "/usr/bin:/bin"})
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env={"PATH": "/usr/bin:/bin"})
 
 
 def test_it_asks_and_tells_thinking_apart_from_the_answer(chat: ChatServer) -> None:
