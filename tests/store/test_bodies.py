@@ -2,6 +2,7 @@
 
 import threading
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -51,7 +52,7 @@ def test_as_many_are_kept_as_the_setting_says(setting: int | None, kept: list[in
 
 def test_what_is_not_to_be_kept_is_not_compressed_either(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pressed: list[Bodies] = []
-    monkeypatch.setattr("clew.store.bodies.press", pressed.append)
+    monkeypatch.setattr("clew.store.bodies.press", lambda bodies, by: pressed.append(bodies))
     assert (keep(path, 0), pressed) == ([None] * 3, [])
 
 
@@ -111,10 +112,10 @@ def test_a_turn_does_not_wait_for_the_bodies_of_the_one_before(path: Path, monke
     """Law 8's commit waits for nothing that is only for looking at; and closing still keeps what waits."""
     pressing, go_on = threading.Event(), threading.Event()
 
-    def slow(bodies: Bodies) -> bytes:
+    def slow(bodies: Bodies, by: Callable[[str, bytes], bytes]) -> bytes:
         pressing.set()
         go_on.wait(10)
-        return press(bodies)
+        return press(bodies, by)
 
     monkeypatch.setattr("clew.store.bodies.press", slow)
     with SqliteStore(path) as store:
@@ -148,9 +149,9 @@ def test_the_bodies_of_an_exchange_that_is_gone_are_not_kept(path: Path, monkeyp
     """Deleting a thread deletes it, also what was still to be written."""
     forgotten = threading.Event()
 
-    def slow(bodies: Bodies) -> bytes:
+    def slow(bodies: Bodies, by: Callable[[str, bytes], bytes]) -> bytes:
         forgotten.wait(10)
-        return press(bodies)
+        return press(bodies, by)
 
     monkeypatch.setattr("clew.store.bodies.press", slow)
     with SqliteStore(path) as store:

@@ -1,17 +1,17 @@
 """Bodies: whole requests and answers, kept for the page that shows an exchange, and never in anybody's way.
 
 They are up to a thousand times larger than the turn that they belong to. So they are taken only after the turn's commit,
-compressed by a thread of their own (zlib lets go of the interpreter meanwhile), and written when no turn waits: small ones
-together, after they have lingered for a moment, a large one in a transaction by itself. What waits for that is bounded: a
-body too many is not kept, and counted. A client's request that went out as it came, which is what most of them do, is kept
-once.
+compressed by a thread of their own (zlib lets go of the interpreter meanwhile; `pressing`), and written when no turn waits:
+small ones together, after they have lingered for a moment, a large one in a transaction by itself. What waits for that is
+bounded: a body too many is not kept, and counted. A client's request that went out as it came, which is what most of them
+do, is kept once.
 """
 
 from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -23,6 +23,7 @@ from msgspec import Struct
 from clew.errors import RecordCorrupt
 from clew.store.database import Database
 from clew.store.lingering import Lingering
+from clew.store.pressing import Presser, pressed
 from clew.store.values import Bodies, Exchange, Heads, Turn
 from clew.store.writer import Writer
 
@@ -30,7 +31,6 @@ __all__ = ["Keeper", "press", "read", "unpress"]
 
 WAITING_BYTES: Final = 64 << 20
 
-_FASTEST: Final = 1
 _ADD = """
 INSERT INTO bodies (principal, exchange, at, kept)
 SELECT :principal, :exchange, :at, :kept
@@ -47,8 +47,22 @@ _READ = "SELECT kept FROM bodies WHERE principal = ? AND exchange = ?"
 _Row: TypeAlias = dict[str, str | float | bytes]
 
 
+class _Pressed(Struct, frozen=True, array_like=True):
+    """As it is written: each part is compressed by itself."""
+
+    asked: bytes
+    sent: bytes | None
+    rest: bytes
+
+
+class _Rest(Struct, frozen=True, array_like=True):
+    answered: bytes
+    heads: Heads
+    times: tuple[tuple[int, float], ...]
+
+
 class _Kept(Struct, frozen=True, array_like=True):
-    """As it is written. What has a default came later, and older rows have none of it."""
+    """As it was written before, all compressed at once. What has a default came later, and older rows have none of it."""
 
     asked: bytes
     sent: bytes | None
@@ -58,21 +72,36 @@ class _Kept(Struct, frozen=True, array_like=True):
 
 
 _kept = msgspec.msgpack.Decoder(_Kept)
+_pressed = msgspec.msgpack.Decoder(_Pressed)
+_rest = msgspec.msgpack.Decoder(_Rest)
+_ZLIB: Final = b"\x78"  # what it was written as before begins so, and no array of three does
 
 
-def press(bodies: Bodies) -> bytes:
-    sent = None if bodies.sent == bodies.asked else bodies.sent
-    kept = _Kept(bodies.asked, sent, bodies.answered, bodies.heads, bodies.times)
-    return zlib.compress(msgspec.msgpack.encode(kept), _FASTEST)
+def _alone(which: str, body: bytes) -> bytes:
+    return pressed(body)
+
+
+def press(bodies: Bodies, by: Callable[[str, bytes], bytes] = _alone) -> bytes:
+    """`by` compresses a request; it is told which of the two it is."""
+    asked = by("asked", bodies.asked)
+    sent = None if bodies.sent == bodies.asked else by("sent", bodies.sent)
+    rest = msgspec.msgpack.encode(_Rest(bodies.answered, bodies.heads, bodies.times))
+    return msgspec.msgpack.encode(_Pressed(asked, sent, pressed(rest)))
 
 
 def unpress(kept: bytes) -> Bodies:
     try:
-        read = _kept.decode(zlib.decompress(kept))
+        read = _kept.decode(zlib.decompress(kept)) if kept.startswith(_ZLIB) else _unpressed(_pressed.decode(kept))
     except (zlib.error, msgspec.MsgspecError) as error:
         raise RecordCorrupt(f"the bodies of an exchange cannot be read: {error}") from error
     sent = read.asked if read.sent is None else read.sent
     return Bodies(asked=read.asked, sent=sent, answered=read.answered, heads=read.heads, times=read.times)
+
+
+def _unpressed(kept: _Pressed) -> _Kept:
+    rest = _rest.decode(zlib.decompress(kept.rest))
+    sent = None if kept.sent is None else zlib.decompress(kept.sent)
+    return _Kept(zlib.decompress(kept.asked), sent, rest.answered, rest.heads, rest.times)
 
 
 def read(connection: Database, principal: str, exchange: str) -> Bodies | None:
@@ -101,6 +130,7 @@ class Keeper:
         self._closing = False
         self._lock = threading.Lock()
         self._bell: SimpleQueue[None] = SimpleQueue()
+        self._presser = Presser()
         self._thread: threading.Thread | None = None
         self.skipped = 0
 
@@ -157,9 +187,19 @@ class Keeper:
                 self._bell.get(timeout=seconds)
 
     def _keep(self, batch: Sequence[_Waiting]) -> None:
-        rows = [_row(each) for each in batch]
+        rows = [self._row(each) for each in batch]
         written = self._writer.submit(lambda connection: _add(connection, rows, self._limit), later=True)
         written.add_done_callback(lambda _: self._release(sum(each.weight for each in batch)))
+
+    def _row(self, waiting: _Waiting) -> _Row:
+        exchange = waiting.exchange
+        conversation = exchange.principal, exchange.thread, exchange.kind
+        return {
+            "principal": exchange.principal,
+            "exchange": exchange.id,
+            "at": exchange.ended,
+            "kept": press(waiting.bodies, lambda which, body: self._presser.press((*conversation, which), body)),
+        }
 
     def _reserve(self, weight: int) -> bool:
         with self._lock:
@@ -175,16 +215,6 @@ class Keeper:
 
 def _weight(bodies: Bodies) -> int:
     return len(bodies.asked) + len(bodies.sent) + len(bodies.answered)
-
-
-def _row(waiting: _Waiting) -> _Row:
-    exchange = waiting.exchange
-    return {
-        "principal": exchange.principal,
-        "exchange": exchange.id,
-        "at": exchange.ended,
-        "kept": press(waiting.bodies),
-    }
 
 
 def _add(connection: Database, rows: Sequence[_Row], limit: int | None) -> None:
