@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from clew.engine.call import Call
@@ -122,6 +123,8 @@ class ByHand:
         self.snapshot = snapshot
         self.client: Client | None = None
         """Whose question is answered."""
+        self.slowly = False
+        """Each piece of an answer comes in a turn of the loop of its own."""
         self._store = store
         self._id = ""
         self._told: list[Exchange] = []
@@ -170,13 +173,22 @@ class ByHand:
         self._sent.append(data)
         loop = asyncio.get_running_loop()
         again = len(self._sent) > 1
-        for piece in self._answers[again]:
-            loop.call_soon(self._comes, connection, piece)
+        steps: list[Callable[[], object]] = [partial(self._comes, connection, piece) for piece in self._answers[again]]
         if self._ends[again]:
-            loop.call_soon(connection.eof_received)
-            loop.call_soon(connection.connection_lost, None)
+            steps += (connection.eof_received, partial(connection.connection_lost, None))
+        if self.slowly:
+            loop.call_soon(_step_by_step, loop, steps)
+        else:
+            for step in steps:
+                loop.call_soon(step)
 
     def _comes(self, connection: ClientConnection, piece: bytes) -> None:
         transport: Any = connection
         if not transport._transport.is_closing():
             connection.data_received(piece)
+
+
+def _step_by_step(loop: asyncio.AbstractEventLoop, steps: Sequence[Callable[[], object]]) -> None:
+    if steps:
+        steps[0]()
+        loop.call_soon(_step_by_step, loop, steps[1:])

@@ -207,9 +207,11 @@ async def both(
     then: Sequence[bytes] = (),
     snapshots: Sequence[Snapshot] = SNAPSHOTS,
     mood: Mood | None = None,
+    slowly: bool = False,
 ) -> list[tuple[Seen, Seen]]:
     """Each question by one engine that remembers, and by one that never does. `mood`: of their stores, if they have any."""
     rote, plain = (ByHand(snapshots[0], KeptByHand(mood) if mood else None) for _ in range(2))
+    rote.slowly = plain.slowly = slowly
     known, unknown = heads()[head], heads()[head]
     found: list[tuple[Seen, Seen]] = []
     for number, (body, which, pieces, gone) in enumerate(talk):
@@ -264,23 +266,25 @@ BROKEN = [
 ]
 
 
+@pytest.mark.parametrize("mood", [None, "willing", "slow", "unwilling"])
 @pytest.mark.parametrize("stream", [True, False])
-def test_under_each_snapshot_the_same_question_has_the_same_end_three_times(stream: bool) -> None:
-    """Also where an answer is sealed, or counted, or asked for by another name."""
+def test_under_each_snapshot_the_same_question_has_the_same_end_three_times(stream: bool, mood: Mood | None) -> None:
+    """Also where an answer is sealed, or counted, or asked for by another name; and with a store."""
     body, usual = question("hi", stream=stream), [STREAM if stream else WHOLE]
     for which in range(len(SNAPSHOTS)):
-        for by_rote_seen, seen in asyncio.run(both([(body, which, usual, False)] * 3)):
+        for by_rote_seen, seen in asyncio.run(both([(body, which, usual, False)] * 3, mood=mood)):
             assert by_rote_seen == seen, which
 
 
+@pytest.mark.parametrize("mood", [None, "willing", "unwilling"])
 @pytest.mark.parametrize("gone", [True, False])
 @pytest.mark.parametrize("stream", [True, False])
-def test_whatever_an_answer_turns_out_to_be_it_ends_as_it_would_have(gone: bool, stream: bool) -> None:
+def test_whatever_an_answer_turns_out_to_be_it_ends_as_it_would_have(gone: bool, stream: bool, mood: Mood | None) -> None:
     """Wherever the way by rote is left, the other one goes on from there: a break, a refusal, another backend."""
     usual, body = (STREAM if stream else WHOLE), question("hi", stream=stream)
     for odd in [*ENDED, *BROKEN] if gone else ENDED:
         talk: list[Question] = [(body, 0, [usual], False), (body, 0, odd, gone), (body, 0, [usual], False)]
-        for by_rote_seen, seen in asyncio.run(both(talk, then=[usual])):
+        for by_rote_seen, seen in asyncio.run(both(talk, then=[usual], mood=mood)):
             assert by_rote_seen == seen, odd
 
 
@@ -378,34 +382,58 @@ def test_no_more_forms_are_kept_than_a_client_has() -> None:
     assert asyncio.run(run()) == 4
 
 
-def test_with_a_store_a_whole_answer_goes_by_rote_and_a_stream_or_a_session_does_not() -> None:
-    """What a session did before is in the store; a stream is kept while it comes."""
+def test_with_a_store_answers_go_by_rote_and_those_in_a_session_do_not() -> None:
+    """What a session did before is in the store."""
 
     async def run() -> list[int]:
         hand = ByHand(SNAPSHOTS[0], KeptByHand())
         calls = heads()
         await hand.asks("a", calls[0], question("one"), [WHOLE])
-        await hand.asks("b", calls[2], question("one"), [WHOLE])
-        await hand.asks("c", calls[1], question("one", stream=True), [STREAM])
+        await hand.asks("b", calls[1], question("one", stream=True), [STREAM])
+        await hand.asks("c", calls[2], question("one"), [WHOLE])
+        await hand.asks("d", calls[2], question("one", stream=True), [STREAM])
         return [len(call.forms) for call in calls]
 
-    assert asyncio.run(run()) == [1, 0, 0]
+    assert asyncio.run(run()) == [1, 1, 0]
 
 
-def test_a_client_that_leaves_while_its_turn_is_kept_takes_nothing_along() -> None:
+def test_a_stream_that_lasts_is_kept_while_it_comes_and_ends_as_it_would_have() -> None:
+    """A process that dies does not take along what came: after a moment it is kept as open, as any other is."""
+    which = next(at for at, each in enumerate(SNAPSHOTS) if each.settings.store.bodies == "off")
+    body, usual = question("hi", stream=True), [STREAM]
+
+    async def run(odd: list[bytes], gone: bool) -> list[tuple[Seen, Seen]]:
+        talk: list[Question] = [(body, which, usual, False), (body, which, odd, gone), (body, which, usual, False)]
+        return await both(talk, then=usual, mood="willing", slowly=True)
+
+    with (
+        patch("clew.engine.by_rote.FIRST_FLUSH", 0.0),
+        patch.object(Express, "go_on_streaming", autospec=True, side_effect=Express.go_on_streaming) as lasted,
+        patch.object(KeptByHand, "record_open", autospec=True, side_effect=KeptByHand.record_open) as opened,
+    ):
+        for odd, gone in [*((each, False) for each in ENDED), *((each, True) for each in [*ENDED, *BROKEN])]:
+            for by_rote_seen, seen in asyncio.run(run(odd, gone)):
+                assert by_rote_seen == seen, odd
+    assert lasted.call_count > 20
+    assert opened.call_count > 20
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_that_leaves_while_its_turn_is_kept_takes_nothing_along(stream: bool) -> None:
     """Law 8 does not depend on who waits: the turn is kept, told once, and its connection serves the next."""
+    answer = [STREAM if stream else WHOLE]
 
     async def run() -> tuple[int, int, int]:
         store = KeptByHand()
         hand, call = ByHand(SNAPSHOTS[0], store), Call(body=b"")
-        await hand.asks("a", call, question("one"), [WHOLE])
+        await hand.asks("a", call, question("one", stream=stream), answer)
         store.mood, hand.engine.parts.commit_seconds = "slow", 0.2
         store.came.clear()
-        asking = asyncio.create_task(hand.asks("b", call, question("two"), [WHOLE]))
+        asking = asyncio.create_task(hand.asks("b", call, question("two", stream=stream), answer))
         await store.came.wait()
         assert hand.client is not None
         assert hand.client.responder.holder is not None
-        assert hand.client.plug.written == b"", "the turn is kept first"
+        assert b"end_turn" not in hand.client.plug.written, "the turn is kept first"
         hand.client.responder.holder.cancel()
         seen = await asking
         return len(seen.told), len(seen.kept), sum(len(form.shelf.resting) for form in call.forms)

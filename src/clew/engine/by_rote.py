@@ -1,7 +1,8 @@
-"""Three ways to hear an answer by rote: in one piece, as a stream, and as a stream in another dialect."""
+"""Ways to hear an answer by rote: in one piece, as a stream that a store gets or nobody keeps, and in another dialect."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Final
@@ -10,11 +11,12 @@ from msgspec.structs import replace
 
 from clew.engine.asking import asking_of
 from clew.engine.call import Call
-from clew.engine.dialects import NO_HINTS, UNSAID, Hints
+from clew.engine.dialects import KEEP, NO_HINTS, UNSAID, Hints
 from clew.engine.express import Begun
 from clew.engine.heads import with_answer
 from clew.engine.hearing import JSON, LIMITS, StreamHearing, comes_as
 from clew.engine.in_one_piece import InOnePiece
+from clew.engine.keeping import FIRST_FLUSH
 from clew.engine.over import Over
 from clew.engine.parts import Parts
 from clew.engine.passing import Passing
@@ -29,6 +31,7 @@ from clew.http.client_mould import Mould
 from clew.http.client_whole import read_at_once
 from clew.http.responder import Responder, lines_of
 from clew.model.request import Request
+from clew.pipeline.stream.answer import answer_of_message
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.rename import renamed
 from clew.settings.values import Settings
@@ -57,7 +60,10 @@ def by_rote(parts: Parts, call: Call, body: bytes, client: Responder) -> bool:
     on = pool.take(form.shelf, now)
     if on is None:
         return False
-    kind = RoteWhole if not form.streams else RoteTranslated if form.translates else RoteStream
+    if parts.store is not None:
+        kind = RoteKept if form.streams else RoteWhole
+    else:
+        kind = RoteWhole if not form.streams else RoteTranslated if form.translates else RoteStream
     kind(parts, call, form, body, client, on).begin(question, now)
     return True
 
@@ -111,7 +117,8 @@ class RoteWhole(Rote, InOnePiece):
         try:
             shown = raw if get("model") == form.model else renamed(raw, form.model)
             if parts.store is not None:
-                turn = turn_of(form, over, self._question, self._body[form.messages], message, self._bodies(head, raw))
+                blocks, bodies = answer_of_message(message).blocks, self._bodies(head, raw)
+                turn = turn_of(form, over, self._question, self._body[form.messages], blocks, bodies)
                 self._keep(parts.store, turn, lines, shown)
             else:
                 self._send(lines, shown)
@@ -178,17 +185,17 @@ class RoteStream(Rote, Streaming):
         return [*self._passed, ("x-clew-exchange", self._id), *self._form.who]
 
     def _heard_of(self, head: ResponseHead, passing: Passing) -> StreamHearing:
-        form, self._opened_at = self._form, self._on.heard_at
+        form, hints, self._opened_at = self._form, self._hints(), self._on.heard_at
         self._passed = form.way.dialect.passed(head.headers, self._started)
         return StreamHearing(
             self._dress(),
             form.way.dialect,
-            self._hints(),
+            hints,
             passing,
             _unsettled,
             first_content=form.snapshot.settings.first_content_seconds,
             since=self._opened_at,
-            blocks=False,
+            blocks=hints.blocks,
         )
 
     def _dress(self) -> Dress:
@@ -207,14 +214,22 @@ class RoteStream(Rote, Streaming):
         return self._form.snapshot.settings
 
     def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
-        parts, answer, seconds = self._parts, heard.answer, self._first_at - self._began
-        stop_reason, called = answer.message.get("stop_reason"), request_id_in(self._passed)
-        over = Over(self._form.told, self._id, self._started, parts.wall(), seconds, answer.usage, stop_reason, called)
+        over = self._over(heard)
         tell()
-        parts.telling.note(over)
+        self._parts.telling.note(over)
         self._give_back()
         self._client.release()
         self._forget()
+
+    def _over(self, heard: Heard) -> Over:
+        told, ended, answer, seconds = (
+            self._form.told,
+            self._parts.wall(),
+            heard.answer,
+            round(self._first_at - self._began, 6),
+        )
+        stop_reason, called = answer.message.get("stop_reason"), request_id_in(self._passed)
+        return Over(told, self._id, self._started, ended, seconds, answer.usage, stop_reason, called)
 
     def _begun(self) -> Begun:
         return (
@@ -222,6 +237,75 @@ class RoteStream(Rote, Streaming):
             ._begun()
             ._replace(passing=self._passing, hearing=self._hearing, opened_at=self._opened_at, first_at=self._first_at)
         )
+
+
+class RoteKept(RoteStream):
+    """A streamed answer that a store gets before its end is told (law 8)."""
+
+    _question: str
+    _timer: asyncio.TimerHandle | None = None
+
+    def begin(self, question: str, now: float) -> None:
+        self._question = question
+        super().begin(question, now)
+
+    def _hints(self) -> Hints:
+        return KEEP if self._keeps_bodies else NO_HINTS
+
+    @property
+    def _keeps_bodies(self) -> bool:
+        return self._form.snapshot.settings.store.bodies != "off"
+
+    def _stream_goes_on(self) -> None:
+        super()._stream_goes_on()
+        if self._client.holder is self and not self._is_heard:
+            self._timer = asyncio.get_running_loop().call_later(FIRST_FLUSH, self._lasts)
+
+    def _lasts(self) -> None:
+        """It is not over yet: from now on it is kept while it comes, as others are."""
+        self._timer = None
+        self._express().go_on_streaming()
+
+    def _end_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _begun(self) -> Begun:
+        self._end_timer()
+        return super()._begun()
+
+    def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
+        self._end_timer()
+        form, blocks = self._form, heard.answer.blocks
+        turn = turn_of(form, self._over(heard), self._question, self._body[form.messages], blocks, self._bodies())
+        self._give_back()
+        parts = self._parts
+        assert parts.store is not None
+        write = parts.store.record(turn)
+        when_over(write, parts.commit_seconds, lambda: self._kept(write, turn, tell))
+
+    def _bodies(self) -> Bodies | None:
+        form, head, hearing = self._form, self._on.heard, self._hearing
+        if not self._keeps_bodies or head is None or hearing is None:
+            return None
+        sent = going_out(form, self._body, self._question)
+        return Bodies(asked=self._body, sent=sent, answered=hearing.raw, heads=with_answer(form.heads, head))
+
+    def _kept(self, write: Future[bool], turn: Turn, tell: Callable[[], None]) -> None:
+        """The store has it, or cannot have it in time."""
+        parts = self._parts
+        try:
+            if (problem := problem_of(write, parts.commit_seconds)) is not None:
+                parts.unrecorded(self._id, problem)
+            with self._client.in_one_piece():
+                tell()
+            parts.telling.note((turn.exchange, turn.recording))
+        except Exception as error:
+            self.fail(error)
+        else:
+            self._client.release()
+            self._forget()
 
 
 class RoteTranslated(RoteStream):

@@ -173,6 +173,16 @@ class Express(LiveExchange, Streaming, InOnePiece):
         """With what came of the answer, in a task."""
         self._go_the_long_way()
 
+    def go_on_streaming(self) -> None:
+        """With an answer that is on its way to the client, as it went until now; it is kept while it comes."""
+        assert self._hearing is not None
+        assert self._passing is not None
+        self._client.hold(self)
+        self._passing.hush()
+        self._passing.watch_silence(self._quiet)
+        self._listen(self._stream_is_over)
+        self._keeping.watch(self._told(), self._hearing, 0.0)
+
     def fail(self, error: Exception) -> None:
         """Something went wrong that is no fault of the backend."""
         self._let_go()

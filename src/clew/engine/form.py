@@ -100,8 +100,8 @@ def learn(call: Call, story: Story, parts: Parts) -> None:
     """From a request that is about to be sent, if its kind can be remembered and is not known yet."""
     if not _is_like_others(call, story) or known_form(call, story.asking.snapshot, call.body):
         return
-    if parts.store is not None and (story.asking.streams or call.context.session):
-        return  # what a session did before is in the store; and a stream is kept while it comes
+    if parts.store is not None and (story.dialect.translates or call.context.session):
+        return  # what a session did before is in the store; and what a seal is put on is read event by event
     form = _form(call, story, parts)
     if form is None:
         return

@@ -24,7 +24,7 @@ from clew.store.outcome import outcome, problem_of, when_over
 from clew.store.values import Exchange, Outcome, Turn
 from clew.thinking.keys import key_of
 
-__all__ = ["Keeping"]
+__all__ = ["FIRST_FLUSH", "Keeping"]
 
 FIRST_FLUSH, NEXT_FLUSH = 0.25, 1.0
 """Seconds after which a stream is kept as open, and between two looks whether another block of it is whole."""
@@ -42,10 +42,10 @@ class Keeping:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def watch(self, story: Story, hearing: StreamHearing) -> None:
+    def watch(self, story: Story, hearing: StreamHearing, after: float = FIRST_FLUSH) -> None:
         """From now on what came of a stream is kept now and then, as open: a process that dies does not take it along."""
         if self._parts.store is not None:
-            self._timer = asyncio.get_running_loop().call_later(FIRST_FLUSH, self._flush, story, hearing)
+            self._timer = asyncio.get_running_loop().call_later(after, self._flush, story, hearing)
 
     def _flush(self, story: Story, hearing: StreamHearing) -> None:
         """Once that it is under way, then after each block."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from clew.engine.form import Form
@@ -9,7 +11,6 @@ from clew.engine.over import Over
 from clew.engine.turns import titled
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
-from clew.pipeline.stream.answer import answer_of_message
 from clew.store.values import Bodies, Turn
 from clew.thinking.keys import Asked, asked_of
 from clew.thinking.record import recording_of_first
@@ -28,23 +29,22 @@ def request_id_in(passed: Passed) -> str:
     return ""
 
 
-def turn_of(form: Form, over: Over, question: str, messages: bytes, answer: JsonObject, bodies: Bodies | None) -> Turn:
+def turn_of(
+    form: Form, over: Over, question: str, messages: bytes, blocks: Sequence[JsonObject], bodies: Bodies | None
+) -> Turn:
     """What the store gets: the question, as it was asked, and the answer to it. `messages` is the list that holds the
     question alone."""
     asked, keeps = asked_of((question,)), form.snapshot.settings.store.content
     return Turn(
         exchange=over.exchange(),
-        recording=_recording(form, over, asked, answer),
+        recording=_recording(form, over, asked, blocks) if blocks else None,
         asked=(messages.strip()[1:-1].strip(),) if keeps else (),
         title=titled(asked) if keeps else "",
         bodies=bodies,
     )
 
 
-def _recording(form: Form, over: Over, asked: Asked, answer: JsonObject) -> Recording | None:
-    blocks = answer_of_message(answer).blocks
-    if not blocks:
-        return None
+def _recording(form: Form, over: Over, asked: Asked, blocks: Sequence[JsonObject]) -> Recording:
     return recording_of_first(
         over.id,
         question=asked,

@@ -21,7 +21,7 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.lifecycle import LENIENT, Family, Lifecycle, Table, family_of
 from clew.model.partial_json import partial
 
-__all__ = ["AssembledBlock", "Assembler", "assemble", "end"]
+__all__ = ["AssembledBlock", "Assembler", "Growing", "assemble", "end"]
 
 _STOP_FIELDS = ("stop_reason", "stop_sequence", "stop_details")
 
@@ -58,7 +58,7 @@ class Assembler:
     def __init__(self, table: Table = LENIENT) -> None:
         self._lifecycle = Lifecycle(table)
         self._message: JsonObject | None = None
-        self._blocks: list[_Growing] = []
+        self._blocks: list[Growing] = []
 
     def feed(self, event: Event) -> AssembledBlock | None:
         """Takes the event in; returns the block that it completes. Raises StreamIllegal, and is then as before."""
@@ -89,7 +89,7 @@ class Assembler:
         return [block.so_far() for block in self._blocks]
 
     def _open(self, event: BlockStart) -> None:
-        self._blocks.append(_Growing(event.index, event.content_block))
+        self._blocks.append(Growing(event.index, event.content_block))
         server = event.content_block.get("to")
         if event.block_type == "fallback" and isinstance(server, dict) and "model" in server:
             self._started()["model"] = server["model"]
@@ -99,7 +99,7 @@ class Assembler:
         return self._message
 
 
-class _Growing:
+class Growing:
     """A block while its deltas come. Text is kept in pieces, so that long blocks cost linear time."""
 
     __slots__ = ("_pieces", "_value", "_whole", "complete", "index")

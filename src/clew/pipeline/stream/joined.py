@@ -9,39 +9,66 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import NamedTuple
 
 from clew.model.events import BlockDelta, Event
+from clew.model.json import JsonObject
 from clew.pipeline.stream.pieces import data_in
 from clew.wire.events import decode_event
 from clew.wire.sse import SseEvent
 from clew.wire.strings import marked, read_marked
 
-__all__ = ["joined"]
+__all__ = ["joined", "stretches"]
 
 _USUAL = re.compile(
     rb'event: content_block_delta\ndata: \{"type":"content_block_delta","index":(0|[1-9]\d{0,5}),"delta":'
     rb'\{"type":"(text|thinking|input_json|signature)_delta","(text|thinking|partial_json|signature)":"'
 )
-_MEMBERS = {b"text": b"text", b"thinking": b"thinking", b"input_json": b"partial_json", b"signature": b"signature"}
+_KINDS = {
+    (b"text", b"text"): ("text_delta", "text"),
+    (b"thinking", b"thinking"): ("thinking_delta", "thinking"),
+    (b"input_json", b"partial_json"): ("input_json_delta", "partial_json"),
+    (b"signature", b"signature"): ("signature_delta", "signature"),
+}
+"""What a delta says, by its kind and the member that has it."""
 _CLOSING = b'"}}\n\n'
 _EVENT = b"event: "
 _BETWEEN = _CLOSING + _EVENT
 """Short, because looking for all that stands between two strings takes four times as long."""
 
 
+class Stretch(NamedTuple):
+    """Neighbours in a run that are alike: which block they are for, and all of them as one delta; None if they have to be
+    read one by one, and then `raw` are their bytes."""
+
+    block: int
+    delta: JsonObject | None
+    raw: bytes = b""
+
+
 def joined(run: bytes) -> Iterator[Event]:
     """The events of a run. Raises StreamIllegal at the first that cannot be read."""
+    for block, delta, raw in stretches(run):
+        if delta is None:
+            yield from _one_by_one(raw)
+        else:
+            yield BlockDelta(block, delta)
+
+
+def stretches(run: bytes) -> Iterator[Stretch]:
+    """The same, for whoever needs no events."""
     at = 0
     while at < len(run):
         usual = _USUAL.match(run, at)
-        if usual is None or _MEMBERS[usual[2]] != usual[3]:
-            end, said = run.index(b"\n\n", at) + 2, None
+        if usual is None or (kind := _KINDS.get((usual[2], usual[3]))) is None:
+            end, said, kind = run.index(b"\n\n", at) + 2, None, ("", "")
         else:
             end, said = _alike(run, at, usual[0], is_signature=usual[2] == b"signature")
         if usual is None or said is None:
-            yield from _one_by_one(run[at:end])
+            yield Stretch(0, None, run[at:end])
         else:
-            yield BlockDelta(int(usual[1]), {"type": f"{usual[2].decode()}_delta", usual[3].decode(): said})
+            yield Stretch(int(usual[1]), {"type": kind[0], kind[1]: said})
         at = end
 
 
@@ -51,7 +78,7 @@ def _alike(run: bytes, at: int, opening: bytes, *, is_signature: bool) -> tuple[
     events = run[at + len(_EVENT) :].removesuffix(_CLOSING).split(_BETWEEN)
     while not events[-1].startswith(head):
         events.pop()
-    strings = [event[len(head) :] for event in events]
+    strings = list(map(itemgetter(slice(len(head), None)), events))
     whole = opening + (_BETWEEN + head).join(strings)
     if run.startswith(whole, at):
         return at + len(whole) + len(_CLOSING), _said(strings, is_signature=is_signature)
