@@ -107,6 +107,21 @@ def test_the_choice_in_the_store_outranks_the_file_and_one_gateways_own_outranks
     assert (chosen.snapshot.active, chosen.snapshot.active_from) == ("b", "clew run --backend")
 
 
+def test_a_turn_in_the_store_leaves_the_snapshot_as_it_is(environ: dict[str, str], tmp_path: Path) -> None:
+    """What is known of requests is known under a snapshot: every answer that is kept would have it learnt anew."""
+    with SqliteStore(tmp_path / "s" / "clew.db") as store, SqliteStore(tmp_path / "s" / "clew.db") as other:
+        now = current(environ, store=store)
+        now.glance()
+        before = now.snapshot
+        other.set("said", "by somebody", at=1.0).result()
+        now.glance()
+        assert now.snapshot is before
+        other.set(AGENTS, "b", at=2.0).result()
+        now.glance()
+        assert now.snapshot is not before
+        assert now.snapshot.chosen == (Rule(agent="*", backend="b"),)
+
+
 def test_a_choice_for_a_part_is_a_rule_in_front_of_the_files_own(environ: dict[str, str], tmp_path: Path) -> None:
     """But for a rule that names one agent: that is narrower. A backend that is gone counts for nothing."""
     (tmp_path / "clew.toml").write_text(TWO.format(active="a") + RULES)

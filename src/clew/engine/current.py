@@ -20,7 +20,7 @@ from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.errors import SettingsInvalid, StoreError
 from clew.settings.load import Loaded, config_file, load
 from clew.settings.secret import load_keyring
-from clew.settings.values import Settings
+from clew.settings.values import Rule, Settings
 from clew.store import Store
 from clew.thinking.seal import Sealer
 
@@ -85,13 +85,19 @@ class Current:
     def glance(self) -> None:
         """Take over what changed since the last glance."""
         reloaded = self._reload()
-        if self._rekeyed() | self._store_changed() | reloaded:
-            self._swap(self._fresh())
+        anew, stored = self._rekeyed() | reloaded, self._store_changed()
+        if anew or stored:
+            self._swap(self._fresh(), anew=anew)
         if reloaded:
             self.problem = ""  # only now: whoever reads that all is well is served by what was mended
 
-    def _swap(self, fresh: Snapshot) -> None:
-        old, self.snapshot = self.snapshot, fresh
+    def _swap(self, fresh: Snapshot, *, anew: bool) -> None:
+        """The store changes with every turn, and nearly never in what was chosen: then all that is known under the old
+        snapshot stays known."""
+        old = self.snapshot
+        if not anew and _chosen_in(fresh) == _chosen_in(old):
+            return
+        self.snapshot = fresh
         if old.active != fresh.active:
             self._switched(old.active, fresh.active)
 
@@ -165,6 +171,10 @@ class Current:
 
     def _file_stamp(self) -> _Stamp:
         return _stamp_of(config_file(self._environ, self._file))
+
+
+def _chosen_in(snapshot: Snapshot) -> tuple[str, str, tuple[Rule, ...]]:
+    return snapshot.active, snapshot.active_from, snapshot.chosen
 
 
 def _stamp_of(path: Path | None) -> _Stamp:

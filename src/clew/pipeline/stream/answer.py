@@ -129,7 +129,9 @@ def _put_together(parts: Iterable[Part]) -> Answer:
 
 def _grown(start: BlockStart, run: bytes) -> JsonObject:
     """A whole block."""
-    growing, taken = Growing(start.index, start.content_block), _TAKES.get(start.block_type, ())
+    growing, taken = Growing(start.index, start.content_block), _TAKES.get(start.block_type)
+    if taken is None:
+        raise _UnusualError
     for block, delta, _ in stretches(run):
         if delta is None or block != start.index or delta["type"] not in taken:
             raise _UnusualError
