@@ -80,7 +80,7 @@ class Sums:
         """Many at once."""
         like, overs, told = alike.like, alike.overs, [each for each in alike.tokens if each is not UNTOLD]
         self.requests[like.kind, like.outcome, like.status] += len(overs)
-        self.seconds.add_all([max(0.0, over.ended - over.started) for over in overs])
+        self.seconds.add_all([over.ended - over.started if over.ended > over.started else 0.0 for over in overs])
         self.first_byte.add_all([over.first_byte for over in overs])
         if told:
             self._add_tokens([sum(column) for column in zip(*told, strict=True)])

@@ -1,7 +1,8 @@
 """The line of a request that is over, and how it is written with little ado.
 
 Every request writes one, so it is a record of its own: made of what is there already, and put together by the thread that
-writes it, in one go where nothing in it can be a secret.
+writes it, in one go where nothing in it can be a secret. Its times are rounded by hand: `round` makes a text of a number and
+reads it again, which takes as long as all the rest of the line.
 """
 
 from __future__ import annotations
@@ -109,8 +110,8 @@ class Summary(Line):
             exchange.model,
             exchange.outcome,
             exchange.status,
-            round(exchange.ended - exchange.started, 3),
-            None if exchange.first_byte is None else round(exchange.first_byte, 3),
+            (1000 * (exchange.ended - exchange.started) + 0.5) // 1 / 1000,
+            None if exchange.first_byte is None else (1000 * exchange.first_byte + 0.5) // 1 / 1000,
             exchange.attempts,
             usage.input,
             usage.output,
@@ -160,8 +161,8 @@ class Summaries(Line):
                 model,
                 outcome,
                 status,
-                round(over.ended - over.started, 3),
-                round(over.first_byte, 3),
+                (1000 * (over.ended - over.started) + 0.5) // 1 / 1000,
+                (1000 * over.first_byte + 0.5) // 1 / 1000,
                 like.attempts,
                 asked_tokens,
                 output,

@@ -48,7 +48,8 @@ class Seen(NamedTuple):
             return None
         end = data.find(after, start, latest)
         at = end + tail
-        if end < 0 or len(data) - at > most or data[start:end] != b"%d" % (len(data) - at):
+        size = len(data) - at
+        if end < 0 or size > most or data[start:end] != b"%d" % size:
             return None
         return HttpRequest.again(like, data[at:])
 
