@@ -298,8 +298,7 @@ class RoteKept(RoteStream):
         try:
             if (problem := problem_of(write, parts.commit_seconds)) is not None:
                 parts.unrecorded(self._id, problem)
-            with self._client.in_one_piece():
-                tell()
+            tell()
             parts.telling.note((turn.exchange, turn.recording))
         except Exception as error:
             self.fail(error)
