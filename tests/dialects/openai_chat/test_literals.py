@@ -29,7 +29,7 @@ PIECES = [
 WORDS = st.lists(st.lists(st.sampled_from(PIECES), max_size=4).map(b"".join), min_size=1, max_size=5)
 
 
-def _suspicious(_kind: Literals, _joined: bytes) -> bool:
+def _suspicious(_kind: Literals, _joined: bytes, _suspects: object) -> bool:
     return True
 
 
@@ -75,6 +75,11 @@ def test_characters_at_the_ends_of_their_ranges_fit(last: str) -> None:
 def test_what_utf_8_does_not_allow_does_not_fit(word: bytes) -> None:
     """Longer than needed, half of a pair, or beyond the last."""
     assert not ANY.fits(word)
+
+
+def test_a_character_that_is_escaped_in_two_halves_fits_if_both_are_there() -> None:
+    """As servers in Python write it."""
+    assert ANY.run_of([b"a\\ud83d\\ude00", b"b\\ud83d", b"\\ude00"]) == Run([b"a\\ud83d\\ude00"], "a\U0001f600")
 
 
 def test_a_run_ends_before_the_first_word_that_does_not_fit() -> None:

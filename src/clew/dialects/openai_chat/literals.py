@@ -31,8 +31,9 @@ _OF_FOUR = rb"(?:\xf0[\x90-\xbf]|[\xf1-\xf3][\x80-\xbf]|\xf4[\x80-\x8f])" + _MOR
 _CHARACTER = rb"[\xc2-\xdf]" + _MORE + b"|(?:" + _OF_THREE + b"|" + _OF_FOUR + b")" + _MORE
 """Of several bytes, in UTF-8: a broken one is no JSON."""
 _NO_MARK = rb"(?!\xe2)(?:" + _CHARACTER + b")"
-_WHOLE_ESCAPE = rb'\\(?:["\\/bfnrt]|u(?!' + _HALF + rb")[0-9a-fA-F]{4})"
-_NO_BRACKET = rb'\\(?:["\\/bfnrt]|u(?!005[dD]|' + _HALF + rb")[0-9a-fA-F]{4})"
+_PAIR = rb"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_WHOLE_ESCAPE = rb'\\(?:["\\/bfnrt]|u(?!' + _HALF + rb")[0-9a-fA-F]{4}|" + _PAIR + b")"
+_NO_BRACKET = rb'\\(?:["\\/bfnrt]|u(?!005[dD]|' + _HALF + rb")[0-9a-fA-F]{4}|" + _PAIR + b")"
 _SHORT_ESCAPE = rb'\\["\\/bfnrt]'
 _SPACES = (
     rb"[ ]",
@@ -62,10 +63,10 @@ class Literals:
 
     __slots__ = ("_run", "_suspects", "fits")
 
-    def __init__(self, plain: bytes, other: bytes, before_end: bytes = b"", suspects: Sequence[bytes] = ()) -> None:
+    def __init__(self, plain: bytes, other: bytes, before_end: bytes = b"", suspects: Sequence[bytes] | None = None) -> None:
         """`plain` are single bytes, `other` escapes and characters of several.
 
-        `suspects`: without any, nothing is certain. They may hold `MARK` for the end of a word.
+        `suspects`: None if nothing is certain. They may hold `MARK` for the end of a word.
         """
         word = plain + b"*+(?:(?:" + other + b")" + plain + b"*+)*+" + before_end
         self.fits = re.compile(rb"(?!\Z)" + word).fullmatch
@@ -77,7 +78,7 @@ class Literals:
     def run_of(self, words: list[bytes]) -> Run:
         """The first of these words, as many as fit."""
         joined = marked(words)
-        if self._suspects and not self._is_suspicious(joined + MARK) and all(words):
+        if self._suspects is not None and not self._is_suspicious(joined + MARK, self._suspects) and all(words):
             text = read_marked(joined, len(words))
             if text is not None:
                 return Run(words, text)
@@ -87,17 +88,17 @@ class Literals:
         fitting = match[0].split(_BETWEEN)
         return Run(fitting, text_of(fitting))
 
-    def _is_suspicious(self, joined: bytes) -> bool:
+    def _is_suspicious(self, joined: bytes, suspects: Sequence[bytes]) -> bool:
         """By the first byte too, as a number: that is found much sooner than two bytes."""
-        return any(each[0] in joined and each in joined for each in self._suspects)
+        return any(each[0] in joined and each in joined for each in suspects)
 
 
-_ANY_SUSPECTS = (rb"\u",)
+_THOUGHT_SUSPECTS = (rb"\u005", b"]" + MARK)
 _PLAIN_SUSPECTS = (rb"\u", b"<", b"[", b"`", b"\xe2")
 
-ANY: Final = Literals(_PLAIN, _WHOLE_ESCAPE + b"|" + _CHARACTER, suspects=_ANY_SUSPECTS)
+ANY: Final = Literals(_PLAIN, _WHOLE_ESCAPE + b"|" + _CHARACTER, suspects=())
 """Whatever is said aloud, where no markup counts."""
-THOUGHT: Final = Literals(_PLAIN, _NO_BRACKET + b"|" + _CHARACTER, rb"(?<!\])", suspects=(*_ANY_SUSPECTS, b"]" + MARK))
+THOUGHT: Final = Literals(_PLAIN, _NO_BRACKET + b"|" + _CHARACTER, rb"(?<!\])", suspects=_THOUGHT_SUSPECTS)
 """What may not be the stand-in for a hidden thought (`[REDACTED]`)."""
 PLAIN: Final = Literals(rb'[^"\\<\[`\x00-\x1f\x80-\xff]', _SHORT_ESCAPE + b"|" + _NO_MARK, suspects=_PLAIN_SUSPECTS)
 """Text in which no tag and no code fence can begin. (The byte E2 begins `◁`, and all dashes and fancy quotes.)"""

@@ -34,7 +34,7 @@ class Singles:
 
     __slots__ = (
         *("_around", "_back", "_before", "_behind", "_end", "_fits", "_frame", "_front", "_head", "_heard", "_most"),
-        *("_note", "_tail"),
+        *("_note", "_stop", "_tail"),
     )
 
     def __init__(self) -> None:
@@ -42,14 +42,14 @@ class Singles:
         """Words that somebody wants to hear of."""
         self._note: Note | None = None
         self._head = self._tail = self._end = self._front = self._back = self._frame = b""
-        self._before = self._behind = self._around = 0
+        self._before = self._behind = self._stop = self._around = 0
         self._most = _NOTHING
         self._fits = ANY.fits
 
     def bind(self, mould: Mould, lane: Lane) -> None:
         """From now on events of this mould go this lane."""
         self._head, self._tail, self._end = mould.head, mould.tail, mould.tail + _CRLF
-        self._before, self._behind = len(mould.head), -len(mould.tail)
+        self._before, self._behind, self._stop = len(mould.head), -len(self._tail), -len(self._end)
         self._front, self._back, self._around = lane.head, lane.tail, lane.around
         self._frame = b"%%x\r\n%b%%b%b\r\n" % (lane.head.replace(b"%", b"%%"), lane.tail.replace(b"%", b"%%"))
         self._fits, self._note, self._most = lane.literals.fits, lane.note, min(lane.most, _LONGEST)
@@ -64,24 +64,23 @@ class Singles:
         if len(word) > self._most or not (read.startswith(self._head) and read.endswith(self._tail) and self._fits(word)):
             return b""
         if self._note is not None:
-            self._hear(word)
+            self._heard.append(word)
+            if len(self._heard) == _MOST_HEARD:
+                self.settle()
         return self._front + word + self._back
 
     def take_chunk(self, data: bytes, start: int) -> bytes:
-        """See `TakeChunk`."""
-        word = data[start + self._before : self._behind - 2]
+        """See `TakeChunk`. Written in one piece, because nearly every event of a stream goes through it."""
+        word = data[start + self._before : self._stop]
         size = len(word)
         if size > self._most or not (data.startswith(self._head, start) and data.endswith(self._end) and self._fits(word)):
             return b""
         if self._note is not None:
-            self._hear(word)
+            heard = self._heard
+            heard.append(word)
+            if len(heard) == _MOST_HEARD:
+                self.settle()
         return self._frame % (size + self._around, word)
-
-    def _hear(self, word: bytes) -> None:
-        heard = self._heard
-        heard.append(word)
-        if len(heard) == _MOST_HEARD:
-            self.settle()
 
     def settle(self) -> None:
         """Lets the decoder know which words went by. Before anything is read, and before anybody asks what was said."""
