@@ -22,10 +22,11 @@ LONGEST = 8192
 """Bytes of a head that is worth remembering."""
 
 _DIGITS = 9
+_NOTHING = memoryview(b"")
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d{1,9})(?=\r\n)", re.IGNORECASE)
 
 
-Alone: TypeAlias = tuple[bytes, bytes, int]
+Alone: TypeAlias = tuple[bytes, memoryview, int]
 """One request in one read: its head without the length of the body, the body, and how many bytes of that are still due."""
 
 
@@ -68,12 +69,12 @@ class Known:
         length = _LENGTH.search(data, 0, end + 2)
         size = len(data) - end - 4
         if length is None:
-            return None if size else (data, b"", 0)
+            return None if size else (data, _NOTHING, 0)
         due = int(length[1]) - size
         if due < 0:
             return None
         start, stop = length.span()
-        return data[:start] + data[stop:end], data[end + 4 :], due
+        return data[:start] + data[stop:end], memoryview(data)[end + 4 :], due
 
     def remember(self, key: bytes, head: bytes, request: HttpRequest | Refusal) -> None:
         """`head` is what it was read from, without the body."""

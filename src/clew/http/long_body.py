@@ -31,7 +31,7 @@ class LongBody:
     def due(self) -> int:
         return self.length - self.size
 
-    def add(self, data: bytes) -> None:
+    def add(self, data: bytes | memoryview) -> None:
         self._reserve(_AHEAD * (self.size + len(data)))
         self._into.seek(self.size)
         self.size += self._into.write(data)

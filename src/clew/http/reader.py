@@ -96,7 +96,7 @@ class RequestReader:
             self._await(seen.like, due, body)
         else:
             self._seen = seen if seen.after else None
-            self.ready.append(HttpRequest.again(seen.like, body))
+            self.ready.append(HttpRequest.again(seen.like, bytes(body)))
 
     def _parse_new(self, key: bytes, data: bytes, end: int) -> None:
         """A head that ends there and is not known yet: it is, once its request is whole."""
@@ -134,7 +134,7 @@ class RequestReader:
         self._await(like, int(length) - self.body_size, b"".join(self._body))
         self._parser = None
 
-    def _await(self, like: HttpRequest, due: int, begun: bytes) -> None:
+    def _await(self, like: HttpRequest, due: int, begun: bytes | memoryview) -> None:
         """So many bytes are due of a body that began with these."""
         body = LongBody(len(begun) + due)
         body.add(begun)
