@@ -280,7 +280,7 @@ def test_a_packed_answer_is_not_unpacked(gating: Gating, a: Simulator, coding: s
 
 def test_silence_after_the_head_ends_in_the_next_backends_answer(gating: Gating, a: Simulator, b: Simulator) -> None:
     """U8: a 200 and then nothing."""
-    gate = gating(claude(a), other(b), failover=("glm",), retry=ONCE, first_content_seconds=0.3)
+    gate = gating(claude(a), other(b), failover=("glm",), retry=ONCE, first_content_seconds=1.2)
     a.fault("stall 20 after=0")
     answer = ask(gate)
     assert is_clean(answer)
@@ -289,7 +289,7 @@ def test_silence_after_the_head_ends_in_the_next_backends_answer(gating: Gating,
 
 def test_pings_for_ever_are_no_answer(gating: Gating, a: Simulator, b: Simulator) -> None:
     """U9."""
-    gate = gating(claude(a), other(b), failover=("glm",), retry=ONCE, first_content_seconds=0.3)
+    gate = gating(claude(a), other(b), failover=("glm",), retry=ONCE, first_content_seconds=1.2)
     a.fault("pings every=0.02 after=1")
     answer = ask(gate)
     assert is_clean(answer)
