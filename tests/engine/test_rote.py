@@ -346,9 +346,9 @@ def test_who_has_let_its_connection_go_does_not_touch_it_again() -> None:
     async def run() -> bool:
         hand, connection, news = ByHand(SNAPSHOTS[0]), ClientConnection(), Mock()
         express = Express(hand.engine.parts, Call(body=b""), Mock())
-        express._on, connection.news = connection, news
+        express._on, connection.listener = connection, news
         express._let_go()  # as `cancel` does
-        return connection.news is news
+        return connection.listener is news
 
     assert asyncio.run(run())
 

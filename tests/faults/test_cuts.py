@@ -82,6 +82,9 @@ class Noting:
     def start(self, status: int, headers: object) -> None:
         self.started = True
 
+    def headers(self) -> list[tuple[str, str]]:
+        return []
+
     def push(self, data: bytes) -> bool:
         self.got += data
         return True
@@ -107,7 +110,7 @@ class Told:
         self._reply = CutReply(data, looks_whole=looks_whole)
 
     async def play(self) -> Told:
-        passing = Passing(cast(Responder, self.client), list, 60.0)
+        passing = Passing(cast(Responder, self.client), self.client, 60.0)
         hints = Hints(call=Call(body=b""), exchange="x", model=self._worn.model)
         own = Messages(Backend(name="b", url="http://127.0.0.1", realm="b"), "m")
         hearing = StreamHearing(Dress(self._worn), own, hints, passing, self._settle, first_content=60.0)

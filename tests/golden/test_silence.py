@@ -39,6 +39,9 @@ class Client:
     def start(self, status: int, headers: object) -> None:
         self.started = True
 
+    def headers(self) -> list[tuple[str, str]]:
+        return []
+
     def push(self, data: bytes) -> bool:
         self.heard.append(self._clock())
         return True
@@ -55,7 +58,7 @@ async def listened(scene: Scene, client: Any) -> None:
     """A backend that says what the scene says, as often and as long as it says it."""
     told, loop = scene.table("silence"), asyncio.get_running_loop()
     source: Any = Source()
-    relay, passing = relay_of(scene), Passing(client, list, GatewaySettings().ping_seconds)
+    relay, passing = relay_of(scene), Passing(client, client, GatewaySettings().ping_seconds)
     passing.watch_silence()
     push = passing.flow(source, hides=True)
     for _ in range(0, told["lasts"], told["every"]):
@@ -84,7 +87,7 @@ def test_what_went_on_at_once_counts_as_heard() -> None:
 
     async def shown(client: Any) -> None:
         source: Any = Source()
-        passing, loop = Passing(client, list, GatewaySettings().ping_seconds), asyncio.get_running_loop()
+        passing, loop = Passing(client, client, GatewaySettings().ping_seconds), asyncio.get_running_loop()
         passing.watch_silence()
         passing.flow(source, hides=True)
         for number in range(80):

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -512,9 +513,9 @@ def test_who_cannot_wait_is_called_and_may_leave_the_rest_to_who_can(play: Play[
                 connection.put_back(b"")
                 there.set()
 
-            connection.news = news
+            connection.listener = Mock(news=news)
             await asyncio.wait_for(there.wait(), 5 * SOON)
-            connection.news = None
+            connection.listener = None
             got: list[bytes] = []
             await drain(connection, got)
             assert b"".join(got) == b"hello"

@@ -176,12 +176,12 @@ class RoteStream(Rote, Streaming):
         form, self._passed = self._form, []
         going = going_out(form, self._body, question)
         self._size = len(going)
-        self._passing = passing = Passing(self._client, self._headers, form.snapshot.settings.gateway.ping_seconds)
+        self._passing = passing = Passing(self._client, self, form.snapshot.settings.gateway.ping_seconds)
         self._on.begin(form.request, form.way.patience, LIMITS, began=now, body=going)
-        passing.watch_silence(self._quiet)
-        self._listen(self._stream_begins_to_come)
+        passing.watch_silence(self)
+        self._listen()
 
-    def _headers(self) -> Passed:
+    def headers(self) -> Passed:
         return [*self._passed, ("x-clew-exchange", self._id), *self._form.who]
 
     def _heard_of(self, head: ResponseHead, passing: Passing) -> StreamHearing:

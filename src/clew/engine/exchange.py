@@ -233,7 +233,7 @@ class LiveExchange(UnderWay):
         story.answered = raw
         story.content_begins(self._parts.clock())
         await self._settle(heard)
-        self._client.send(200, [JSON_TYPE, *self._headers()], shown)
+        self._client.send(200, [JSON_TYPE, *self.headers()], shown)
 
     # Ending.
 

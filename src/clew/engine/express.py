@@ -92,7 +92,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
         self._asked = asked = self._asking(story.way, story)
         if story.asking.streams:
             self._passing = self._new_passing(story)
-            self._passing.watch_silence(self._quiet)
+            self._passing.watch_silence(self)
         on = asked.begin()
         if on is None:
             return self._connect(asked)
@@ -114,7 +114,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
     def _go_the_short_way(self, on: ClientConnection) -> None:
         self._on = on
         self._client.hold(self)
-        self._listen(self._stream_begins_to_come if self._told().asking.streams else self._whole_comes)
+        self._listen(None if self._told().asking.streams else self._whole_comes)
 
     def cancel(self) -> None:
         """The client is gone, or the server ends: the backend stops at once."""
@@ -163,7 +163,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
     def _take_stream_over(self, begun: Begun, story: Story) -> None:
         self._passing, self._hearing, self._opened_at = begun.passing, begun.hearing, begun.opened_at
         if self._passing is not None:
-            self._passing.headers = self._headers
+            self._passing.heads = self
         if self._hearing is not None:
             self._hearing.settle = self._settle
             if self._hearing.opened:
@@ -208,7 +208,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
         story = self._told()
         story.answered = whole.raw
         story.content_begins(self._parts.clock())
-        self._is_told(whole.heard, lambda: self._client.send(200, [JSON_TYPE, *self._headers()], whole.shown))
+        self._is_told(whole.heard, lambda: self._client.send(200, [JSON_TYPE, *self.headers()], whole.shown))
 
     # Hearing: a stream (`streaming`).
 
@@ -239,12 +239,12 @@ class Express(LiveExchange, Streaming, InOnePiece):
             self._forget()
             return
         self._step = lambda: self._hand_in(heard, tell)
-        asyncio.get_running_loop().call_soon(self._news)
+        asyncio.get_running_loop().call_soon(self.news)
 
     def _hand_in(self, heard: Heard, tell: Callable[[], None]) -> None:
         """To the store, and not before what came ahead of the end has gone out."""
         if not self._is_left:
-            settled = self._keeping.settle_soon(self._told(), heard, self._news)
+            settled = self._keeping.settle_soon(self._told(), heard, self.news)
             self._step = lambda: self._end_goes(settled, tell)
 
     def _end_goes(self, settled: Callable[[], None], tell: Callable[[], None]) -> None:
@@ -267,13 +267,13 @@ class Express(LiveExchange, Streaming, InOnePiece):
             tell()
 
     def _go_the_long_way(self) -> None:
-        self._on.news = None
+        self._on.listener = None
         self._client.hand_over(self._go_on())
 
     def _let_go(self) -> None:
         """The backend is done, or no longer wanted. Once that is so, its connection may be somebody else's."""
         if self._asked is not None:
-            self._on.news = None
+            self._on.listener = None
             self._asked.end()
             self._asked = None
 

@@ -11,54 +11,79 @@ a ping every second, for as long as something comes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from clew.engine.reply_head import STREAM_TYPE
 from clew.http.responder import Responder
+from clew.http.rounds import rounds_of
 from clew.upstream.reply import Reply
 from clew.wire.sse import PING
 
-__all__ = ["Passing"]
+__all__ = ["Heads", "Passing", "Quiet"]
 
 _HIDDEN_SECONDS = 1.0
 """Between two pings while a backend sends what nobody can see."""
+
+
+class Heads(Protocol):
+    """Whoever knows what the head of the answer says."""
+
+    def headers(self) -> Sequence[tuple[str, str]]: ...
+
+
+class Quiet(Protocol):
+    """Whoever has something to do when it is quiet."""
+
+    def quiet(self) -> None: ...
 
 
 class Passing:
     """The client's side of one streamed answer."""
 
     __slots__ = (
-        *("_catching_up", "_due", "_hides", "_last", "_seconds", "_source", "_timer", "client", "headers", "pushed"),
+        *("_catching_up", "_due", "_hides", "_last", "_push", "_round", "_rounds", "_seconds", "_source"),
+        *("client", "heads", "pushed"),
     )
 
-    def __init__(self, client: Responder, headers: Callable[[], list[tuple[str, str]]], ping_seconds: float) -> None:
+    def __init__(self, client: Responder, heads: Heads, ping_seconds: float) -> None:
         self.client = client
         self.pushed = False
         """Has the answer itself begun to go out?"""
-        self.headers = headers
+        self.heads = heads
         self._seconds = ping_seconds
         self._last = 0.0
         self._source: Reply | None = None
         self._hides = False
-        self._timer: asyncio.TimerHandle | None = None
-        self._due = self.tick
+        self._rounds = rounds_of(asyncio.get_running_loop())
+        self._round = 0.0
+        """When it is looked whether it is quiet; 0 if it is not."""
+        self._due: Quiet | None = None
+        self._push: Callable[[bytes], bool] | None = None
         self._catching_up: asyncio.Task[None] | None = None
 
-    def watch_silence(self, due: Callable[[], None] | None = None) -> None:
+    def watch_silence(self, due: Quiet | None = None) -> None:
         """From now on the client is not left without a word for longer than it may be.
 
         `due` is called in place of `tick`, and has to call that itself.
         """
-        if self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._due = due or self.tick
-            self._last = loop.time()
-            self._timer = loop.call_later(self._seconds, self._due)
+        if not self._round:
+            self._due = due
+            self._last = self._rounds.now()
+            self._round = self._rounds.join(self._last + self._seconds, self)
+
+    def look(self) -> None:
+        """It may be quiet."""
+        self._round = 0.0
+        if self._due is not None:
+            self._due.quiet()
+        else:
+            self.tick()
 
     def open(self) -> None:
         """The 200, if it has not gone yet."""
         if not self.client.started:
-            self.client.start(200, [*STREAM_TYPE, *self.headers()])
+            self.client.start(200, [*STREAM_TYPE, *self.heads.headers()])
 
     def push(self, data: bytes) -> None:
         """Whole events, at once. The answer has begun, also where nothing of it can be seen yet (hidden thinking)."""
@@ -77,17 +102,20 @@ class Passing:
 
     def _noting(self, push: Callable[[bytes], bool]) -> Callable[[bytes], bool]:
         """The same, and when it was last used."""
-        loop = asyncio.get_running_loop()
-        self._last = loop.time()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = loop.call_later(_HIDDEN_SECONDS, self._due)
+        self._last = self._rounds.now()
+        if self._round:
+            self._look_after(_HIDDEN_SECONDS)
+        self._push = push
+        return self._noted
 
-        def noting(data: bytes) -> bool:
-            self._last = loop.time()
-            return push(data)
+    def _noted(self, data: bytes) -> bool:
+        assert self._push is not None
+        self._last = self._rounds.now()
+        return self._push(data)
 
-        return noting
+    def _look_after(self, seconds: float) -> None:
+        self.hush()
+        self._round = self._rounds.join(self._rounds.now() + seconds, self)
 
     def wait(self, source: Reply) -> None:
         """The client is behind: the source has to wait until it has caught up."""
@@ -102,9 +130,9 @@ class Passing:
 
     def hush(self) -> None:
         """No more pings: the end is near, or somebody else speaks."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if self._round:
+            self._rounds.leave(self._round, self)
+            self._round = 0.0
 
     def close(self) -> None:
         self.hush()
@@ -122,14 +150,14 @@ class Passing:
 
     def tick(self) -> None:
         """Look whether it is quiet, and when to look again."""
-        loop = asyncio.get_running_loop()
+        now = self._rounds.now
         heard = self._source.heard_at if self._source else 0.0
         shown = max(self._last, self._source.shown_at) if self._source else self._last
         self._last = shown
-        quiet = loop.time() - (shown if self._hides else max(shown, heard))
+        quiet = now() - (shown if self._hides else max(shown, heard))
         patience = min(_HIDDEN_SECONDS, self._seconds) if self._hides else self._seconds
         if quiet + 0.001 >= (patience if heard > self._last else self._seconds):
             self.open()
             self.client.push(PING)
-            self._last, quiet = loop.time(), 0.0
-        self._timer = loop.call_later(max(patience - quiet, 0.0) or patience, self._due)
+            self._last, quiet = now(), 0.0
+        self._look_after(max(patience - quiet, 0.0) or patience)

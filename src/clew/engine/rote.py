@@ -85,10 +85,10 @@ class Rote:
 
     def _let_go(self) -> None:
         """The backend is done. Its connection stays ours until nothing can go wrong any more."""
-        self._on.news = None
+        self._on.listener = None
 
     def _give_back(self) -> None:
         """Nobody is told any more what becomes of it: one that cannot be used again ends here."""
         self._is_heard = True
-        self._on.news = None
+        self._on.listener = None
         self._parts.pool.give_back(self._form.shelf, self._on)

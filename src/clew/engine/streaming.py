@@ -29,8 +29,8 @@ class Streaming(ABC):
     _client: Responder
     _on: ClientConnection
     """What the request went out on. Its `news` are ours as long as this is the short way."""
-    _step: Callable[[], None]
-    """What is done when there is news."""
+    _step: Callable[[], None] | None
+    """What is done when there is news, if it is not the stream's own."""
     _passing: Passing | None
     _hearing: StreamHearing | None
     _taken: tuple[bytes, ...] = ()
@@ -67,14 +67,19 @@ class Streaming(ABC):
     def fail(self, error: Exception) -> None:
         """Something went wrong that is no fault of the backend."""
 
-    def _listen(self, step: Callable[[], None]) -> None:
+    def _listen(self, step: Callable[[], None] | None = None) -> None:
         self._step = step
-        self._on.news = self._news
+        self._on.listener = self
 
-    def _news(self) -> None:
+    def news(self) -> None:
         """Nothing that goes wrong here may be lost on the loop: the client would wait for ever."""
         try:
-            self._step()
+            if self._step is not None:
+                self._step()
+            elif self._hearing is None or not self._hearing.opened:
+                self._stream_begins_to_come()
+            else:
+                self._stream_is_over()
         except Exception as error:
             self.fail(error)
 
@@ -82,7 +87,7 @@ class Streaming(ABC):
         on, head = self._on, self._on.heard
         if on.has_failed or (head is not None and not comes_as(head, STREAM)):
             self._go_the_long_way()
-        if head is None or on.news is None or self._passing is None:
+        if head is None or on.listener is None or self._passing is None:
             return
         if self._hearing is None:
             self._hearing = self._heard_of(head, self._passing)
@@ -109,7 +114,7 @@ class Streaming(ABC):
             self._stream_goes_on()
 
     def _may_wait(self) -> bool:
-        """Whether somebody looks (`_quiet`) before the first content is overdue."""
+        """Whether somebody looks (`quiet`) before the first content is overdue."""
         settings = self._settings()
         return settings.first_content_seconds > settings.gateway.ping_seconds
 
@@ -120,7 +125,7 @@ class Streaming(ABC):
         if on.is_over:
             self._stream_is_over()
             return
-        self._listen(self._stream_is_over)
+        self._listen()
         sink = hearing.sink(self._reply(on.heard))
         on.pour(sink, hearing.verbatim())
         if hearing.ended:
@@ -141,10 +146,10 @@ class Streaming(ABC):
         self._let_go()
         self._is_told(heard, hearing.close)
 
-    def _quiet(self) -> None:
+    def quiet(self) -> None:
         """Nothing came for a while. For the first content there is a time to keep, and the long way keeps it."""
         hearing = self._hearing
-        if hearing is not None and not hearing.begun and self._on.news is not None:
+        if hearing is not None and not hearing.begun and self._on.listener is not None:
             self._take_back()
         if self._passing is not None:
             self._passing.tick()

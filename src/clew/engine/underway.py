@@ -102,7 +102,7 @@ class UnderWay:
                 break
 
     def _new_passing(self, story: Story) -> Passing:
-        return Passing(self._client, self._headers, story.asking.snapshot.settings.gateway.ping_seconds)
+        return Passing(self._client, self, story.asking.snapshot.settings.gateway.ping_seconds)
 
     def _stream_hearing(self, story: Story, passing: Passing) -> StreamHearing:
         return StreamHearing(
@@ -128,7 +128,7 @@ class UnderWay:
         if self._hearing is not None:
             self._keeping.watch(self._told(), self._hearing)
 
-    def _headers(self) -> list[tuple[str, str]]:
+    def headers(self) -> list[tuple[str, str]]:
         story = self._told()
         return [*self._passed, *own_headers(self._id, story.way, str(story.counts()))]
 
@@ -164,7 +164,7 @@ class UnderWay:
                 self._client.push(self._hearing.broken_off())
             tell_in_stream(self._client, failure)
         else:
-            refuse(self._client, failure, self._headers(), self._id)
+            refuse(self._client, failure, self.headers(), self._id)
 
     # For the log.
 

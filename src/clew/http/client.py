@@ -5,7 +5,8 @@ the next piece; when nobody takes what came, reading stops, so memory stays boun
 read, without a task or a queue between: whoever uses it calls `pause` and `resume`. A response may come while the request is
 still being sent; it is heard at once, and the connection is then not used again.
 
-Whoever has no task sets `news`, called whenever one that waits would go on, and may leave the rest to one that waits.
+Whoever has no task sets `listener`, whose `news` is called whenever one that waits would go on, and may leave the rest to
+one that waits.
 Whoever expects a plain answer that comes whole in one read has the connection lent (`lend`): nothing is set up for it then.
 
 Nothing here retries, and nothing is swallowed: what ends an exchange too early is kept and raised by whatever waits next,
@@ -81,7 +82,7 @@ class ClientConnection(Lent):
     def _send(self, parts: list[bytes], began: float | None) -> None:
         transport, timeouts = self._transport, self._timeouts
         assert transport is not None
-        self._watch = watch = self._watch or Watch(self._expired)
+        self._watch = watch = self._watch or Watch(self)
         watch.begin("first byte", timeouts.first_byte, total=timeouts.total, began=began)
         if len(parts) == 1:
             self._turn.write(transport, parts[0])
@@ -175,7 +176,7 @@ class ClientConnection(Lent):
             return not self._closed
         if not self.reusable:
             return False
-        self._used, self._reader, self._sink, self._verbatim, self.news = self._reader, None, None, None, None
+        self._used, self._reader, self._sink, self._verbatim, self.listener = self._reader, None, None, None, None
         if self._parts:
             self._parts, self._waiting = [], 0
         if self._paused:
@@ -313,8 +314,8 @@ class ClientConnection(Lent):
         if self._watch is not None:
             self._watch.hold(not on)
 
-    def _expired(self, error: PhaseTimedOut) -> None:
-        """Time is up; while sending only if not a byte went meanwhile."""
+    def expired(self, error: PhaseTimedOut) -> None:
+        """Time is up (`Watch`); while sending only if not a byte went meanwhile."""
         unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
         if error.phase == "send" and unsent < self._unsent and self._watch is not None:
             self._unsent = unsent
@@ -342,7 +343,7 @@ class ClientConnection(Lent):
         self._wake()
 
     def _wake(self) -> None:
-        if self.news is not None:
-            self.news()
+        if self.listener is not None:
+            self.listener.news()
         elif self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)

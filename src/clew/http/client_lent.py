@@ -8,38 +8,40 @@ an end, a time that is over) it goes on as if the request had been begun as othe
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Protocol
 
 from clew.http.client_message import ClientRequest, ResponseLimits, Timeouts
 from clew.http.client_reader import ResponseReader
 from clew.http.client_waiting import Awaited
 
-__all__ = ["Lent", "Tenant"]
+__all__ = ["Lent", "Listener", "Tenant"]
 
 
-class Tenant(Protocol):
-    """Whom a connection is lent to."""
+class Listener(Protocol):
+    """Whoever has no task."""
+
+    def news(self) -> None:
+        """There is a head, a piece of the body that nobody took, an end, or an error."""
+        ...
+
+
+class Tenant(Listener, Protocol):
+    """Whom a connection is lent to. It hears news if it did not come so, and is then an exchange like others."""
 
     def came(self, data: bytes) -> bool:
         """The first read. False if it is not all of a plain answer (`read_at_once`), or is to be heard as others are; then
         nothing was done about it. Else the connection is at rest."""
         ...
 
-    def news(self) -> None:
-        """It did not come so: from now on it is an exchange like others, and this is its `news`."""
-        ...
-
 
 class Lent(Awaited):
     """The part of a connection that can be lent."""
 
-    __slots__ = ("_limits", "_sending", "_tenant", "_timeouts", "_used", "news")
+    __slots__ = ("_limits", "_sending", "_tenant", "_timeouts", "_used", "listener")
 
     def __init__(self) -> None:
         super().__init__()
-        self.news: Callable[[], None] | None = None
-        """Called when there is a head, a piece of the body that nobody took, an end, or an error."""
+        self.listener: Listener | None = None
         self._tenant: Tenant | None = None
         """Who waits for an answer in one read."""
         self._used: ResponseReader | None = None
@@ -65,7 +67,7 @@ class Lent(Awaited):
         """Whoever has it lent, if anybody has, goes on with an exchange as others are."""
         tenant, self._tenant = self._tenant, None
         if tenant is not None:
-            self.news = tenant.news
+            self.listener = tenant
             self._reader = self._used or ResponseReader(self._limits)
             self._reader.again(self._limits)
 

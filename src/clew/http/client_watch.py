@@ -2,44 +2,44 @@
 
 A stream of ten thousand events must not set ten thousand timers, and neither must ten thousand requests. So `heard` only
 notes the time, and the end of an exchange only notes that nothing is due; when the timer goes off, it looks at what was
-noted since, and goes to sleep again for the rest. `hold` is for a reader of ours that does not read: then the silence is our
-own, and only the total counts.
+noted since, and goes to sleep again for the rest. It is no timer of the loop's own, but a place in a round (`rounds`).
+`hold` is for a reader of ours that does not read: then the silence is our own, and only the total counts.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from typing import Protocol
 
 from clew.http.client_message import Phase, PhaseTimedOut
+from clew.http.rounds import rounds_of
 
-__all__ = ["Watch"]
+__all__ = ["Watch", "Watched"]
+
+
+class Watched(Protocol):
+    """Whose exchange it is."""
+
+    def expired(self, error: PhaseTimedOut) -> None:
+        """Called once for an exchange, with what lasted too long."""
+        ...
 
 
 class Watch:
-    """Calls `expired` once for an exchange, with what lasted too long."""
+    """Watches over the exchanges of one connection."""
 
     __slots__ = (
-        "_end",
-        "_expired",
-        "_held",
-        "_limit",
-        "_phase",
-        "_timer",
-        "_total",
-        "_when",
-        "loop",
-        "now",
-        "shown",
-        "since",
+        *("_end", "_held", "_limit", "_phase", "_round", "_rounds", "_total", "_watched"),
+        *("loop", "now", "shown", "since"),
     )
 
-    def __init__(self, expired: Callable[[PhaseTimedOut], None]) -> None:
+    def __init__(self, watched: Watched) -> None:
         self.loop = asyncio.get_running_loop()  # once: to ask for it is a call to the system each time
-        self._expired = expired
-        self._timer: asyncio.TimerHandle | None = None
-        self._when = 0.0
-        self.now = self.loop.time
+        self._watched = watched
+        self._rounds = rounds_of(self.loop)
+        self._round = 0.0
+        """When it looks next; 0 if it does not."""
+        self.now = self._rounds.now
         self.since = self.now()
         """When something came last."""
         self.shown = 0.0
@@ -65,7 +65,7 @@ class Watch:
         """The next phase begins, or the same once more."""
         self._phase, self._limit = phase, limit
         self.since = since = self.now()
-        if self._end is not None or limit is None or self._timer is None or self._when > since + limit:
+        if self._end is not None or limit is None or not self._round or self._round > since + limit:
             self._set()  # else, as nearly always, it goes off early enough, and will look again
 
     def heard(self) -> None:
@@ -83,9 +83,9 @@ class Watch:
 
     def stop(self) -> None:
         """The connection is over."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if self._round:
+            self._rounds.leave(self._round, self)
+            self._round = 0.0
 
     def _due(self) -> float | None:
         due = None if self._limit is None or self._held else self.since + self._limit
@@ -95,18 +95,18 @@ class Watch:
 
     def _set(self) -> None:
         due = self._due()
-        if due is None or (self._timer is not None and self._when <= due):
+        if due is None or (self._round and self._round <= due):
             return
         self.stop()
-        self._when = due
-        self._timer = self.loop.call_at(due, self._look)
+        self._round = self._rounds.join(due, self)
 
-    def _look(self) -> None:
-        self._timer = None
+    def look(self) -> None:
+        """The moment may have come."""
+        self._round = 0.0
         now, due = self.now(), self._due()
         if due is None or now < due:
             self._set()
         elif self._total is not None and self._end is not None and now >= self._end:
-            self._expired(PhaseTimedOut("total", self._total))
+            self._watched.expired(PhaseTimedOut("total", self._total))
         elif self._limit is not None:
-            self._expired(PhaseTimedOut(self._phase, self._limit))
+            self._watched.expired(PhaseTimedOut(self._phase, self._limit))
