@@ -92,7 +92,7 @@ class Noting:
     def flow(self) -> Callable[[bytes], bool]:
         return self.push
 
-    def flow_framed(self) -> None:
+    def framed(self) -> None:
         return None
 
     def end(self) -> None:

@@ -42,17 +42,24 @@ def flowed(reads: list[bytes], verdicts: list[bool], limits: ResponseLimits | No
     out: list[bytes] = []
     alone: list[bytes] = []
 
-    def passes(data: bytes, start: int) -> bytes:
-        if not verdicts[len(out) % len(verdicts)]:
-            return b""
-        out.append(data[start:-2])
-        return data
+    class Chunks:
+        def passes(self, data: bytes, start: int) -> bytes:
+            if not verdicts[len(out) % len(verdicts)]:
+                return b""
+            out.append(data[start:-2])
+            return data
+
+        def push_framed(self, data: bytes) -> bool:
+            alone.append(data)
+            return True
+
+        def falls_behind(self) -> None: ...
 
     async def scene() -> bool:
         connection = ClientConnection()
         connection.connection_made(cast("asyncio.Transport", Nowhere()))
         connection.begin(REQUEST, Timeouts(), limits or ResponseLimits())
-        connection.pour(out.append, Verbatim(passes, lambda data: bool(alone.append(data)) or True, lambda: None))
+        connection.pour(out.append, Verbatim(Chunks().passes, Chunks(), Chunks()))
         for data in reads:
             connection.data_received(data)
         if connection.has_failed:

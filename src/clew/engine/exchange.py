@@ -256,6 +256,6 @@ class LiveExchange(UnderWay):
             await self._keeping.leave(story, "whole", lambda: heard)
         elif hearing is not None and hearing.begun:
             story.answered = hearing.raw
-            await self._keeping.leave(story, "cut", lambda: hearing.heard(whole=False))
+            await self._keeping.leave(story, "cut", lambda: hearing.heard(whole=False), hearing.size)
         else:
             await self._keeping.leave(story, ending, lambda: None)

@@ -179,7 +179,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
         assert self._passing is not None
         self._client.hold(self)
         self._passing.hush()
-        self._passing.watch_silence(self._quiet)
+        self._passing.watch_silence(self)
         self._listen(self._stream_is_over)
         self._keeping.watch(self._told(), self._hearing, 0.0)
 

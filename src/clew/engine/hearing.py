@@ -86,7 +86,19 @@ class StreamHearing:
     """One streamed answer. `answer` is what was heard so far, at any moment."""
 
     __slots__ = (
-        *("_blocks", "_dialect", "_dress", "_grace", "_hints", "_passing", "_relay", "_reply", "_seconds", "_since"),
+        *(
+            "_blocks",
+            "_dialect",
+            "_dress",
+            "_grace",
+            "_hints",
+            "_passing",
+            "_push",
+            "_relay",
+            "_reply",
+            "_seconds",
+            "_since",
+        ),
         *("opened", "settle"),
     )
 
@@ -105,7 +117,7 @@ class StreamHearing:
         """`first_content`: how many seconds that may take, counted from now or from `since`, on the loop's clock."""
         self._dress = dress
         self._dialect = dialect
-        self._hints = hints if blocks is hints.blocks else structs.replace(hints, blocks=blocks)
+        self._hints = hints if blocks is hints.blocks else hints.saying(blocks)
         self._relay: Relays = dialect.relay(dress, self._hints)
         self._passing = passing
         self.settle = settle
@@ -115,6 +127,7 @@ class StreamHearing:
         self.opened = False
         """Has the first content gone to the client?"""
         self._reply: Reply | None = None
+        self._push: Callable[[bytes], bool]
         self._grace: asyncio.TimerHandle | None = None
 
     @property
@@ -244,22 +257,23 @@ class StreamHearing:
         return True
 
     def sink(self, reply: Reply) -> Callable[[bytes], None]:
-        """What is called with every read: on to the client. Bound once, because it is called for every event."""
-        relay, feed, push = self._relay, self._relay.feed, self._passing.flow(reply, hides=self._dialect.translates)
+        """What is called with every read: on to the client."""
+        self._reply, self._push = reply, self._passing.flow(reply, hides=self._dialect.translates)
+        return self._sink
 
-        def sink(data: bytes) -> None:
-            new = feed(data)
-            if new and not push(new):
-                self._passing.wait(reply)
-            if relay.ended and self._grace is None and not reply.is_over:
-                self._grace = asyncio.get_running_loop().call_later(_END_SECONDS, reply.give_up)
-
-        return sink
+    def _sink(self, data: bytes) -> None:
+        relay, reply = self._relay, self._reply
+        assert reply is not None
+        new = relay.feed(data)
+        if new and not self._push(new):
+            self._passing.wait(reply)
+        if relay.ended and self._grace is None and not reply.is_over:
+            self._grace = asyncio.get_running_loop().call_later(_END_SECONDS, reply.give_up)
 
     def verbatim(self) -> Verbatim | None:
         """For events that come one by one, and that nothing is changed of; made when `sink` is."""
-        passes, push = self._relay.passes, self._passing.client.flow_framed()
-        return None if passes is None or push is None else Verbatim(passes, push, self._passing.falls_behind)
+        passes, out = self._relay.passes, self._passing.client.framed()
+        return None if passes is None or out is None else Verbatim(passes, out, self._passing)
 
     def is_whole(self) -> bool:
         """At the end of the body: is this the end of the answer too? What is left of it goes out, but for the end."""

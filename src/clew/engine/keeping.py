@@ -50,7 +50,8 @@ class Keeping:
     def _flush(self, story: Story, hearing: StreamHearing) -> None:
         """Once that it is under way, then after each block."""
         loop = asyncio.get_running_loop()
-        story.times.append((hearing.size, round(self._parts.clock() - story.began, 3)))
+        if story.asking.snapshot.settings.store.bodies != "off":
+            story.times.append((hearing.size, round(self._parts.clock() - story.began, 3)))
         if hearing.stops != self._flushed:
             self._flushed = hearing.stops
             if max(hearing.size, len(story.asking.call.body)) > LARGE:
@@ -109,14 +110,13 @@ class Keeping:
         self._touch(story)
         self._tell(story, turn.exchange, turn.recording)
 
-    async def leave(self, story: Story, ending: Outcome, hear: Callable[[], Heard | None]) -> None:
-        """What came of an answer that is not whole, or of none. `hear` puts it together."""
+    async def leave(self, story: Story, ending: Outcome, hear: Callable[[], Heard | None], size: int = 0) -> None:
+        """What came of an answer that is not whole, or of none. `hear` puts it together; it has so many bytes."""
         if self.done:
             self._leave_handed(story)
             return
         self._end()
-        size = max(len(story.asking.call.body), len(story.answered))
-        turn = await aside(size, lambda: self._leave(story, ending, hear()))
+        turn = await aside(max(len(story.asking.call.body), size), lambda: self._leave(story, ending, hear()))
         self._tell(story, turn.exchange, turn.recording)
 
     def _leave_handed(self, story: Story) -> None:

@@ -91,6 +91,7 @@ class Streaming(ABC):
             return
         if self._hearing is None:
             self._hearing = self._heard_of(head, self._passing)
+            head.is_read()
         data = on.take()
         self._taken = (*self._taken, data) if data else self._taken
         self._open(data)

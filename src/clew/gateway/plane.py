@@ -93,6 +93,7 @@ class DataPlane:
         self._engine: Answers | None = None
         self._loaded = asyncio.Event()
         self._running = 0
+        self._after = self._left  # bound once for all
         self._place = ("127.0.0.1", 0)
         self._border: tuple[GatewaySettings, Border] | None = None
         self._actions: dict[Action, _Answer] = {
@@ -203,7 +204,7 @@ class DataPlane:
             refuse(BUSY, respond)
             return None
         self._running += 1
-        respond.after = self._left
+        respond.after = self._after
         if self._engine is None:
             return self._told(self._wait(granted.call.with_body(request.body), respond), respond)
         try:

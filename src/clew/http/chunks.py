@@ -8,17 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from clew.http.client_reader import WHOLE, ResponseReader
 from clew.http.client_watch import Watch
 
-__all__ = ["Verbatim"]
+__all__ = ["Behind", "Pushes", "Verbatim"]
 
 _LONGEST = 4096
 _END = len(b"\r\n")
 _NONE = b"\n"
 """No size line is like that."""
+
+
+class Pushes(Protocol):
+    """Whoever lets chunks go on."""
+
+    def push_framed(self, data: bytes) -> bool:
+        """False if who gets it is behind or gone."""
+        ...
+
+
+class Behind(Protocol):
+    """Whoever waits then."""
+
+    def falls_behind(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -27,10 +41,8 @@ class Verbatim:
 
     passes: Callable[[bytes, int], bytes]
     """What goes on for this chunk, whose body begins there; b"" if it has to come the usual way."""
-    push: Callable[[bytes], bool]
-    """Lets it go on. False if who gets it is behind or gone."""
-    behind: Callable[[], None]
-    """Called then."""
+    out: Pushes
+    passing: Behind
 
     def takes(self, data: bytes, reader: ResponseReader, watch: Watch) -> bool:
         """Whether a read was one chunk, and went on. Written in one piece, for it is called for every event."""
@@ -42,8 +54,8 @@ class Verbatim:
             return False
         reader.room -= size
         watch.since = watch.shown = watch.now()
-        if not self.push(new):
-            self.behind()
+        if not self.out.push_framed(new):
+            self.passing.falls_behind()
         return True
 
 

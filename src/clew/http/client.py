@@ -203,12 +203,12 @@ class ClientConnection(Lent):
             self._drop()  # nobody asked: whatever it is, it is not the answer to the next request
             return
         try:
-            is_gone = verbatim is not None and verbatim.takes(data, reader, watch)
+            if verbatim is not None and verbatim.takes(data, reader, watch):
+                return
         except Exception as error:
             self._sink_failed(error)
             return
-        if not is_gone:
-            self._hear(data, reader, watch)
+        self._hear(data, reader, watch)
 
     def _hear(self, data: bytes, reader: ResponseReader, watch: Watch) -> None:
         if not reader.began and (whole := reader.at_once(data)) is not None:

@@ -149,6 +149,16 @@ class ResponseHead:
         self.first = dict(reversed(headers))
         """The first value of each name."""
 
+    def is_read(self) -> None:
+        """It may stay for long, and hardly anybody will ask by names any more."""
+        del self.first
+
+    def __getattr__(self, name: str) -> dict[bytes, bytes]:
+        if name != "first":
+            raise AttributeError(name)
+        self.first = first = dict(reversed(self.headers))
+        return first
+
     def header(self, name: bytes) -> bytes | None:
         """The first value of that name (lower case), or None."""
         return self.first.get(name)

@@ -16,7 +16,25 @@ __all__ = ["Reads", "ResponseParser", "borrowed", "lend"]
 _CHUNKED: Final = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 _MOST: Final = 16
 """To keep for whoever needs one next."""
+_MOST_FIELDS: Final = 256
+_LONGEST_VALUE: Final = 128
 _RESTING: Final[list[ResponseParser]] = []
+
+
+class _Fields(dict[tuple[bytes, bytes], tuple[bytes, bytes]]):
+    """Fields of heads, with their names in lower case. Most are the same in every head, and then they are one object."""
+
+    def __missing__(self, field: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+        if len(self) >= _MOST_FIELDS:
+            self.clear()
+        name, value = field
+        known = name.lower(), value
+        if len(value) <= _LONGEST_VALUE:
+            self[field] = known
+        return known
+
+
+_FIELDS: Final = _Fields()
 
 
 class Reads(Protocol):
@@ -76,7 +94,7 @@ class ResponseParser:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._in_head:  # trailers are read, bounded as framing is, and dropped
-            self.headers.append((name.lower(), value))
+            self.headers.append(_FIELDS[name, value])
 
     def on_headers_complete(self) -> None:
         if self.reader.head_is_here(self):

@@ -8,6 +8,8 @@ httptools, is strict about ambiguous framing by itself. Between two chunks there
 
 from __future__ import annotations
 
+from sys import intern
+
 import httptools
 
 from clew.http.client_message import PeerClosed, ResponseBroken, ResponseHead, ResponseLimits
@@ -156,7 +158,7 @@ class ResponseReader:
         if status < 200:
             return False
         self._unframed = 0
-        self.head = ResponseHead(status, tuple(headers), parser.version)
+        self.head = ResponseHead(status, tuple(headers), intern(parser.version))
         if self._head_only:
             # llhttp cannot be told that no body follows. So reading stops here, and the connection is not used again.
             self.done = True

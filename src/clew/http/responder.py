@@ -17,6 +17,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
+from clew.http.chunks import Pushes
+
 __all__ = ["HeaderList", "Holder", "Responder", "lines_of"]
 
 HeaderList: TypeAlias = Iterable[tuple[str, str]]
@@ -84,8 +86,8 @@ class Responder(ABC):
     def flow(self) -> Callable[[bytes], bool]:
         """`push`, for whoever calls it with every read, and never after the end."""
 
-    def flow_framed(self) -> Callable[[bytes], bool] | None:
-        """The same for chunks of HTTP/1.1 that have their framing already; None where such are not what goes out."""
+    def framed(self) -> Pushes | None:
+        """Who takes the same as chunks of HTTP/1.1, framing and all; None where such are not what goes out."""
         return None
 
     @abstractmethod

@@ -114,8 +114,8 @@ class WireResponder(Responder):
     def flow(self) -> Callable[[bytes], bool]:
         return self._wire.push_chunk if self.chunked and not self._silent else self.push
 
-    def flow_framed(self) -> Callable[[bytes], bool] | None:
-        return self._wire.push_framed if self.chunked and not self._silent else None
+    def framed(self) -> Wire | None:
+        return self._wire if self.chunked and not self._silent else None
 
     @contextmanager
     def in_one_piece(self) -> Generator[None]:

@@ -35,7 +35,8 @@ class Frames:
 
     def __init__(self, limits: SseLimits) -> None:
         self._limits = limits
-        self._held: list[bytes] = []
+        self._held: list[bytes] | None = None
+        """Of an event that is not whole; there only while one is."""
         self._held_size = 0
         self._line_size = 0
         self._after_cr = False
@@ -46,13 +47,13 @@ class Frames:
     def feed(self, chunk: bytes) -> bytes:
         """The events that this chunk completes, or nothing. Raises SseTooLarge."""
         whole = self._completed(chunk)
-        self.is_clean = not self._held and not self._after_cr and self._start is None
+        self.is_clean = self._held is None and not self._after_cr and self._start is None
         return whole
 
     def _completed(self, chunk: bytes) -> bytes:
         if self._start is not None or self._after_cr or b"\r" in chunk:
             chunk = self._plain(chunk)
-        if not self._held and chunk.endswith(b"\n\n") and len(chunk) <= self._limits.line:
+        if self._held is None and chunk.endswith(b"\n\n") and len(chunk) <= self._limits.line:
             return chunk  # the usual read: whole events, nothing before, nothing after
         end = self._end_in(chunk)
         if not end:
@@ -71,8 +72,7 @@ class Frames:
         The standard would drop it; servers that forget the last empty line are common, and a whole line is not a guess.
         What ends inside a line was cut, and is dropped.
         """
-        held = b"".join(self._held)
-        self._held.clear()
+        held, self._held = b"".join(self._held or ()), None
         self._held_size = self._line_size = 0
         return held + b"\n" if held.endswith(b"\n") else b""
 
@@ -100,21 +100,23 @@ class Frames:
         last = chunk.rfind(b"\n\n")
         if last >= 0:
             return last + 2
-        line_ended = self._held and self._held[-1].endswith(b"\n")
+        line_ended = self._held is not None and self._held[-1].endswith(b"\n")
         return 1 if line_ended and chunk.startswith(b"\n") else 0
 
     def _release(self, rest: bytes) -> bytes:
-        if not self._held:
+        if self._held is None:
             return rest
-        whole = b"".join((*self._held, rest))
-        self._held.clear()
+        whole, self._held = b"".join((*self._held, rest)), None
         self._held_size = self._line_size = 0
         return whole
 
     def _hold(self, piece: bytes) -> None:
         if not piece:
             return
-        self._held.append(piece)
+        if self._held is None:
+            self._held = [piece]
+        else:
+            self._held.append(piece)
         self._held_size += len(piece)
         line_end = piece.rfind(b"\n")
         self._line_size = len(piece) - line_end - 1 if line_end >= 0 else self._line_size + len(piece)

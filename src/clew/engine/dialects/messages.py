@@ -58,7 +58,7 @@ class Messages:
     def relay(self, dress: Dress, hints: Hints) -> Relays:
         if self._overlaps:
             return TranslatedRelay(dress, InOrder(dress.wear.model), keep=hints.keep, blocks=hints.blocks)
-        return Relay(dress, keep=hints.keep or hints.blocks or hints.tell is not None, blocks=hints.blocks)
+        return Relay(dress, keep=hints.keep, blocks=hints.blocks)
 
     def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused
@@ -45,6 +46,10 @@ class Hints(Struct, frozen=True, kw_only=True, eq=False):
     """What came is kept in the backend's own words."""
     blocks: bool = True
     """What the answer says is wanted at its end. Else only what is said about it, and a stream takes no memory."""
+
+    def saying(self, blocks: bool) -> Hints:
+        """The same for whoever wants blocks, or none; those of most answers are the same for all."""
+        return UNSAID if self is NO_HINTS and not blocks else replace(self, blocks=blocks)
 
 
 NO_HINTS: Final = Hints(call=Call(body=b""), exchange="", model="", keep=False)

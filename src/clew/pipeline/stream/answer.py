@@ -20,7 +20,7 @@ from clew.pipeline.stream.joined import joined, stretches
 from clew.pipeline.stream.pieces import ALL_DELTAS, pieces_of
 from clew.wire.events import decode_event
 
-__all__ = ["Answer", "Part", "answer_of", "answer_of_message", "answer_of_parts"]
+__all__ = ["Answer", "Part", "about", "answer_of", "answer_of_message", "answer_of_parts"]
 
 Part: TypeAlias = bytes | Event
 """Of a stream: a run of deltas as it came, or one other event."""
@@ -29,6 +29,8 @@ Part: TypeAlias = bytes | Event
 _TAKES = {"text": ("text_delta",), "thinking": ("thinking_delta", "signature_delta"), "tool_use": ("input_json_delta",)}
 """The deltas that blocks as most are grow by. Of others, `lifecycle` knows."""
 _SAYS_NOTHING = (Ping, MessageStop)
+_SAID = ("usage", "input_transformations")
+"""What is said about an answer at its start, and asked for at its end."""
 
 
 class Answer(Struct, frozen=True, kw_only=True, eq=False):
@@ -82,6 +84,13 @@ def answer_of_parts(parts: Iterable[Part], *, blocks: bool = True) -> Answer:
         return _put_together(parts)
     except _UnusualError:
         return _folded(_opened(parts), blocks)
+
+
+def about(event: Event) -> Event:
+    """As much of it as is said about the answer at its end, if nobody wants its blocks: it waits for that end."""
+    if not isinstance(event, MessageStart):
+        return event
+    return MessageStart({name: event.message[name] for name in _SAID if name in event.message})
 
 
 def _about(parts: Iterable[Part]) -> Answer:

@@ -53,9 +53,12 @@ class Wear(Struct, frozen=True, kw_only=True):
 class Dress:
     """Dresses the blocks of one answer, in the order in which they come."""
 
+    __slots__ = ("_held", "wear")
+
     def __init__(self, wear: Wear) -> None:
         self.wear = wear
-        self._held: dict[int, JsonObject] = {}
+        self._held: dict[int, JsonObject] | None = None
+        """Made when something is put on."""
 
     def is_hidden(self, block: JsonObject) -> bool:
         return self.wear.hide and block.get("type") in THINKING_TYPES
@@ -85,7 +88,7 @@ class Dress:
         """The signature that says whose this is, and carries what the maker wants back."""
         blank = self.wear.blank and kind == "thinking"
         token = "" if blank else self._minted(index, kind, text, proof)
-        self._held[index] = {**self._held.get(index, {}), "signature" if kind == "thinking" else "data": token}
+        self._puts_on(index, {"signature" if kind == "thinking" else "data": token})
         return token
 
     def _minted(self, index: int, kind: str, text: str, proof: str) -> str:
@@ -99,14 +102,17 @@ class Dress:
 
     def held(self, blocks: Sequence[JsonObject]) -> list[Block]:
         """The maker's blocks as the client holds them."""
-        return [
-            made({**block, **self._held.get(index, {})}) for index, block in enumerate(blocks) if not self.is_hidden(block)
-        ]
+        held = self._held or {}
+        return [made({**block, **held.get(index, {})}) for index, block in enumerate(blocks) if not self.is_hidden(block)]
 
     def _wearing(self, index: int, block: JsonObject) -> JsonObject:
         worn = {name: block[name] for name in ("id", "signature", "data") if name in block}
-        self._held[index] = {**self._held.get(index, {}), **worn}
+        self._puts_on(index, worn)
         return block
+
+    def _puts_on(self, index: int, worn: JsonObject) -> None:
+        self._held = held = self._held or {}
+        held[index] = {**held.get(index, {}), **worn}
 
 
 def dressed_message(message: JsonObject, dress: Dress) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from clew.wire.sse import OTHER, USUAL, SseEvent, read_fields
 
@@ -20,16 +20,24 @@ _HEAD = _OPENING + rb'\{"type":"content_block_delta",'
 _REST = rb"[^\n]*+\n\n"
 
 
+class Fits(Protocol):
+    """Whether bytes between two places are what is looked for."""
+
+    def __call__(self, string: bytes, pos: int = 0, endpos: int = ...) -> re.Match[bytes] | None: ...
+
+
 class Cut(NamedTuple):
     """One way to cut: `run` fits a run of what passes, and nothing else; `pieces` finds runs and single events."""
 
     run: re.Pattern[bytes]
     pieces: re.Pattern[bytes]
+    fits: Fits
+    """`run.fullmatch`, bound once for all answers."""
 
 
 def _cut(dull: bytes) -> Cut:
-    run = b"((?:" + dull + b")++)"
-    return Cut(re.compile(run), re.compile(run + b"|" + USUAL + b"|" + OTHER))
+    runs = re.compile(b"((?:" + dull + b")++)")
+    return Cut(runs, re.compile(runs.pattern + b"|" + USUAL + b"|" + OTHER), runs.fullmatch)
 
 
 ALL_DELTAS = _cut(_HEAD + _REST)

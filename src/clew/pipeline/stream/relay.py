@@ -29,7 +29,7 @@ from clew.model.events import (
 )
 from clew.model.json import JsonObject, JsonValue
 from clew.model.lifecycle import LENIENT, Lifecycle
-from clew.pipeline.stream.answer import Answer, Part, answer_of_parts
+from clew.pipeline.stream.answer import Answer, Part, about, answer_of_parts
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, UNSIGNED_DELTAS, Cut, Piece, pieces_of
 from clew.pipeline.stream.rename import renamed_start
@@ -55,7 +55,7 @@ class Relays(Protocol):
     begun: bool
     ended: bool
     failure: JsonObject | None
-    held: list[bytes]
+    held: tuple[bytes, ...]
     size: int
 
     @property
@@ -90,7 +90,7 @@ class Relay:
         """How many blocks have come to their stop."""
         self.failure: JsonObject | None = None
         """The error object of an error event, if one came."""
-        self.held: list[bytes] = []
+        self.held: tuple[bytes, ...] = ()
         """The end of the answer, which waits for the store."""
         self.size = 0
         """The bytes of all whole events so far."""
@@ -105,12 +105,12 @@ class Relay:
         self._lifecycle = Lifecycle(LENIENT)
         self._sealing = None if dress.wear.is_plain else Sealing(dress)
         self._cut = _cut(dress)
-        self._fits = self._cut.run.fullmatch
+        self._fits = self._cut.fits
         self._open = False
         self._is_usual = False
         """Deltas of the open block may come, and nothing that came before has to do with them."""
         self._notes = keep or blocks or self._sealing is not None
-        self._before: list[bytes] = []
+        self._before: tuple[bytes, ...] = ()
         self._ending = False
 
     @property
@@ -208,11 +208,15 @@ class Relay:
         """Now, or with the end, or not before the beginning."""
         if not new:
             return
-        place = out if self.begun and not self._ending else self.held if self.begun else self._before
-        if self.begun and self._before:
-            place += self._before
-            self._before = []
-        place.append(new)
+        if not self.begun:
+            self._before = (*self._before, new)
+        elif self._ending:
+            self.held, self._before = (*self.held, *self._before, new), ()
+        else:
+            if self._before:
+                out += self._before
+                self._before = ()
+            out.append(new)
 
     def _run(self, piece: Piece) -> bytes:
         if not self._lifecycle.is_open:
@@ -240,8 +244,10 @@ class Relay:
         if isinstance(event, StreamFailed):
             event, raw = without_secret(event, raw, self._dress.wear.secret)
         self._lifecycle.accept(event)
-        if self._blocks or isinstance(event, _ABOUT):
+        if self._blocks:
             self._parts.append(event)
+        elif isinstance(event, _ABOUT):
+            self._parts.append(about(event))
         self._note(event)
         if self._sealing is not None and isinstance(event, _OF_BLOCKS):
             return self._sealing.feed(event, raw)

@@ -77,7 +77,7 @@ class WrittenRelay:
         self._take_one = writing.take_one
         self.begun = self.ended = False
         self.failure: JsonObject | None = None
-        self.held: list[bytes] = []
+        self.held: tuple[bytes, ...] = ()
 
     @property
     def stops(self) -> int:
@@ -118,7 +118,7 @@ class WrittenRelay:
         if self._waiting:
             told, self._waiting = self._waiting + told, []
         if writing.ending and not self.held:
-            self.held = [*writing.ending] if writing.begun else told + writing.ending
+            self.held = tuple(writing.ending) if writing.begun else (*told, *writing.ending)
             self.begun = self.ended = True
         elif not writing.begun:
             self._waiting = told
