@@ -180,7 +180,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
         self._client.hold(self)
         self._passing.hush()
         self._passing.watch_silence(self)
-        self._listen(self._stream_is_over)
+        self._listen()
         self._keeping.watch(self._told(), self._hearing, 0.0)
 
     def fail(self, error: Exception) -> None:

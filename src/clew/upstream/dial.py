@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine
 from itertools import chain, zip_longest
+from types import TracebackType
 from typing import TypeAlias
 
 from clew.http.client import ClientConnection
@@ -22,7 +22,7 @@ from clew.upstream.endpoint import Endpoint
 from clew.upstream.proxy import Proxy, open_tunnel
 from clew.upstream.tls import Tls
 
-__all__ = ["dial", "within"]
+__all__ = ["Within", "dial"]
 
 _HEAD_START = 0.25
 
@@ -35,39 +35,50 @@ _Address: TypeAlias = tuple[int, int, int, _Where]
 
 async def dial(endpoint: Endpoint, *, tls: Tls, proxy: Proxy | None, timeouts: Timeouts, began: float) -> ClientConnection:
     """Connect. `began`: since when the total counts."""
-    async with within("connect", timeouts, began):
+    async with Within("connect", timeouts, began):
         plug = await _reach(endpoint, proxy)
     if not endpoint.tls:
         return await _wrapped(plug)
-    async with within("tls", timeouts, began):
+    async with Within("tls", timeouts, began):
         return await _secured(plug, tls, endpoint)
 
 
-@asynccontextmanager
-async def within(phase: Phase, timeouts: Timeouts, began: float) -> AsyncGenerator[None]:
-    """Raises PhaseTimedOut if the block lasts longer than its phase may, or than is left of the total."""
-    now = asyncio.get_running_loop().time()
-    limits = {"slot": timeouts.slot, "connect": timeouts.connect, "tls": timeouts.tls}
-    limit, total = limits[phase], timeouts.total
-    left = None if total is None else began + total - now
-    short = left is not None and (limit is None or left < limit)
-    clock = asyncio.timeout(left if short else limit)
-    try:
-        async with clock:
-            yield
-    except TimeoutError as error:
-        if not clock.expired():
-            raise  # the kernel's own, an OSError like any other
-        named: tuple[Phase, float | None] = ("total", total) if short else (phase, limit)
-        raise PhaseTimedOut(named[0], named[1] or 0.0) from error
+class Within:
+    """Raises PhaseTimedOut if the block lasts longer than its phase may, or than is left of the total. No generator: there
+    may be thousands at the same time."""
+
+    __slots__ = ("_clock", "_phase", "_seconds")
+
+    def __init__(self, phase: Phase, timeouts: Timeouts, began: float) -> None:
+        limits = {"slot": timeouts.slot, "connect": timeouts.connect, "tls": timeouts.tls}
+        self._phase: Phase = phase
+        limit, total = limits[phase], timeouts.total
+        left = None if total is None else began + total - asyncio.get_running_loop().time()
+        self._seconds = limit or 0.0
+        if left is not None and (limit is None or left < limit):
+            self._phase, self._seconds, limit = "total", total or 0.0, left
+        self._clock = asyncio.timeout(limit)
+
+    async def __aenter__(self) -> None:
+        await self._clock.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._clock.__aexit__(kind, error, trace)
+        except TimeoutError as late:  # the kernel's own, an OSError like any other, passes by
+            raise PhaseTimedOut(self._phase, self._seconds) from late
 
 
-async def _reach(endpoint: Endpoint, proxy: Proxy | None) -> socket.socket:
+def _reach(endpoint: Endpoint, proxy: Proxy | None) -> Coroutine[None, None, socket.socket]:
     """A connected socket that leads to the endpoint."""
     if endpoint.socket:
-        return await _connected(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), endpoint.socket)
-    if proxy is None:
-        return await _connect(endpoint.host, endpoint.port)
+        return _connected(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), endpoint.socket)
+    return _connect(endpoint.host, endpoint.port) if proxy is None else _tunnel(endpoint, proxy)
+
+
+async def _tunnel(endpoint: Endpoint, proxy: Proxy) -> socket.socket:
     plug = await _connect(proxy.host, proxy.port)
     try:
         await open_tunnel(plug, proxy, endpoint)
@@ -111,7 +122,7 @@ async def _connect(host: str, port: int) -> socket.socket:
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = _alternate([(family, kind, protocol, where) for family, kind, protocol, _, where in found])
     if len(addresses) == 1:
-        return await _plug(addresses[0])
+        return await _connected(_socket(addresses[0]), addresses[0][3])
     return await _race(addresses)
 
 
@@ -152,10 +163,14 @@ def _discard(task: asyncio.Task[socket.socket]) -> None:
 
 
 async def _plug(address: _Address) -> socket.socket:
-    family, kind, protocol, where = address
+    return await _connected(_socket(address), address[3])
+
+
+def _socket(address: _Address) -> socket.socket:
+    family, kind, protocol, _ = address
     plug = socket.socket(family, kind, protocol)
     plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return await _connected(plug, where)
+    return plug
 
 
 async def _connected(plug: socket.socket, where: _Where) -> socket.socket:

@@ -15,13 +15,13 @@ too, it is closed at once, so that a backend stops working for a client that is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 
 from clew.errors import BackendError, BackendUnreachable
 from clew.http.client import ClientConnection
 from clew.http.client_message import ClientRequest, PeerClosed, ResponseHead, ResponseLimits, Timeouts
-from clew.upstream.dial import Tls, dial, within
+from clew.upstream.dial import Tls, Within, dial
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.foreign import FOREIGN, translated
 from clew.upstream.proxy import proxy_for
@@ -196,10 +196,10 @@ class Pool:
             connection.abort()
             raise
 
-    async def _dial(self, asking: Asking) -> ClientConnection:
+    def _dial(self, asking: Asking) -> Coroutine[None, None, ClientConnection]:
         environ = self._settings.proxy_environ
         proxy = None if environ is None else proxy_for(asking.endpoint, environ)
-        return await dial(asking.endpoint, tls=self._tls, proxy=proxy, timeouts=asking.timeouts, began=asking.began)
+        return dial(asking.endpoint, tls=self._tls, proxy=proxy, timeouts=asking.timeouts, began=asking.began)
 
     def _sweep(self) -> None:
         """One timer for all: it goes off no later than half an idle time after the first that is due."""
@@ -297,5 +297,5 @@ class Asking:
         self.end()
 
     async def _slot(self) -> None:
-        async with within("slot", self.timeouts, self.began):
+        async with Within("slot", self.timeouts, self.began):
             await self._shelf.slots.take()
