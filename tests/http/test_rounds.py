@@ -73,6 +73,18 @@ def test_who_waits_is_called_a_little_before_its_moment_and_then_in_it() -> None
     assert loop.due is None
 
 
+def test_who_waits_is_called_in_time_though_another_joins_for_later_just_before() -> None:
+    """A stream that is silent for too long is ended in time, whenever another one had its ping and waits for the next."""
+    loop, rounds = made()
+    pinged = Waiting(rounds, 1000.25)
+    silent = Waiting(rounds, 1000.75)
+    pinged.then = lambda: setattr(pinged, "when", 1015.0)
+
+    loop.pass_until(1020.0)
+
+    assert [abs(each.called[-1] - each.when) <= 0.0011 for each in (silent, pinged)] == [True, True]
+
+
 def test_who_left_is_not_called_even_if_it_leaves_in_the_same_round() -> None:
     """A stream that ends while others of its round are called gets no ping."""
     loop, rounds = made()

@@ -74,8 +74,9 @@ class Rounds:
             if at > now:
                 break
             self._call_all(at)
-        if self._members and self._timer is None:
-            self._set(min(self._members))
+        soonest = min(self._members, default=inf)
+        if soonest < self._when:  # who was called may have set the timer, for later than others wait
+            self._set(soonest)
 
     def _call_all(self, at: float) -> None:
         """One may make another leave, so nobody is called who is no longer there."""
