@@ -1,6 +1,8 @@
 """What is written in one turn of the loop: together, in order, and nothing lost."""
 
 import asyncio
+import gc
+import weakref
 from typing import cast
 
 import pytest
@@ -63,6 +65,18 @@ def test_a_turn_that_is_ended_early_says_everything_once() -> None:
     assert asyncio.run(turns()) == ["one a", "one b"]
 
 
+def test_what_is_long_does_not_wait_nor_does_what_was_written_before() -> None:
+    """In one turn the loop may read thirty times from a fast backend: its client must be known to be behind after the first."""
+
+    async def turns() -> list[str]:
+        noted: list[str] = []
+        turn, plug = turn_of(asyncio.get_running_loop()), Plug("one", noted)
+        say(turn, plug, "a", "b" * 70_000, "c")
+        return list(noted)
+
+    assert asyncio.run(turns()) == ["one a", "one " + "b" * 70_000]
+
+
 def test_a_connection_that_was_given_up_gets_nothing_and_the_others_all() -> None:
     async def turns() -> list[str]:
         noted: list[str] = []
@@ -87,6 +101,18 @@ def test_a_connection_that_fails_takes_no_other_with_it(caplog: pytest.LogCaptur
 
     assert asyncio.run(turns()) == (["other a"], True)
     assert "takes nothing more" in caplog.text
+
+
+def test_nothing_is_kept_of_a_loop_that_is_over() -> None:
+    """A process may have many loops, one after the other."""
+
+    async def turns() -> "weakref.ref[asyncio.AbstractEventLoop]":
+        turn_of(asyncio.get_running_loop())
+        return weakref.ref(asyncio.get_running_loop())
+
+    loops = [asyncio.run(turns()) for _ in range(3)]
+    gc.collect()
+    assert [loop() is None for loop in loops] == [True, True, False]
 
 
 def test_connections_of_a_loop_share_its_turns() -> None:

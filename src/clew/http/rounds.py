@@ -12,6 +12,8 @@ import asyncio
 from math import frexp, inf, ldexp
 from typing import Protocol
 
+from clew.http.loops import EachLoop
+
 __all__ = ["Rounds", "Waits", "rounds_of"]
 
 _LEAST = 0.001
@@ -89,14 +91,5 @@ class Rounds:
         self._members.pop(at, None)
 
 
-_ROUNDS: dict[asyncio.AbstractEventLoop, Rounds] = {}
-
-
-def rounds_of(loop: asyncio.AbstractEventLoop) -> Rounds:
-    """Made when first asked for; those of loops that are over are forgotten then."""
-    found = _ROUNDS.get(loop)
-    if found is None:
-        for each in [each for each in list(_ROUNDS) if each.is_closed()]:
-            _ROUNDS.pop(each, None)
-        found = _ROUNDS[loop] = Rounds(loop)
-    return found
+rounds_of = EachLoop(Rounds)
+"""All that wait in a loop share it."""

@@ -2,7 +2,8 @@
 
 A write wakes whoever reads it, and to wake a process on another core costs the kernel more than the write itself. Where many
 connections have something to say in one turn, the reader that the first write wakes finds the others' on its way, and is not
-woken again. Nothing waits for long: a turn ends when all that was ready has been looked at.
+woken again. Nothing waits for long: a turn ends when all that was ready has been looked at. Nor does much wait: the loop may
+read megabytes from one connection in a turn.
 
 The order on each connection stays. Whoever closes one, or wants to know how much of what was written was taken, ends the
 turn first.
@@ -12,11 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from weakref import WeakKeyDictionary
+
+from clew.http.loops import EachLoop
 
 __all__ = ["Turn", "turn_of"]
 
 _log = logging.getLogger("clew.http")
+_LONG = 64 * 1024
+"""Bytes that do not wait: as much as makes a transport say that it is full."""
 
 
 class Turn:
@@ -29,10 +33,12 @@ class Turn:
         self._writes: list[tuple[asyncio.Transport, bytes]] = []
 
     def write(self, transport: asyncio.Transport, data: bytes) -> None:
-        """Write it when this turn ends."""
+        """Write it when this turn ends; what is long now, so that whoever reads a fast source hears in time to stop it."""
         if not self._writes:
             self._call_soon(self.end)
         self._writes.append((transport, data))
+        if len(data) > _LONG:
+            self.end()
 
     def end(self) -> None:
         """Write what waits, now. A connection that was given up meanwhile gets nothing."""
@@ -46,12 +52,5 @@ class Turn:
                 transport.abort()
 
 
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, Turn] = WeakKeyDictionary()
-
-
-def turn_of(loop: asyncio.AbstractEventLoop) -> Turn:
-    """All connections of a loop share it."""
-    turn = _turns.get(loop)
-    if turn is None:
-        turn = _turns[loop] = Turn(loop)
-    return turn
+turn_of = EachLoop(Turn)
+"""All connections of a loop share it."""
