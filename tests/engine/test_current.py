@@ -1,11 +1,13 @@
 """The present settings: taken over when they change, kept when they cannot be used."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.engine.current import Current
+from clew.errors import StoreError
 from clew.settings.load import load
 from clew.settings.secret import load_keyring, rotate
 from clew.settings.values import Rule
@@ -120,6 +122,26 @@ def test_a_turn_in_the_store_leaves_the_snapshot_as_it_is(environ: dict[str, str
         now.glance()
         assert now.snapshot is not before
         assert now.snapshot.chosen == (Rule(agent="*", backend="b"),)
+
+
+def test_a_store_that_cannot_be_read_for_a_moment_changes_nothing(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was chosen stays chosen, and is looked at again though nothing more was written."""
+    switches: list[tuple[str, str]] = []
+    with SqliteStore(tmp_path / "clew.db") as store:
+        store.set(ACTIVE, "b", at=0.0).result(5)
+        now = current(environ, store=store, switched=lambda old, new: switches.append((old, new)))
+        now.glance()
+        store.set(AGENTS, "b", at=1.0).result(5)
+        with monkeypatch.context() as broken:
+            broken.setattr(store, "settings", Mock(side_effect=StoreError("a disk that stutters", file="clew.db")))
+            now.glance()
+        during = now.snapshot.active, now.snapshot.chosen
+        now.glance()
+
+    assert (during, switches) == (("b", ()), [])
+    assert now.snapshot.chosen == (Rule(agent="*", backend="b"),)
 
 
 def test_a_choice_for_a_part_is_a_rule_in_front_of_the_files_own(environ: dict[str, str], tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 Two things can change while a gateway runs: its settings file, and the active backend in the store (`clew use`, by any
 process). Both are looked at twice a second, by a glance that reads nothing while nothing happened. A new snapshot replaces
 the old one as a whole; requests under way keep theirs. A file that cannot be used changes nothing: the old settings stay,
-and `problem` says what is wrong until it is mended.
+and `problem` says what is wrong until it is mended. Nor does a store that cannot be read: what was chosen stays chosen.
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ class Current:
         self._stamp = self._file_stamp()
         self._pending: _Stamp = None
         self._seen = -1
+        self._read: dict[str, Mapping[str, str]] = {}
+        """What the store said last, by its scopes."""
         self.snapshot = self._fresh()
 
     @property
@@ -120,10 +122,11 @@ class Current:
         if self._store is None:
             return {}
         try:
-            return self._store.settings(scope)
+            self._read[scope] = self._store.settings(scope)
         except StoreError as error:
             _log.warning("the active backend cannot be read from the store: %s", error)
-            return {}
+            self._seen = -1  # look again, though nothing more may be written
+        return self._read.get(scope, {})
 
     def _store_changed(self) -> bool:
         if self._store is None:
