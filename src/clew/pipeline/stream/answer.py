@@ -20,7 +20,7 @@ from clew.pipeline.stream.joined import joined, stretches
 from clew.pipeline.stream.pieces import ALL_DELTAS, pieces_of
 from clew.wire.events import decode_event
 
-__all__ = ["Answer", "Part", "about", "answer_of", "answer_of_message", "answer_of_parts"]
+__all__ = ["Answer", "Part", "about", "answer_of", "answer_of_message", "answer_of_parts", "said_of"]
 
 Part: TypeAlias = bytes | Event
 """Of a stream: a run of deltas as it came, or one other event."""
@@ -90,7 +90,11 @@ def about(event: Event) -> Event:
     """As much of it as is said about the answer at its end, if nobody wants its blocks: it waits for that end."""
     if not isinstance(event, MessageStart):
         return event
-    return MessageStart({name: event.message[name] for name in _SAID if name in event.message})
+    return MessageStart(said_of(event.message))
+
+
+def said_of(message: JsonObject) -> JsonObject:
+    return {name: message[name] for name in _SAID if name in message}
 
 
 def _about(parts: Iterable[Part]) -> Answer:

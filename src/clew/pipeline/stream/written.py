@@ -10,7 +10,7 @@ from typing import Protocol
 
 from clew.model.events import StreamFailed
 from clew.model.json import JsonObject
-from clew.pipeline.stream.answer import Answer, answer_of_parts
+from clew.pipeline.stream.answer import Answer, answer_of_parts, said_of
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import without_secret
 from clew.wire.events import encode_event
@@ -88,10 +88,11 @@ class WrittenRelay:
         message, end = self._writing.message, self._writing.end
         if not message:
             return answer_of_parts(())
+        said = {**said_of(message), "content": []}
         if end is None:
-            return Answer(message=message)
+            return Answer(message=said)
         stop, usage = end
-        return Answer(message={**message, **stop, "usage": usage})
+        return Answer(message={**said, **stop, "usage": usage})
 
     def begin(self) -> bytes:
         return self._told(self._writing.begin()) if self._eager else b""
