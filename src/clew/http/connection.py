@@ -17,6 +17,7 @@ import logging
 import os
 import socket
 import struct
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -43,8 +44,8 @@ _log = logging.getLogger("clew.http")
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, zero seconds: close sends RST
 _PROBES = 8
 _PROBE_SECONDS = 0.1
-_LONG = 64 * 1024
-"""Bytes of a body that are worth a call of the kernel of our own."""
+_LONG = 64 * 1024 if hasattr(os, "readv") else sys.maxsize
+"""Bytes of a body that are worth a call of the kernel of our own. (Windows has no such call.)"""
 _UNREAD = HttpRequest(method="", target="", headers=(), body=b"", keep_alive=False)
 
 
