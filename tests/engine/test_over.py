@@ -18,6 +18,7 @@ from clew.engine import log_lines
 from clew.engine.hub import Hub
 from clew.engine.log import RequestLog
 from clew.engine.log_lines import Form, Sink, as_json, as_pairs, line_of
+from clew.engine.log_summary import Counts, Summaries
 from clew.engine.over import Alike, Over, alike
 from clew.engine.redact import Redactor
 from clew.model.change import Change
@@ -88,6 +89,16 @@ def logged(form: Form, told: Alike, *, as_row: bool) -> list[str]:
 @given(rows(), st.sampled_from([as_json, as_pairs]))
 def test_the_lines_of_a_row_are_those_of_each(told: Alike, form: Form) -> None:
     assert logged(form, told, as_row=True) == logged(form, told, as_row=False)
+
+
+@pytest.mark.parametrize("form", [as_json, as_pairs])
+@pytest.mark.parametrize("model", ["swift", f"x{SECRET}"])
+def test_the_lines_of_a_row_say_when_it_was_told_and_not_when_they_are_written(form: Form, model: str) -> None:
+    """A log that is slow must not move what happened, in whichever form, and with a secret to hide or without."""
+    told = Summaries("clew", row(replace(LIKE, asked_model=model), over("a"), over("b")), Counts(0), 5)
+    told.created = 3601.0
+    lines = line_of(told, Redactor([SECRET]), form).splitlines()
+    assert ["01:00:01" in line for line in lines] == [True, True]
 
 
 @pytest.mark.slow

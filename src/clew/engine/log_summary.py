@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
@@ -143,8 +144,11 @@ class Summaries(Line):
         like = self._alike.like
         return like.asked_model, like.backend, like.model
 
-    def each(self) -> list[Line]:
-        return [Summary(self.name, exchange, self._counts, self._known) for exchange in self._alike.exchanges()]
+    def each(self) -> Sequence[Line]:
+        lines = [Summary(self.name, exchange, self._counts, self._known) for exchange in self._alike.exchanges()]
+        for line in lines:
+            line.created = self.created  # this is asked for by whoever writes them, which may be much later
+        return lines
 
     def told(self, at: str) -> list[_Told]:
         alike, like, counts, known = self._alike, self._alike.like, self._counts, self._known
