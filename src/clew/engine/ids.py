@@ -19,8 +19,17 @@ if hasattr(os, "register_at_fork"):  # where a process can be forked: a child mu
 
 
 def new_id() -> str:
-    """Eleven digits of milliseconds, eleven of chance."""
-    if not _drawn:
-        digits = os.urandom(_CHANCE * 128).hex()
-        _drawn.extend([digits[at : at + _CHANCE] for at in range(0, len(digits), _CHANCE)])
-    return f"{time.time_ns() // 1_000_000:011x}{_drawn.pop()}"
+    """Eleven digits of milliseconds, eleven of chance. From any thread: conversations may have loops of their own."""
+    try:
+        chance = _drawn.pop()
+    except IndexError:
+        chance = _draw()
+    return f"{time.time_ns() // 1_000_000:011x}{chance}"
+
+
+def _draw() -> str:
+    """One, and more for others."""
+    digits = os.urandom(_CHANCE * 128).hex()
+    one, *more = (digits[at : at + _CHANCE] for at in range(0, len(digits), _CHANCE))
+    _drawn.extend(more)
+    return one
