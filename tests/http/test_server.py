@@ -13,7 +13,7 @@ import pytest
 
 from clew.http.message import HttpRequest, Limits
 from clew.http.responder import Responder
-from tests.http.conftest import Site
+from tests.http.conftest import Site, until
 
 Serving = Callable[..., Site]
 
@@ -254,6 +254,25 @@ def test_a_client_that_leaves_cancels_the_handler_at_once(serving: Serving, phas
     peer.socket.close()
     assert watcher.ended.wait(5)
     assert watcher.how in ("CancelledError", "ConnectionResetError")
+
+
+def test_what_a_client_asked_before_it_left_is_not_begun_after(serving: Serving) -> None:
+    """A request that came behind another is not paid for when nobody is there any more."""
+    begun: list[str] = []
+
+    async def slow_to_end(request: HttpRequest, respond: Responder) -> None:
+        begun.append(request.path)
+        respond.send(200, [])
+        while site.server.open_connections:
+            await asyncio.sleep(0.005)
+
+    site = serving(slow_to_end)
+    peer = site.peer().send(GET + GET.replace(b"/a", b"/b"))
+    assert peer.response()[0] == 200
+    peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.socket.close()
+    until(lambda: not site.server.open_connections and not site.server._working)
+    assert begun == ["/a"]
 
 
 @pytest.mark.parametrize("streamed", [True, False])

@@ -103,7 +103,7 @@ class Connection(Outlet):
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._lost = True
+        self._lost = self._closing = True  # nobody is there for what was asked behind it
         self._server.left(self)
         self.resume_writing()
         if not self._wound_up:
