@@ -259,19 +259,21 @@ def test_a_client_that_leaves_cancels_the_handler_at_once(serving: Serving, phas
 def test_what_a_client_asked_before_it_left_is_not_begun_after(serving: Serving) -> None:
     """A request that came behind another is not paid for when nobody is there any more."""
     begun: list[str] = []
+    gone = threading.Event()
 
     async def slow_to_end(request: HttpRequest, respond: Responder) -> None:
         begun.append(request.path)
         respond.send(200, [])
-        while site.server.open_connections:
-            await asyncio.sleep(0.005)
+        await asyncio.to_thread(gone.wait, 10)
 
     site = serving(slow_to_end)
     peer = site.peer().send(GET + GET.replace(b"/a", b"/b"))
     assert peer.response()[0] == 200
     peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     peer.socket.close()
-    until(lambda: not site.server.open_connections and not site.server._working)
+    until(lambda: not site.server.open_connections)
+    gone.set()
+    until(lambda: not site.server._working)
     assert begun == ["/a"]
 
 
