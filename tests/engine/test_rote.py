@@ -246,9 +246,37 @@ def chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
+def block(index: int, block: dict[str, Any], *deltas: dict[str, Any], at: int | None = None) -> list[bytes]:
+    """A block and its deltas; `at`: which block these are for, if not for it."""
+    place = index if at is None else at
+    return [
+        sse({"type": "content_block_start", "index": index, "content_block": block}),
+        *(sse({"type": "content_block_delta", "index": place, "delta": delta}) for delta in deltas),
+        sse({"type": "content_block_stop", "index": index}),
+    ]
+
+
+TOOL: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "t", "input": {}}
+WORD = {"type": "text_delta", "text": "yes"}
+UNUSUAL = [
+    block(
+        0, TOOL, {"type": "input_json_delta", "partial_json": '{"a":'}, {"type": "input_json_delta", "partial_json": "1}"}
+    ),
+    block(0, TOOL, {"type": "input_json_delta", "partial_json": '{"a":'}),
+    block(0, {"type": "fallback", "to": {"model": "claude-other"}}),
+    block(0, {"type": "redacted_thinking", "data": "d"}) + block(1, {"type": "odd"}, WORD),
+    block(0, {"type": "text", "text": "oh "}, WORD, {"type": "citations_delta", "citation": {}}),
+    block(0, {"type": "text", "text": ""}, {"type": "thinking_delta", "thinking": "h"}),
+    block(0, {"type": "text", "text": ""}, WORD, at=1),
+    block(0, {"type": "text", "text": ""}, WORD) * 2,
+    [each.replace(b'"yes"', b"yes") for each in block(0, {"type": "text", "text": ""}, WORD)],
+]
+"""What is between the start and the end of streams that are not like others, or not legal."""
+
 ENDED = [
     [STARTED, *(chunk(sse(event)) for event in EVENTS), b"0\r\n\r\n"],
     *([STARTED, *(chunk(sse(event)) for event in EVENTS[:end]), chunk(sse(ERROR)), b"0\r\n\r\n"] for end in range(9)),
+    *([STARTED, *map(chunk, [sse(EVENTS[0]), *odd, *map(sse, EVENTS[-2:])]), b"0\r\n\r\n"] for odd in UNUSUAL),
     [framed(b"{}", status="529 Overloaded")],
     [framed(b"{}", status="400 Bad Request")],
     [framed(json.dumps(ERROR).encode())],
