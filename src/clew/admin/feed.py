@@ -102,8 +102,16 @@ class Feed:
 
     async def _catch_up(self, store: Store) -> None:
         for principal in self._principals():
-            for exchange in await asyncio.to_thread(self._news, store, principal):
-                self._tell(EXCHANGE, exchange)
+            while await self._tell_news(store, principal):
+                pass
+
+    async def _tell_news(self, store: Store, principal: str) -> bool:
+        """Whether there may be more than a page of them: what is behind it may wait for no other change."""
+        before = self._last.get(principal)
+        news = await asyncio.to_thread(self._news, store, principal)
+        for exchange in news:
+            self._tell(EXCHANGE, exchange)
+        return len(news) == PAGE and self._last.get(principal) != before
 
     def _news(self, store: Store, principal: str) -> list[Exchange]:
         """Oldest first. The one that was last may be gone by now: then the newest are looked through."""
