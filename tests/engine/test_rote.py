@@ -435,7 +435,7 @@ def test_a_stream_that_lasts_is_kept_while_it_comes_and_ends_as_it_would_have() 
         return await both(talk, then=usual, mood="willing", slowly=True)
 
     with (
-        patch("clew.engine.by_rote.FIRST_FLUSH", 0.0),
+        patch("clew.engine.rote_streams.FIRST_FLUSH", 0.0),
         patch.object(Express, "go_on_streaming", autospec=True, side_effect=Express.go_on_streaming) as lasted,
         patch.object(KeptByHand, "record_open", autospec=True, side_effect=KeptByHand.record_open) as opened,
     ):

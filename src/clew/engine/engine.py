@@ -28,6 +28,7 @@ class Engine:
 
     def again(self, call: Call, body: bytes, client: Responder) -> Awaitable[None] | None:
         """The same for a call with the head of one that was seen before, and this body."""
-        if by_rote(self.parts, call, body, client):
+        work = by_rote(self.parts, call, body, client)
+        if work is True:
             return None
-        return Express(self.parts, call.with_body(body), client).begin()
+        return work or Express(self.parts, call.with_body(body), client).begin()

@@ -41,7 +41,6 @@ class Begun(NamedTuple):
 
     id: str
     snapshot: Snapshot
-    on: ClientConnection
     request: ClientRequest
     """As it went out, but for its body."""
     started: float
@@ -53,6 +52,8 @@ class Begun(NamedTuple):
     """Since when the first content is waited for."""
     first_at: float = 0.0
     """When it came."""
+    is_fresh: bool = False
+    """Its connection is a new one."""
 
 
 class Express(LiveExchange, Streaming, InOnePiece):
@@ -146,19 +147,33 @@ class Express(LiveExchange, Streaming, InOnePiece):
 
     # What was begun by rote.
 
-    def take_over(self, begun: Begun) -> None:
+    def take_over(self, begun: Begun, on: ClientConnection) -> None:
         """All that is known of a request that is on its way already, as if it had been sent from here."""
-        self._id, self._on, parts = begun.id, begun.on, self._parts
-        self._story = story = self._begin(asking_of(self._call, begun.snapshot, parts.store, begun.id))
-        story.started, story.began, way = begun.started, begun.began, story.way
-        story.tries_way(way, begun.began)
-        self._project(way, story)
+        self._on, parts, story = on, self._parts, self._tell_story(begun)
+        way = story.way
         endpoint, request = place_of(way.backend.url).endpoint, begun.request.with_body(story.sent)
         asked = parts.pool.ask(endpoint, request, timeouts=way.patience, limits=LIMITS)
-        self._asked = asked.goes_on(begun.on, parts.clock() - begun.began)
-        if begun.on.heard is not None:
-            self._note_head(begun.on.heard, story)
+        self._asked = asked.goes_on(on, parts.clock() - begun.began, is_fresh=begun.is_fresh)
+        if on.heard is not None:
+            self._note_head(on.heard, story)
         self._take_stream_over(begun, story)
+
+    async def connect_failed(self, begun: Begun, asked: Asking, error: BaseException) -> None:
+        """The same for one that could not be sent yet: what is left to be awaited."""
+        self._take_stream_over(begun, self._tell_story(begun))
+        if isinstance(error, BackendError):
+            self._asked = asked
+            await self._go_on()
+        else:
+            await self._guard(_cancelled())
+
+    def _tell_story(self, begun: Begun) -> Story:
+        self._id = begun.id
+        self._story = story = self._begin(asking_of(self._call, begun.snapshot, self._parts.store, begun.id))
+        story.started, story.began = begun.started, begun.began
+        story.tries_way(story.way, begun.began)
+        self._project(story.way, story)
+        return story
 
     def _take_stream_over(self, begun: Begun, story: Story) -> None:
         self._passing, self._hearing, self._opened_at = begun.passing, begun.hearing, begun.opened_at

@@ -1,9 +1,10 @@
 """By rote: an exchange that goes as others like it went.
 
 What was decided about the first of its kind is known (`form`). So a request is only measured against that: are these its
-bytes, is what it asks one question in words? Then it goes out on a connection that rests, its answer is read, and passed on.
-Nothing else is made for it. As soon as anything is unusual, it goes on as any other exchange (`express`), which finds out
-all that was left open from the same request and the same snapshot, as if it had been there from the beginning.
+bytes, is what it asks one question in words? Then it goes out on a connection that rests (a stream also on a new one), its
+answer is read, and passed on. Nothing else is made for it. As soon as anything is unusual, it goes on as any other exchange
+(`express`), which finds out all that was left open from the same request and the same snapshot, as if it had been there from
+the beginning.
 """
 
 from __future__ import annotations
@@ -42,14 +43,15 @@ class Rote:
 
     __slots__ = ("_began", "_body", "_call", "_client", "_form", "_id", "_is_heard", "_on", "_parts", "_started")
 
-    def __init__(self, parts: Parts, call: Call, form: Form, body: bytes, client: Responder, on: ClientConnection) -> None:
-        """`on` was taken for it, and the request goes out next."""
+    _on: ClientConnection
+    """What the request goes out on."""
+
+    def __init__(self, parts: Parts, call: Call, form: Form, body: bytes, client: Responder) -> None:
         self._parts = parts
         self._call = call
         self._form = form
         self._body = body
         self._client = client
-        self._on = on
         self._is_heard = False
         """All of the answer is here, and its connection is somebody else's."""
         self._id = parts.new_id()
@@ -76,12 +78,12 @@ class Rote:
         """The same exchange, where everything can happen."""
         self._on.goes_on()
         express = Express(self._parts, self._call.with_body(self._body), self._client)
-        express.take_over(self._begun())
+        express.take_over(self._begun(), self._on)
         return express
 
     def _begun(self) -> Begun:
         form = self._form
-        return Begun(self._id, form.snapshot, self._on, form.request, self._started, self._began)
+        return Begun(self._id, form.snapshot, form.request, self._started, self._began)
 
     def _let_go(self) -> None:
         """The backend is done. Its connection stays ours until nothing can go wrong any more."""

@@ -26,6 +26,8 @@ __all__ = ["Streaming"]
 class Streaming(ABC):
     """One answer."""
 
+    __slots__ = ()
+
     _client: Responder
     _on: ClientConnection
     """What the request went out on. Its `news` are ours as long as this is the short way."""

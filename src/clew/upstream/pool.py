@@ -248,9 +248,9 @@ class Asking:
             shelf.slots.give_back()
         return self.begun
 
-    def goes_on(self, begun: ClientConnection, since: float) -> Asking:
+    def goes_on(self, begun: ClientConnection, since: float, *, is_fresh: bool = False) -> Asking:
         """It went out already, so long ago, on a connection that was taken for it (`Pool.take`)."""
-        self.begun = begun
+        self.begun, self.is_fresh = begun, is_fresh
         self.began = self.sent = self.began - since
         return self
 
