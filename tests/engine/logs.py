@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import logging
+import threading
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,19 @@ from clew.engine.log_lines import Sink, as_json, line_of
 from clew.engine.redact import Redactor
 
 _names = (f"clew.test.{number}" for number in itertools.count())
+
+
+class Stuck(io.StringIO):
+    """A pipe that nobody reads, until it is opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached, self.open = threading.Event(), threading.Event()
+
+    def write(self, text: str) -> int:
+        self.reached.set()
+        assert self.open.wait(10)
+        return super().write(text)
 
 
 class Wanted(Struct, frozen=True):

@@ -4,7 +4,6 @@ import io
 import json
 import logging
 import sys
-import threading
 from functools import partial
 
 import pytest
@@ -12,22 +11,10 @@ import pytest
 from clew.engine import log_lines
 from clew.engine.log_lines import Sink, as_json, line_of
 from clew.engine.redact import Redactor
+from tests.engine.logs import Stuck
 from tests.manifest import proves
 
 LINE = partial(line_of, redact=Redactor(), form=as_json)
-
-
-class _Stuck(io.StringIO):
-    """A pipe that nobody reads, until it is opened."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reached, self.open = threading.Event(), threading.Event()
-
-    def write(self, text: str) -> int:
-        self.reached.set()
-        assert self.open.wait(10)
-        return super().write(text)
 
 
 def record(message: str, **more: object) -> logging.LogRecord:
@@ -41,7 +28,7 @@ def record(message: str, **more: object) -> logging.LogRecord:
 def test_a_blocked_output_costs_nobody_time_and_the_loss_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """reliability 3.7: everything is bounded."""
     monkeypatch.setattr(log_lines, "WAITING", 3)
-    out = _Stuck()
+    out = Stuck()
     sink = Sink(out, LINE)
     sink.emit(record("first"))
     assert out.reached.wait(10)

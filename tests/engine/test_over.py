@@ -3,7 +3,6 @@
 import asyncio
 import io
 import json
-import threading
 from functools import partial
 from typing import Any
 
@@ -24,7 +23,7 @@ from clew.engine.redact import Redactor
 from clew.model.change import Change
 from clew.store.values import Exchange
 from tests.counts import examples
-from tests.engine.logs import Wanted
+from tests.engine.logs import Stuck, Wanted
 
 SECRET = "canary-0123456789"
 LIKE = Exchange(
@@ -132,23 +131,10 @@ def test_whoever_listens_gets_each_of_a_row_in_order() -> None:
     assert asyncio.run(run()) == [*both, *both]
 
 
-class _Stuck(io.StringIO):
-    """A pipe that nobody reads, until it is opened."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reached, self.open = threading.Event(), threading.Event()
-
-    def write(self, text: str) -> int:
-        self.reached.set()
-        assert self.open.wait(10)
-        return super().write(text)
-
-
 def test_no_more_lines_of_rows_wait_than_may_and_all_that_are_lost_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """reliability 3.7: everything is bounded."""
     monkeypatch.setattr(log_lines, "WAITING", 3)
-    out = _Stuck()
+    out = Stuck()
     sink = Sink(out, partial(line_of, redact=Redactor(), form=as_json))
     log = RequestLog(Wanted(), sink=sink)
     log.finished_alike(row(LIKE, over("a")))
