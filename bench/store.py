@@ -28,10 +28,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Said, Strand
-from clew.store import SqliteStore, outcome
+from clew.store import SqliteStore
 from clew.store.connection import connect
 from clew.store.decoded import Decoded
 from clew.store.find import Found
+from clew.store.outcome import outcome
 from clew.store.rows import marks_of
 from clew.store.values import Exchange, Turn, Usage
 from clew.thinking.keys import block_key

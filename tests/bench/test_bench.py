@@ -177,3 +177,22 @@ def test_the_clock_keeps_the_time_of_threads_that_have_ended(bench: dict[str, Mo
         spent = bench["machine"].cpu_of([child.pid]) - before
         child.stdin.write("\n")
     assert 0.3 <= spent < 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "given", "told"),
+    [
+        ("core.py", ("--rounds", "1"), "stream of 300 events"),
+        ("store.py", ("--rounds", "1", "--blocks", "10"), "one look-up"),
+        *((script, ("--help",), "usage: ") for script in ("gateway.py", "compare.py", "peers.py", "policies.py")),
+    ],
+)
+def test_a_script_still_runs(script: str, given: tuple[str, ...], told: str) -> None:
+    """Nobody else calls what they call. Those that need a compiler, a peer or minutes are only loaded, with all they use."""
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "bench" / script), *given], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert told in ran.stdout
