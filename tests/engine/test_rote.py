@@ -222,6 +222,7 @@ async def both(
     return found
 
 
+@pytest.mark.slow
 @given(talks(), st.integers(0, 2), st.sampled_from([None, None, "willing", "willing", "slow", "unwilling"]))
 @settings(max_examples=examples(200), deadline=None)
 def test_by_rote_goes_what_would_have_gone_and_is_told_what_would_have_been_told(

@@ -125,6 +125,7 @@ def asked(draw: st.DrawFn, body: Any, usual: int) -> Question:
     return raw, which, pieces[: -1 if gone else None], gone
 
 
+@pytest.mark.slow
 @given(talks(), st.integers(0, 1))
 @settings(max_examples=examples(150), deadline=None)
 def test_by_rote_is_sent_and_told_what_would_have_been_in_another_dialect_too(talk: list[Question], head: int) -> None:

@@ -233,6 +233,7 @@ def test_what_is_kept_is_bounded() -> None:
     assert sum(map(histories._weight, sources)) == known.bytes > 500_000
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_messages_with_many_small_blocks_is_bounded_too() -> None:
     """Read, a block takes ten times its bytes."""
 

@@ -310,5 +310,5 @@ def _canary(principal: str, thread: str) -> str:
     return f"canary{principal}{int(thread[1:]):05}q"
 
 
-TestStoreMachine = proves("fault:X16")(StoreMachine.TestCase)
+TestStoreMachine = pytest.mark.slow(proves("fault:X16")(StoreMachine.TestCase))
 TestStoreMachine.settings = settings(max_examples=examples(12, soak=400), stateful_step_count=25, deadline=None)

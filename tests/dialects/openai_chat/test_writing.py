@@ -106,6 +106,7 @@ def test_most_chunks_take_the_shortest_way() -> None:
     assert taken == [False, True, False, True, False]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150, soak=20_000), deadline=None)
 @given(st.lists(STREAMS, min_size=2, max_size=3), SPEECH, CUTS)
 def test_what_is_known_from_answers_before_changes_nothing(
