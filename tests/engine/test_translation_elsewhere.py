@@ -240,6 +240,51 @@ def test_a_vendor_without_a_preset_is_repaired_to_what_it_wants(gating: Gating, 
     assert answer.headers["x-clew-thinking"].endswith("healed=1")
 
 
+def test_a_repair_of_a_vendor_lasts_and_only_for_what_follows_it(gating: Gating, kimi: Simulator, a: Simulator) -> None:
+    """Design 4, heal: remembered by the strand of the answer that followed, so a conversation pays once; a fork, too."""
+    gate = gating(claude(a), chat_row("unknown", kimi.url, 'model = "kimi-k3"'))
+    talk = Talk(gate)
+    talk.says(LOOP)
+    fork = talk.fork()
+    gate.use("unknown")
+    talk.says("[[scenario:thinking]] And you?")
+    answer = talk.says("[[scenario:thinking]] And then?")
+    told = [change for change in exchange_of(gate, answer).changes if change.step == "heal"]
+    assert told == [Change("heal", "messages", "replaced", f"as for its last answer here, which it first {FILL}")]
+    talk.says("[[scenario:thinking]] And after that?")
+    assert len(refusals(kimi)) == 1
+    fork.says("[[scenario:thinking]] And you, on a fork from before?")
+    fork.says("[[scenario:thinking]] And then?")
+    talk.says("[[scenario:thinking]] And in the end?")
+    assert len(refusals(kimi)) == 2
+
+
+UNREAD = "Invalid `signature` in `thinking` block"
+
+
+def test_entries_that_their_maker_could_not_read_stay_out_and_later_ones_go_whole(
+    gating: Gating, simulators: StartSimulator
+) -> None:
+    """The strand says of each thought how it went."""
+    router = simulators(kind="openrouter", realm="openrouter")
+    gate = gating(chat(router, "openrouter", 'model = "anthropic/claude-sonnet-5"'))
+    talk = Talk(gate, tools=[])
+    talk.says("[[scenario:thinking]] One.")
+    router.fault(f"status 400 message='{UNREAD}'")
+    talk.says("[[scenario:thinking]] Two.")
+    healed = bodies(router)[-1]
+    answer = talk.says("[[scenario:thinking]] Three.")
+    talk.says("[[scenario:thinking]] Four.")
+    sent = bodies(router)[-1]
+    whole = ["reasoning_details" in message for message in answers_in(sent)]
+    assert ("reasoning_details" in answers_in(healed)[0], whole) == (False, [False, True, True])
+    assert answers_in(sent)[0] == answers_in(healed)[0]
+    assert [change.why for change in exchange_of(gate, answer).changes if change.what == "replaced"] == [
+        "its maker could not read it when it gave its last answer: only its text goes"
+    ]
+    assert len(bodies(router)) == 5
+
+
 def test_a_repair_is_in_the_log(gating: Gating, deepseek: Simulator) -> None:
     """With its reason, so that whoever looks knows what was sent."""
     gate = gating(chat(deepseek, "deepseek"))

@@ -174,7 +174,7 @@ class Story:
     def turn(self, outcome: Outcome, heard: Heard | None, ended: float) -> Turn:
         """All that is kept of it; its bodies when it is over. Looks things up, which may take a moment."""
         keeps = self.asking.snapshot.settings.store
-        recording = recording_for(self.id, self.asking, self.way, self.going, heard)
+        recording = recording_for(self.id, self.asking, self.way, self.dialect.remembered(self.going), heard)
         request, entry = self.asking.request, self.asking.call.entry
         return Turn(
             exchange=self.exchange(outcome, heard, ended),

@@ -43,12 +43,16 @@ def origin_of(way: Way) -> Origin:
     return Origin(way.target.realm, way.backend.name, way.target.model, way.target.account)
 
 
-def recording_for(id: str, asking: Asking, way: Way, going: Request, heard: Heard | None) -> Recording | None:
-    """The recording; None for an answer of which no block was complete, where its caller does not say what it followed."""
+def recording_for(
+    id: str, asking: Asking, way: Way, said: tuple[Request, tuple[bytes, ...]], heard: Heard | None
+) -> Recording | None:
+    """The recording; None for an answer of which no block was complete, where its caller does not say what it followed.
+
+    `said` is what went to the maker, and marks of its form."""
     entry = asking.call.entry
     if heard is None or not heard.answer.blocks:
         return unanswered(entry, asking.call.principal, origin_of(way)) if entry else None
-    recording = _recording(id, asking, way, going, heard)
+    recording = _recording(id, asking, way, said, heard)
     return recording if entry is None else structs.replace(recording, followed=entry.follows or None)
 
 
@@ -71,8 +75,8 @@ def unanswered(entry: Entry, principal: str, origin: Origin) -> Recording:
     )
 
 
-def _recording(id: str, asking: Asking, way: Way, going: Request, heard: Heard) -> Recording:
-    answer = heard.answer
+def _recording(id: str, asking: Asking, way: Way, said: tuple[Request, tuple[bytes, ...]], heard: Heard) -> Recording:
+    answer, (going, marks) = heard.answer, said
     return recording_of(
         id,
         asked=asking.request,
@@ -83,6 +87,7 @@ def _recording(id: str, asking: Asking, way: Way, going: Request, heard: Heard) 
         context=asking.facts.context,
         held=heard.held,
         unread=_unread(going, answer),
+        marks=marks,
         thread=asking.thread,
         whole=heard.whole,
     )

@@ -17,6 +17,7 @@ from clew.engine.keeping import Keeping
 from clew.engine.outgoing import outgoing, place_of
 from clew.engine.parts import Parts
 from clew.engine.passing import Passing
+from clew.engine.remembered import remembered
 from clew.engine.reply_head import kept_paths, own_headers
 from clew.engine.route import Way
 from clew.engine.story import Story
@@ -77,7 +78,12 @@ class UnderWay:
         return way.backend.auth == "passthrough" and not self._call.credential
 
     def _project(self, way: Way, story: Story) -> None:
-        story.goes(self._projection(way, story))
+        projection = self._projection(way, story)
+        recalled = remembered(way, story.asking) if way.dialect.translates else None
+        if recalled is not None:
+            story.dialect = recalled.dialect
+            projection = Projection(projection.request, (*projection.changes, *recalled.changes))
+        story.goes(projection)
 
     def _projection(self, way: Way, story: Story) -> Projection:
         if story.by_sessions:

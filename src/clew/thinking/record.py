@@ -28,6 +28,7 @@ def recording_of(
     context: Context,
     held: Sequence[Block] | None = None,
     unread: frozenset[bytes] = frozenset(),
+    marks: tuple[bytes, ...] = (),
     thread: str = "",
     whole: bool = True,
 ) -> Recording:
@@ -36,6 +37,7 @@ def recording_of(
     `asked` is what the client sent, `going` what went to the maker for it, `blocks` the maker's own bytes, as far as each
     came to its stop. `held` are the same blocks as the client gets them, where seals and safe ids were put on. `unread` are
     the keys of blocks that the vendor reported as dropped for what came before them: those are not in the strand.
+    `marks` tell of the form of `going` (`repairs`).
     """
     shown = held if held is not None else [made(raw) for raw in blocks]
     ahead = folded(going.messages, _SIGNED)
@@ -52,7 +54,7 @@ def recording_of(
         keys=tuple([key for block in shown if (key := key_of(block))]),
         said=said,
         place=place_after(context.principal, asked.messages, said, answers),
-        strand=_strand(ahead, row, shelf),
+        strand=_strand(ahead, row, shelf, marks),
         digest=row.longer([proof for block in shown if (proof := proof_of(block))]).digest(),
         followed=followed.id if followed else None,
         session=context.session,
@@ -97,10 +99,10 @@ def recording_of_first(
     )
 
 
-def _strand(ahead: Sequence[Block], row: Row, shelf: Recordings) -> Strand:
+def _strand(ahead: Sequence[Block], row: Row, shelf: Recordings, marks: tuple[bytes, ...]) -> Strand:
     """The row that was sent. Nearly always it is that of the newest answer in it and that answer's own, which its digest
     says at once; else it is worked out key by key."""
     last = shelf.by_key(key_of(ahead[-1]) or b"") if ahead else None
-    if last is not None and last.digest == row.digest():
+    if last is not None and not marks and last.digest == row.digest():
         return Strand(after=last.id)
-    return strand_for(tuple([key for block in ahead if (key := key_of(block))]), last, shelf)
+    return strand_for((*marks, *[key for block in ahead if (key := key_of(block))]), last, shelf)

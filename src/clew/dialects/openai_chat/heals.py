@@ -9,7 +9,7 @@ Images are refused with other statuses too; a conversation with one in it could 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, structs
@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from clew.dialects.openai_chat.overflow import room_in
 from clew.dialects.openai_chat.wire import Wire
 
-__all__ = ["MOST_HEALS", "Heal", "Rung", "heal"]
+__all__ = ["LASTING", "LOOP_LONG", "MOST_HEALS", "Heal", "Rung", "heal", "held"]
 
 MOST_HEALS = 3
 
@@ -35,6 +35,12 @@ _STEPS: Final[dict[Rung, dict[str, object]]] = {
     "off": {"thinks": False},
 }
 """What each rung changes."""
+
+LASTING: Final[tuple[Rung, ...]] = ("images", "fill", "effort", "free tools")
+"""What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on each
+request; which entries could not be read is in the strand itself, thought by thought: `lighter`.)"""
+LOOP_LONG: Final[tuple[Rung, ...]] = ("off",)
+"""What holds until the tool loop is over."""
 
 _WHY: Final[dict[Rung, str]] = {
     "less": "refused for the length of the answer that was asked for: it is asked for less",
@@ -103,6 +109,17 @@ def _by_its_words(wire: Wire, words: str, done: frozenset[Rung]) -> Heal | None:
         if rung not in done and found.wire != wire:
             return found
     return None
+
+
+def held(wire: Wire, rungs: Sequence[Rung]) -> Sequence[Heal]:
+    """Each of these repairs that changes anything, one upon the other: the last has the wire to begin with."""
+    heals: list[Heal] = []
+    for rung in rungs:
+        found = _step(wire, rung)
+        if found.wire != wire:
+            heals.append(found)
+            wire = found.wire
+    return heals
 
 
 def _step(wire: Wire, rung: Rung) -> Heal:

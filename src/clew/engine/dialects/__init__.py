@@ -9,10 +9,22 @@ from clew.backends.row import Backend
 from clew.engine.dialects.messages import Messages
 from clew.engine.dialects.openai_chat import OpenAIChat
 from clew.engine.dialects.refused import Refused
-from clew.engine.dialects.shape import KEEP, NO_HINTS, UNSAID, Dialect, Hints, Repair, Written
+from clew.engine.dialects.shape import KEEP, NO_HINTS, UNSAID, Dialect, Hints, Recalled, Repair, Written
 from clew.errors import SettingsInvalid
 
-__all__ = ["DIALECTS", "KEEP", "NO_HINTS", "UNSAID", "Dialect", "Hints", "Refused", "Repair", "Written", "dialect_of"]
+__all__ = [
+    "DIALECTS",
+    "KEEP",
+    "NO_HINTS",
+    "UNSAID",
+    "Dialect",
+    "Hints",
+    "Recalled",
+    "Refused",
+    "Repair",
+    "Written",
+    "dialect_of",
+]
 
 DIALECTS: Final[Mapping[str, Callable[[Backend, str], Dialect]]] = {
     "anthropic": Messages,

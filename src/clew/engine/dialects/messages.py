@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 import msgspec
@@ -12,7 +13,7 @@ from clew.dialects.anthropic.in_order import InOrder
 from clew.dialects.anthropic.requests import encode
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused, refused_with
-from clew.engine.dialects.shape import Hints, Repair, Written
+from clew.engine.dialects.shape import Hints, Recalled, Repair, Written
 from clew.http.client_message import Headers
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
@@ -77,3 +78,9 @@ class Messages:
 
     def repair(self, refused: Refused) -> Repair | None:
         return None
+
+    def recalled(self, row: Container[bytes], in_loop: bool) -> Recalled | None:
+        return None
+
+    def remembered(self, going: Request) -> tuple[Request, tuple[bytes, ...]]:
+        return going, ()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import partial
 from math import ceil
-from typing import Final, Self
+from typing import Final, Self, cast
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -16,8 +17,9 @@ from clew.dialects.anthropic.errors import error_body
 from clew.dialects.openai_chat.decoder import Asked
 from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure, failure_of
 from clew.dialects.openai_chat.headers import response_headers
-from clew.dialects.openai_chat.heals import Heal, Rung, heal
+from clew.dialects.openai_chat.heals import LASTING, LOOP_LONG, Heal, Rung, heal, held
 from clew.dialects.openai_chat.known_moulds import KnownMoulds
+from clew.dialects.openai_chat.lighter import all_lighter
 from clew.dialects.openai_chat.requests import encode
 from clew.dialects.openai_chat.tool_names import own_name
 from clew.dialects.openai_chat.translate import Translation
@@ -25,7 +27,7 @@ from clew.dialects.openai_chat.whole import translated
 from clew.dialects.openai_chat.writing import Writing
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused
-from clew.engine.dialects.shape import Hints, Repair, Written
+from clew.engine.dialects.shape import Hints, Recalled, Repair, Written
 from clew.http.client_message import Headers
 from clew.model.change import Change
 from clew.model.json import JsonObject
@@ -36,9 +38,11 @@ from clew.pipeline.stream.sealing import seal_bytes
 from clew.pipeline.stream.traced import Traced
 from clew.pipeline.stream.translated import TranslatedRelay
 from clew.pipeline.stream.written import WrittenRelay
+from clew.thinking.repairs import mark_of, marked
 
 __all__ = ["OpenAIChat"]
 
+AS_BEFORE = "as for its last answer here, which it first "
 _HEADERS: Final = ((b"user-agent", b"clew"),)
 
 
@@ -54,6 +58,8 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
     place: str
     rungs: tuple[Rung, ...] = ()
     """Repairs that were tried."""
+    before_it: tuple[Rung, ...] = ()
+    """Repairs that an answer before remembers."""
     before: KnownMoulds = field(default_factory=KnownMoulds)
     """What is known of how it writes its answers."""
 
@@ -109,6 +115,19 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
             return None
         weaker = structs.replace(self, wire=found.wire, rungs=(*self.rungs, found.rung))
         return Repair(weaker, _told_of(found))
+
+    def recalled(self, row: Container[bytes], in_loop: bool) -> Recalled | None:
+        rungs = cast("tuple[Rung, ...]", marked((*LASTING, *LOOP_LONG) if in_loop else LASTING, row))
+        heals = held(self.wire, rungs)
+        if not heals:
+            return None
+        weaker = structs.replace(self, wire=heals[-1].wire, before_it=rungs)
+        return Recalled(weaker, tuple(Change("heal", "messages", "replaced", f"{AS_BEFORE}{each.why}") for each in heals))
+
+    def remembered(self, going: Request) -> tuple[Request, tuple[bytes, ...]]:
+        rungs = (*self.before_it, *self.rungs)
+        marks = tuple(mark_of(rung) for rung in (*LASTING, *LOOP_LONG) if rung in rungs)
+        return all_lighter(going) if "entries" in rungs else going, marks
 
 
 def _is_bytes_alone(wear: Wear, hints: Hints) -> bool:

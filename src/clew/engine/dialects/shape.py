@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final, NamedTuple, Protocol
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relays
 from clew.pipeline.stream.traced import Tell
 
-__all__ = ["KEEP", "NO_HINTS", "UNSAID", "Dialect", "Hints", "Repair", "Written"]
+__all__ = ["KEEP", "NO_HINTS", "UNSAID", "Dialect", "Hints", "Recalled", "Repair", "Written"]
 
 
 class Written(NamedTuple):
@@ -66,6 +67,13 @@ class Repair(NamedTuple):
     change: Change
 
 
+class Recalled(NamedTuple):
+    """The dialect as the last answer was asked for in it, and what is weaker about it."""
+
+    dialect: Dialect
+    changes: tuple[Change, ...]
+
+
 class Dialect(Protocol):
     """Made for one backend and one model. A value: a repair is another one."""
 
@@ -109,4 +117,12 @@ class Dialect(Protocol):
 
     def repair(self, refused: Refused) -> Repair | None:
         """What to try after this no, where writing it otherwise may help."""
+        ...
+
+    def recalled(self, row: Container[bytes], in_loop: bool) -> Recalled | None:
+        """As the answer with this strand was asked for, where that was in a weaker form; `in_loop`: its loop goes on."""
+        ...
+
+    def remembered(self, going: Request) -> tuple[Request, tuple[bytes, ...]]:
+        """What was said of `going` in the end, and marks for the strand of the answer: how it was written."""
         ...

@@ -19,6 +19,7 @@ from clew.model.recording import Recording
 from clew.model.request import Request
 from clew.model.target import Target
 from clew.pipeline.step import Facts
+from clew.pipeline.thinking.lighter import as_for_the_last
 from clew.pipeline.thinking.other_dialect import in_anthropic_words
 from clew.pipeline.thinking.pieces import STEP, Outcome, filtered, opened, refusal, restored
 from clew.thinking.align import aligned, holds_all
@@ -35,8 +36,9 @@ MISSING = "this backend wants reasoning in every answer, and this one has none"
 
 def for_open(request: Request, found: Sequence[Found], target: Target, facts: Facts) -> list[Outcome]:
     own = (_own(request, each, target, facts) for each in found)
-    said = (in_anthropic_words(each, target) for each in own) if target.dialect == "anthropic" else own
-    return [_with_missing(outcome, target) for outcome in said]
+    if target.dialect != "anthropic":
+        return as_for_the_last(found, list(own), target, facts)
+    return [_with_missing(in_anthropic_words(each, target), target) for each in own]
 
 
 def _own(request: Request, each: Found, target: Target, facts: Facts) -> Outcome:
@@ -89,7 +91,8 @@ def _native(block: Block, target: Target, facts: Facts) -> Made | None:
 
 
 def _with_missing(outcome: Outcome, target: Target) -> Outcome:
-    placeholder = _PLACEHOLDERS.get(target.missing) if target.dialect == "anthropic" else None  # others fill in fields
+    """Only in this dialect: others fill in fields."""
+    placeholder = _PLACEHOLDERS.get(target.missing)
     if placeholder is None or not outcome.pieces or any(is_thinking(piece.block) for piece in outcome.pieces):
         return outcome
     at = outcome.pieces[0].message

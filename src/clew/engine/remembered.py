@@ -1,0 +1,25 @@
+"""What the last answer of a backend remembers of how it was asked, where its dialect has weaker forms of a request.
+
+Only its strand says so (`thinking.repairs`): a repair is paid for once in a conversation, and a fork from before it never
+hears of it.
+"""
+
+from __future__ import annotations
+
+from clew.engine.asking import Asking
+from clew.engine.dialects import Recalled
+from clew.engine.route import Way
+from clew.pipeline.open_loop import loop_start
+from clew.thinking.repairs import newest_of
+from clew.thinking.strands import resolve
+
+__all__ = ["remembered"]
+
+
+def remembered(way: Way, asking: Asking) -> Recalled | None:
+    """The form in which this backend was asked for its last answer in this history; None for the usual one."""
+    last = newest_of(asking.newest, way.backend.name, way.target.model, asking.shelf)
+    if last is None:
+        return None
+    row = frozenset(resolve(last, asking.shelf))
+    return way.dialect.recalled(row, loop_start(asking.request.messages) is not None) if row else None

@@ -1,0 +1,43 @@
+"""A maker that could not read its own entries again gets their text alone, as long as the conversation goes on from there.
+
+The strand of its last answer says so, thought by thought (`dialects.openai_chat.lighter`). What it thought since then went
+whole ahead of that answer, or came after it, and goes whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clew.dialects.openai_chat.lighter import lighter
+from clew.model.change import Change
+from clew.model.target import Target
+from clew.pipeline.step import Facts
+from clew.pipeline.thinking.pieces import STEP, Outcome
+from clew.thinking.history import Piece
+from clew.thinking.keys import key_of
+from clew.thinking.recognise import Found
+from clew.thinking.strands import resolve
+
+__all__ = ["as_for_the_last"]
+
+UNREAD = "its maker could not read it when it gave its last answer: only its text goes"
+
+
+def as_for_the_last(found: Sequence[Found], own: list[Outcome], target: Target, facts: Facts) -> list[Outcome]:
+    """Each answer with its thoughts in the form in which they went ahead of this reader's last one."""
+    made = (each.recording for each in reversed(found) if each.recording)
+    last = next((it for it in made if (it.origin.backend, it.origin.model) == (target.backend, target.model)), None)
+    row = frozenset(resolve(last, facts.recordings)) if last else frozenset[bytes]()
+    return [_as_in(row, outcome) for outcome in own] if row else own
+
+
+def _as_in(row: frozenset[bytes], outcome: Outcome) -> Outcome:
+    pieces = tuple(_piece_in(row, piece) for piece in outcome.pieces)
+    changed = (new for old, new in zip(outcome.pieces, pieces, strict=True) if new is not old)
+    changes = tuple(Change(STEP, f"messages.{piece.message}", "replaced", UNREAD) for piece in changed)
+    return Outcome(pieces, (*outcome.changes, *changes)) if changes else outcome
+
+
+def _piece_in(row: frozenset[bytes], piece: Piece) -> Piece:
+    light = lighter(piece.block)
+    return Piece(piece.message, light) if light is not piece.block and key_of(light) in row else piece

@@ -1,0 +1,37 @@
+"""Marks of repairs in a strand: an answer remembers in which weaker form its request was written.
+
+Where a dialect has a weaker form of a request (`dialects.openai_chat.heals`), what was repaired is no block, and no row of
+blocks could tell of it. So the strand that led to the answer is written out, with a mark in front for each repair. A mark
+has the shape of a block key and is none, so nothing is ever sent because of it. Whoever goes on from that answer finds it
+there; a fork from before the repair does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from hashlib import sha256
+
+from clew.model.recording import Recording, Recordings
+
+__all__ = ["mark_of", "marked", "newest_of"]
+
+_FAR = 32
+"""Answers to look through for one of this backend's; before that, others have answered for long, and it is asked anew."""
+
+
+def mark_of(name: str) -> bytes:
+    return sha256(b"clew repair\0" + name.encode()).digest()
+
+
+def marked(names: Iterable[str], row: Container[bytes]) -> tuple[str, ...]:
+    """Those of the repairs that this row has a mark for."""
+    return tuple(name for name in names if mark_of(name) in row)
+
+
+def newest_of(newest: Recording | None, backend: str, model: str, shelf: Recordings) -> Recording | None:
+    """The newest answer of this backend and model, from the newest of the history back."""
+    for _ in range(_FAR):
+        if newest is None or (newest.origin.backend, newest.origin.model) == (backend, model):
+            return newest
+        newest = shelf.by_id(newest.followed) if newest.followed else None
+    return None
