@@ -71,6 +71,7 @@ CHUNKS = [
     chunk(reasoning_content=" well."),
     chunk(content="Yes"),
     chunk(content=", sk-test-key."),
+    chunk(content=[{"type": "image_url", "image_url": {"url": "data:,"}}], audio={"data": "AA", "transcript": "Oh."}),
     chunk(tool_calls=[CALL]),
     chunk(tool_calls=[{"index": 0, "function": {"arguments": '{"a":'}}]),
     chunk(tool_calls=[{"index": 0, "function": {"arguments": "1}"}}]),

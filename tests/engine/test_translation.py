@@ -8,6 +8,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from clew.model.change import Change
 from clew.settings.values import GatewaySettings, Retry, ThinkingSettings
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
@@ -249,3 +250,17 @@ def test_a_tool_with_a_long_name_is_called_by_it_and_goes_on(gating: Gating, dee
     ]
     assert set(called) == {name}
     assert refusals(deepseek) == []
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_the_client_cannot_be_shown_of_an_answer_is_in_the_log(gating: Gating, stream: bool) -> None:
+    """Law 6: a picture among the parts has no block, and the exchange says so."""
+    parts = [{"type": "text", "text": "See:"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+    whole = {"choices": [{"index": 0, "message": {"role": "assistant", "content": parts}, "finish_reason": "stop"}]}
+    told, kind = (chunk("stop", content=parts), SSE) if stream else (json.dumps(whole).encode(), "application/json")
+    with telling(told, kind=kind) as backend:
+        gate = gating(chat_row("local", backend.url))
+        answer = gate.ask({"model": MODEL, "max_tokens": 9, "stream": stream, "messages": [user("Draw.")]})
+        left = [change for change in exchange_of(gate, answer).changes if change.path == "answer"]
+    why = "a part of type 'image_url': the Messages API has no block for it"
+    assert left == [Change("openai_chat", "answer", "left out", why)]

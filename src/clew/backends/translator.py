@@ -49,7 +49,14 @@ class Translator:
         self._served = served or row.model
         self._wire, self._speech = wire_of(row, self._served), speech_of(row, self._served)
         self._sent = b""
-        self._asked = Asked(model or self._served, message_id, called=lambda name: own_name(name, self._sent))
+        self.left_out: list[str] = []
+        """Kinds of parts in the answers that the Messages API has no block for, such as "image"."""
+        self._asked = Asked(
+            model or self._served,
+            message_id,
+            called=lambda name: own_name(name, self._sent),
+            unsaid=self.left_out.append,
+        )
         self._stream = Translation(self._asked, self._speech, own_ids=False)
 
     def request(self, body: bytes | JsonObject) -> Encoded:

@@ -29,6 +29,7 @@ from clew.engine.turns import Heard
 from clew.errors import BackendError, ClewError
 from clew.http.client import ClientConnection
 from clew.http.client_message import ClientRequest, ResponseHead
+from clew.model.change import Change
 from clew.settings.values import Settings
 from clew.upstream.pool import Asking
 from clew.upstream.reply import Reply
@@ -52,6 +53,8 @@ class Begun(NamedTuple):
     """Since when the first content is waited for."""
     first_at: float = 0.0
     """When it came."""
+    unheard: list[Change] | None = None
+    """What of the answer goes to nobody, as far as that is known; more may come."""
     is_fresh: bool = False
     """Its connection is a new one."""
 
@@ -172,6 +175,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
         self._story = story = self._begin(asking_of(self._call, begun.snapshot, self._parts.store, begun.id))
         story.started, story.began = begun.started, begun.began
         story.tries_way(story.way, begun.began)
+        story.unheard = story.unheard if begun.unheard is None else begun.unheard
         self._project(story.way, story)
         return story
 

@@ -168,4 +168,4 @@ def _sent_around(story: Story, messages: bytes) -> tuple[bytes, bytes] | None:
 
 def _hints(story: Story, call: Call) -> Hints:
     """`call` has what stands around its messages, which is all that an answer looks for."""
-    return replace(story.hints(), call=call, keep=False, blocks=False)
+    return replace(story.hints(), call=call, keep=False, blocks=False, unsaid=str)

@@ -13,6 +13,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from clew.dialects.openai_chat.unsaid import left_out
 from clew.engine.asking import asking_of
 from clew.engine.dialects import KEEP, NO_HINTS, UNSAID, Hints
 from clew.engine.express import Begun, Express
@@ -29,6 +30,7 @@ from clew.engine.turns import Heard
 from clew.errors import BackendError
 from clew.http.client import ClientConnection
 from clew.http.client_message import ResponseHead
+from clew.model.change import Change
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
 from clew.settings.values import Settings
@@ -214,7 +216,11 @@ class RoteKept(RoteStream):
 class RoteTranslated(RoteStream):
     """A streamed answer in another dialect."""
 
-    __slots__ = ()
+    __slots__ = ("_unheard",)
+
+    def _goes(self, question: str) -> bytes:
+        self._unheard: list[Change] = []
+        return super()._goes(question)
 
     def _dress(self) -> Dress:
         return Dress(replace(self._form.wear, exchange=self._id))
@@ -222,11 +228,23 @@ class RoteTranslated(RoteStream):
     def _hints(self) -> Hints:
         way = self._form.way
         about = self._parts.token_counts.about(way.backend.name, way.target.model, self._size)
-        return replace(self._form.hints, exchange=self._id, input_tokens=about)
+        return replace(self._form.hints, exchange=self._id, input_tokens=about, unsaid=self._leaves_out)
+
+    def _leaves_out(self, kind: str) -> None:
+        self._unheard.append(left_out(kind))
 
     def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
         learn(self._parts.token_counts, self._form.way, self._size, heard.answer.usage, self._going)
         super()._is_told(heard, tell)
+
+    def _over(self, heard: Heard) -> Over:
+        over = super()._over(heard)
+        if not self._unheard:
+            return over
+        return replace(over, like=replace(over.like, changes=(*over.like.changes, *self._unheard)))
+
+    def _begun(self) -> Begun:
+        return super()._begun()._replace(unheard=self._unheard)
 
     def _going(self) -> Request:
         """What went out, before it was translated."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from clew.dialects.openai_chat.unsaid import left_out
 from clew.engine.asking import Asking
 from clew.engine.dialects import Dialect, Hints
 from clew.engine.heads import heads_of
@@ -52,6 +53,8 @@ class Story:
     """Thinking blocks that the dialect has no words for."""
     projected: tuple[Change, ...] = ()
     """The changes without those that the dialect made."""
+    unheard: list[Change] = field(default_factory=list[Change])
+    """Parts of the answer that the client's dialect has no words for."""
     answered: bytes = b""
     head: ResponseHead | None = None
     """Of the last answer, or refusal."""
@@ -68,6 +71,10 @@ class Story:
 
     def tries_way(self, way: Way, now: float) -> None:
         self.way, self.dialect, self.tried_at, self.heals = way, way.dialect, now, 0
+        self.unheard = []
+
+    def _leaves_out(self, kind: str) -> None:
+        self.unheard.append(left_out(kind))
 
     def hints(self, input_tokens: int = 0, tell: Tell | None = None) -> Hints:
         """What an answer in another dialect must know."""
@@ -78,6 +85,7 @@ class Story:
             model=self.asking.request.body.model,
             input_tokens=input_tokens,
             tell=tell,
+            unsaid=self._leaves_out,
             eager=settings.thinking.stream_start == "eager",
             own_ids=not self.by_sessions,
             keep=settings.store.bodies != "off" and settings.store.url != "off",
@@ -160,7 +168,7 @@ class Story:
             status=self.status,
             first_byte=self.first_byte,
             attempts=max(1, len(self.tries)),
-            changes=self.changes,
+            changes=(*self.changes, *self.unheard) if self.unheard else self.changes,
             usage=usage_of(answer.usage, estimated=outcome != "whole") if answer else None,
             kind=call.kind,
             streamed=self.asking.streams,

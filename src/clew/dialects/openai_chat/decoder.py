@@ -24,6 +24,7 @@ from clew.dialects.openai_chat.tags import Tags
 from clew.dialects.openai_chat.telling import Telling
 from clew.dialects.openai_chat.thoughts import Thought, part_text, thought_in, word_of
 from clew.dialects.openai_chat.tool_ids import ToolIds
+from clew.dialects.openai_chat.unsaid import Unsaid
 from clew.dialects.openai_chat.usage import Usage, usage_in, usage_of
 from clew.model.json import JsonObject, JsonValue
 
@@ -43,6 +44,8 @@ class Asked(Struct, frozen=True):
     """The stop sequences that were asked for."""
     called: Callable[[str], str] = str
     """The client's name of the tool that a call names."""
+    unsaid: Callable[[str], object] = str
+    """Is told of every kind of part that the client does not get."""
 
 
 class ChatDecoder:
@@ -61,6 +64,7 @@ class ChatDecoder:
         self.lanes = Lanes(self._telling, self._tags, self._snapshots if speech.snapshots else None)
         self._finish: JsonObject = {}
         self._refused = False
+        self._unsaid = Unsaid(asked.unsaid)
         self._usage: Usage | None = None
         self._started = False
         self.ended = False
@@ -173,15 +177,19 @@ class ChatDecoder:
         delta = object_of(choice.get("delta"))
         self._take_thought(thought_in(delta, self._details, self._thinking_blocks))
         self._take_content(delta.get("content"))
-        refusal = text_of(delta.get("refusal"))
-        if refusal:
-            self._refused = True
-            self._telling.say(refusal)
+        self._refuse(text_of(delta.get("refusal")))
+        if said := self._unsaid.beside(delta):
+            self._telling.say(said)
         if delta.get("tool_calls") or delta.get("function_call"):
             self._take_calls(delta)
         if choice.get("finish_reason"):
             self._finish = choice
             self._flush()
+
+    def _refuse(self, words: str) -> None:
+        if words:
+            self._refused = True
+            self._telling.say(words)
 
     def _take_thought(self, thought: Thought) -> None:
         if self._speech.empty_counts:
@@ -202,8 +210,11 @@ class ChatDecoder:
         for part in objects_of(content):
             if part.get("type") == "thinking":
                 self._take_part(part)
-            elif text := text_of(part.get("text")):
+                continue
+            self._unsaid.among(part)
+            if text := text_of(part.get("text")):
                 self._telling.say(text)
+            self._refuse(text_of(part.get("refusal")))
 
     def _take_part(self, part: JsonObject) -> None:
         """A thinking chunk of a content list."""

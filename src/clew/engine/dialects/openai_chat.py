@@ -162,6 +162,7 @@ def _asked(hints: Hints) -> Asked:
         input_tokens=hints.input_tokens,
         stops=_stops(hints.call.body),
         called=partial(own_name, body=hints.call.body),
+        unsaid=hints.unsaid,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Final, NamedTuple, Protocol
 
 from msgspec import Struct
@@ -41,6 +41,8 @@ class Hints(Struct, frozen=True, kw_only=True, eq=False):
     """The answer begins at once, with an empty text."""
     own_ids: bool = True
     """Calls keep the backend's ids: somebody behind makes them safe."""
+    unsaid: Callable[[str], object] = str
+    """Is told of every kind of part that the client does not get."""
     tell: Tell | None = None
     """Follows the life of the blocks."""
     keep: bool = True
