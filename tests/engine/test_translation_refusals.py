@@ -148,11 +148,15 @@ def test_an_image_may_be_left_out_instead_and_the_model_is_told_so(gating: Gatin
     assert backend.asked[0]["messages"][0]["content"] == "[An image was left out here: this model cannot see images.]"
 
 
-@pytest.mark.parametrize("kind", ["vllm", "llamacpp"])
+BLIND = {"vllm": ("vllm", "qwen3-32b"), "llamacpp": ("llamacpp", "qwen3-32b"), "zai-chat": ("zai", "glm-5.3")}
+
+
+@pytest.mark.parametrize("kind", BLIND)
 def test_a_conversation_with_an_image_goes_on_at_a_model_that_cannot_see(gating: Gating, kind: str) -> None:
     """dialects 7, case 66: asked once with it and once without; the change is told, and is none of thinking."""
     with Simulator(kind=kind) as blind:
-        gate = gating(chat(blind, kind, 'model = "qwen3-32b"'))
+        preset, model = BLIND[kind]
+        gate = gating(chat(blind, preset, f'model = "{model}"'))
         answer = gate.ask(asked(messages=[user({"type": "text", "text": "see"}, PNG)]))
         sent = json.loads(blind.body(blind.journal()[-1]["n"]))
 

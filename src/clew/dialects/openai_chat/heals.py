@@ -72,10 +72,12 @@ _WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
 
 _BLIND: Final = re.compile(
     r"not a multimodal model|image input is not supported|support image input|image_url is only supported"
-    r"|unknown variant `?image_url|(?:does not|doesn't) support (?:image|vision)",
+    r"|unknown variant `?image_url|(?:does not|doesn't) support (?:image|vision)"
+    r"|Invalid API parameter, please check the documentation",
     re.IGNORECASE,
 )
-"""vLLM, llama.cpp, OpenRouter, Groq, DeepSeek; and what others say."""
+"""vLLM, llama.cpp, OpenRouter, Groq, DeepSeek; what others say; and Z.ai, which says no more than that of an image (nor of
+other things: where there is no image, this changes nothing and is not tried)."""
 _BLIND_STATUS: Final = frozenset({400, 404, 422, 500})
 
 _LADDERS: Final = tuple((re.compile(words, re.IGNORECASE), rungs) for words, rungs in _WORDS)
