@@ -85,6 +85,8 @@ class Noting:
     def headers(self) -> list[tuple[str, str]]:
         return []
 
+    early_headers = headers
+
     def push(self, data: bytes) -> bool:
         self.got += data
         return True

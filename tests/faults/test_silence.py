@@ -78,6 +78,20 @@ def test_a_backend_that_falls_silent_before_content_is_left_for_the_next(
     assert endings(a) == ["client left"]
     [exchange] = kept(gate)
     assert (exchange.outcome, exchange.backend, exchange.attempts) == ("whole", "spare", 2)
+    names = ("x-clew-exchange", "x-clew-backend", "x-clew-model", "x-clew-thinking", "request-id")
+    told = {name: answer.headers[name] for name in names if name in answer.headers}
+    assert ping >= 1 or told == {"x-clew-exchange": exchange.id}
+
+
+@pytest.mark.parametrize("by_rote", [False, True])
+def test_a_ping_names_the_backend_where_there_is_no_other(gating: Gating, a: Simulator, by_rote: bool) -> None:
+    """Nobody else can answer, so it is true before the answer."""
+    gate = gating(claude(a), **impatient(ping=0.1))
+    if by_rote:
+        gate.ask(question())
+    a.fault("slow-start 0.4")
+    answer = gate.ask(question())
+    assert (pings_before_start(answer) > 0, answer.headers["x-clew-backend"]) == (True, "claude")
 
 
 @proves("fault:U8")

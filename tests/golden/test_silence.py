@@ -42,6 +42,8 @@ class Client:
     def headers(self) -> list[tuple[str, str]]:
         return []
 
+    early_headers = headers
+
     def push(self, data: bytes) -> bool:
         self.heard.append(self._clock())
         return True

@@ -50,6 +50,11 @@ class Asking(Struct, frozen=True, kw_only=True, eq=False):
     streams: bool
     """An answer is wanted, and event by event."""
 
+    @property
+    def has_one_way(self) -> bool:
+        """Whether nobody but one backend, with one of its models, can answer."""
+        return len({(way.backend.name, way.target.model) for way in self.ways}) == 1
+
 
 def asking_of(
     call: Call, snapshot: Snapshot, store: Store | None, new_thread: str, request: Request | None = None

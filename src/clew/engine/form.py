@@ -71,6 +71,8 @@ class Form(Struct, frozen=True, kw_only=True, eq=False):
     """Who answers."""
     heads: Heads
     """All but what comes back, for whoever keeps bodies."""
+    has_one_way: bool
+    """Nobody else can answer."""
     streams: bool
     translates: bool
     """It goes out in another dialect."""
@@ -142,6 +144,7 @@ def _form(call: Call, story: Story, parts: Parts) -> Form | None:
         context=call.context,
         origin=origin_of(way),
         heads=heads_of(call, way, story.going, None),
+        has_one_way=story.asking.has_one_way,
         streams=story.asking.streams,
         translates=story.dialect.translates,
         wear=story.dress().wear,

@@ -31,6 +31,10 @@ class Heads(Protocol):
 
     def headers(self) -> Sequence[tuple[str, str]]: ...
 
+    def early_headers(self) -> Sequence[tuple[str, str]]:
+        """Before anybody has answered: nothing that another backend could make untrue."""
+        ...
+
 
 class Quiet(Protocol):
     """Whoever has something to do when it is quiet."""
@@ -80,10 +84,11 @@ class Passing:
         else:
             self.tick()
 
-    def open(self) -> None:
-        """The 200, if it has not gone yet."""
+    def open(self, *, early: bool = False) -> None:
+        """The 200, if it has not gone yet; `early`: before there is an answer."""
         if not self.client.started:
-            self.client.start(200, [*STREAM_TYPE, *self.heads.headers()])
+            heads = self.heads.early_headers() if early else self.heads.headers()
+            self.client.start(200, [*STREAM_TYPE, *heads])
 
     def push(self, data: bytes) -> None:
         """Whole events, at once. The answer has begun, also where nothing of it can be seen yet (hidden thinking)."""
@@ -157,7 +162,7 @@ class Passing:
         quiet = now() - (shown if self._hides else max(shown, heard))
         patience = min(_HIDDEN_SECONDS, self._seconds) if self._hides else self._seconds
         if quiet + 0.001 >= (patience if heard > self._last else self._seconds):
-            self.open()
+            self.open(early=True)
             self.client.push(PING)
             self._last, quiet = now(), 0.0
         self._look_after(max(patience - quiet, 0.0) or patience)

@@ -84,6 +84,9 @@ class RoteStream(Rote, Streaming):
     def headers(self) -> Passed:
         return [*self._passed, ("x-clew-exchange", self._id), *self._form.who]
 
+    def early_headers(self) -> Passed:
+        return self.headers() if self._form.has_one_way else [("x-clew-exchange", self._id)]
+
     def _heard_of(self, head: ResponseHead, passing: Passing) -> StreamHearing:
         form, hints, self._opened_at = self._form, self._hints(), self._on.heard_at
         self._passed = form.way.dialect.passed(head.headers, self._started)

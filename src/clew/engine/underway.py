@@ -138,6 +138,10 @@ class UnderWay:
         story = self._told()
         return [*self._passed, *own_headers(self._id, story.way, str(story.counts()))]
 
+    def early_headers(self) -> list[tuple[str, str]]:
+        """Who answers is certain where nobody else could."""
+        return self.headers() if self._told().asking.has_one_way else own_headers(self._id, None, "")
+
     # Ending.
 
     def _note(self, heard: Heard) -> None:
