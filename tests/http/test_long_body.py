@@ -49,3 +49,23 @@ def test_nothing_is_lent_before_something_came() -> None:
     """Whoever waits for a 100 before it sends the body has sent nothing yet."""
     body = LongBody(1 << 20)
     assert (body.fill(lambda free: 1), body.due) == (0, 1 << 20)
+
+
+def test_a_body_takes_no_more_memory_than_it_has_bytes() -> None:
+    """What was collected is handed out as it is."""
+    half = bytes(1 << 20)
+
+    def read(free: memoryview) -> int:
+        free[:] = half
+        return len(half)
+
+    tracemalloc.start()
+    try:
+        body = LongBody(2 << 20)
+        body.add(half)
+        body.fill(read)
+        whole = body.whole()
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (len(whole), whole.count(0), most < (2 << 20) + 10_000) == (2 << 20, 2 << 20, True)

@@ -3,10 +3,15 @@
 The event loop copies what it reads twice before anybody sees it, and to join the pieces would copy it once more. So they go
 into one buffer, and the kernel may write into it: `fill` lends what is free of it. In the end the buffer itself is the body.
 It grows with what has come, so that to announce a long body reserves no memory.
+
+The buffer is not cleared, since all of it is written to before anybody reads it: to clear it takes as long as to fill it. Bytes
+are made so inside of Python only (`os.read` does), hence the call of its C interface; and a `BytesIO` that alone has them lets
+them be written to.
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from io import BytesIO
 
@@ -14,6 +19,10 @@ __all__ = ["LongBody"]
 
 _AHEAD = 16
 """So many times what has come may be reserved."""
+
+_uncleared = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t)(
+    ("PyBytes_FromStringAndSize", ctypes.pythonapi)
+)
 
 
 class LongBody:
@@ -53,6 +62,6 @@ class LongBody:
     def _reserve(self, room: int) -> None:
         room = min(room, self.length)
         if room > self._room:
-            self._into.seek(room - 1)
-            self._into.write(b"\0")
-            self._room = room
+            before, self._into, self._room = self._into, BytesIO(_uncleared(None, room)), room
+            with before.getbuffer() as buffer, buffer[: self.size] as came:
+                self._into.write(came)
