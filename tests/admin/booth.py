@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import socket
@@ -21,7 +22,7 @@ from clew.model.facts import models
 from clew.settings.home import Home
 from clew.settings.load import Loaded
 from clew.settings.values import Settings
-from clew.store import SqliteStore
+from clew.store import SqliteStore, Store
 from clew.testing.background import Background
 from clew.thinking.secret import ring_of
 from clew.web import routes
@@ -69,15 +70,14 @@ class Booth:
     def __enter__(self) -> Self:
         self._background.__enter__()
         self.store = SqliteStore(self.home.make().store) if self._stores else None
-        self.current = Current(
-            Loaded(settings=settings()),
-            ring_of(SECRET).sealer(),
-            store=self.store,
-            environ={"CLEW_HOME": str(self.home.root)},
-        )
+        self.current = present(self.home, self.store)
+        self._background.call(self._follow())
         self.admin: Admin = self._background.call(self._start())
         self.port = int(self.admin.url.rpartition(":")[2])
         return self
+
+    async def _follow(self) -> None:
+        self._following = asyncio.create_task(self.current.follow())
 
     async def _start(self, port: int = 0) -> Admin:
         return await serve_admin(
@@ -157,6 +157,11 @@ class Booth:
         cookie = {"cookie": response.headers["set-cookie"].partition(";")[0]}
         csrf = self.ask("/api/session", headers=cookie, port=True).json["csrf"]
         return {**cookie, "x-clew-csrf": csrf}
+
+
+def present(home: Home, store: Store | None = None) -> Current:
+    """What holds in this home, with these settings. Nobody follows it yet."""
+    return Current(Loaded(settings=settings()), ring_of(SECRET).sealer(), store=store, environ={"CLEW_HOME": str(home.root)})
 
 
 def settings() -> Settings:

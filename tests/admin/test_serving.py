@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 
 from clew.admin.server import serve_admin
-from clew.engine.current import Current
 from clew.engine.hub import Hub
 from clew.settings.home import Home
-from clew.settings.load import Loaded
-from clew.thinking.secret import ring_of
-from tests.admin.booth import SECRET, Booth, settings
+from tests.admin.booth import Booth, present
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -54,7 +51,7 @@ def test_it_takes_no_signal_and_leaves_a_busy_port_to_its_owner(tmp_path: Path) 
 
     async def scene() -> tuple[bool, list[Path]]:
         home = Home(tmp_path / "h")
-        current = Current(Loaded(settings=settings()), ring_of(SECRET).sealer(), environ={"CLEW_HOME": str(home.root)})
+        current = present(home)
         before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
         admin = await serve_admin(current=current, store=None, hub=Hub(), home=home, port=0, name="one")
         same = before == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]

@@ -1,5 +1,9 @@
 """The present settings: taken over when they change, kept when they cannot be used."""
 
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -180,3 +184,91 @@ def test_all_is_well_is_said_when_it_is(environ: dict[str, str], tmp_path: Path)
     (tmp_path / "clew.toml").write_text(TWO.format(active="b"))
     glances(now)
     assert (len(seen), bool(seen[0]), now.problem) == (1, True, "")
+
+
+def test_whoever_needs_the_settings_has_new_ones_before_anybody_is_served_by_them(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    """No log shows the keys of a file that it does not know yet; and a file that cannot be used is nobody's news."""
+    told: list[tuple[str, str]] = []
+    now = current(environ, reloaded=lambda settings: told.append((settings.active, now.snapshot.active)))
+    for text in ('active = "', TWO.format(active="b")):
+        (tmp_path / "clew.toml").write_text(text)
+        glances(now)
+    assert told == [("b", "a")]
+
+
+@asynccontextmanager
+async def followed(now: Current) -> AsyncIterator[None]:
+    following = asyncio.ensure_future(now.follow())
+    try:
+        yield
+    finally:
+        following.cancel()
+        await asyncio.wait([following])
+
+
+def glancing() -> int:
+    return sum(thread.name == "clew glance" for thread in threading.enumerate())
+
+
+def test_a_change_is_told_in_the_loop_of_whoever_attends_and_no_thread_is_left(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    async def run() -> list[tuple[str, bool]]:
+        now, changed, here = current(environ), asyncio.Event(), threading.current_thread()
+        told: list[tuple[str, bool]] = []
+
+        def tell() -> None:
+            told.append((now.snapshot.active, threading.current_thread() is here))
+            changed.set()
+
+        async with followed(now):
+            with now.attend(tell):
+                (tmp_path / "clew.toml").write_text(TWO.format(active="b"))
+                await asyncio.wait_for(changed.wait(), 20)
+        return told
+
+    before = glancing()
+    assert asyncio.run(run()) == [("b", True)]
+    assert glancing() == before
+
+
+def test_whoever_attends_is_told_whoever_glanced_and_not_when_he_has_left(environ: dict[str, str], tmp_path: Path) -> None:
+    """The admin glances at once when it has switched: the next glance finds nothing new."""
+
+    async def run(store: SqliteStore) -> list[str]:
+        now, told = current(environ, store=store), list[str]()
+        with now.attend(lambda: told.append(now.snapshot.active)):
+            for backend in ("b", "b", "a"):
+                store.set(ACTIVE, backend, at=0.0).result(5)
+                await asyncio.to_thread(now.glance)
+                await asyncio.to_thread(now.glance)
+        store.set(ACTIVE, "b", at=0.0).result(5)
+        await asyncio.to_thread(now.glance)
+        await asyncio.sleep(0)
+        return told
+
+    with SqliteStore(tmp_path / "clew.db") as store:
+        assert asyncio.run(run(store)) == ["b", "b", "a"]
+
+
+def test_a_glance_that_goes_wrong_is_told_and_not_the_last(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody waits for it, so nobody else would know."""
+    glances, again = iter([RuntimeError("a bug"), None]), threading.Event()
+
+    def glance() -> None:
+        if error := next(glances, None):
+            raise error
+        again.set()
+
+    async def run() -> bool:
+        now = current(environ)
+        monkeypatch.setattr(now, "glance", glance)
+        async with followed(now):
+            return await asyncio.to_thread(again.wait, 20)
+
+    assert asyncio.run(run())
+    assert [record.message for record in caplog.records] == ["what changed cannot be taken over"]

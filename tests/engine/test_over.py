@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,9 @@ from clew.engine.log_summary import Counts, Summaries
 from clew.engine.over import Alike, Over, alike
 from clew.engine.redact import Redactor
 from clew.model.change import Change
+from clew.settings.home import Home
 from clew.store.values import Exchange
+from tests.admin.booth import present
 from tests.counts import examples
 from tests.engine.logs import Stuck, Wanted
 
@@ -114,10 +117,10 @@ def test_the_sums_of_a_row_are_those_of_each(told: list[Alike]) -> None:
     assert sorted(together.text(None, 0).splitlines()) == sorted(alone.text(None, 0).splitlines())
 
 
-def test_whoever_listens_gets_each_of_a_row_in_order() -> None:
+def test_whoever_listens_gets_each_of_a_row_in_order(tmp_path: Path) -> None:
     async def run() -> list[tuple[str, Any]]:
         source, told = Hub(), row(LIKE, over("a"), over("b"))
-        feed = Feed(source, None, tuple, active=lambda: "b")
+        feed = Feed(source, None, tuple, present(Home(tmp_path)))
         following = asyncio.ensure_future(feed.run())
         await asyncio.sleep(0)
         async with source.subscribe() as here, feed.hub.subscribe() as there:

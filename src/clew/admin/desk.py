@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeVar
 
@@ -41,6 +42,10 @@ class Present(Protocol):
     def problem(self) -> str: ...
     def glance(self) -> None:
         """Take over what changed, now."""
+        ...
+
+    def attend(self, told: Callable[[], None]) -> AbstractContextManager[None]:
+        """Be called after each change, until the context is left."""
         ...
 
 

@@ -1,9 +1,9 @@
 """The feed: what happens in this process and in every other that shares the store, as one stream of events.
 
 The hub tells at once what this process does. Worker processes have hubs of their own, which nobody here can hear; what they
-finish is in the store, so the store is asked twice a second whether anything changed, and if so, for the exchanges after the
-last one known. An exchange that both tell of is told once; one that takes its time is told twice, as `open` while it lasts
-and again when it is over. Where an open one stands in the store changes with its end, so nothing is counted from there.
+finish is in the store, so it is asked for the exchanges after the last one known whenever a glance found that somebody wrote
+to it. An exchange that both tell of is told once; one that takes its time is told twice, as `open` while it lasts and again
+when it is over. Where an open one stands in the store changes with its end, so nothing is counted from there.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from clew.engine.hub import Hub, Value
 from clew.engine.over import Alike
 from clew.errors import StoreError
 from clew.store import Store
 from clew.store.values import Exchange
+
+if TYPE_CHECKING:
+    from clew.admin.desk import Present
 
 __all__ = ["EXCHANGE", "SWITCH", "Feed"]
 
@@ -28,7 +31,9 @@ EXCHANGE: Final = "exchange"
 SWITCH: Final = "switch"
 """Another backend is active."""
 
-POLL_SECONDS: Final = 0.5
+AGAIN_SECONDS: Final = 0.5
+"""After a store that could not be read."""
+
 PAGE: Final = 500
 REMEMBERED: Final = 2000
 
@@ -44,15 +49,16 @@ class Feed:
         source: Hub,
         store: Store | None,
         principals: Callable[[], Iterable[str]],
+        current: Present,
         *,
-        active: Callable[[], str],
         heard: Callable[[Exchange | Alike], None] = lambda over: None,
     ) -> None:
         self.hub = Hub()
         self._source = source
         self._store = store
         self._principals = principals
-        self._active = active
+        self._current = current
+        self._changed = asyncio.Event()
         self._heard = heard
         self._seen = -1
         self._last: dict[str, str | None] = {}
@@ -74,31 +80,31 @@ class Feed:
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        with self._source.attend(self._tell):
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._follow_active())
+        active = self._current.snapshot.active
+        with self._source.attend(self._tell), self._current.attend(self._changed.set):
+            self._changed.set()  # whatever was written since `begin`
+            while await self._changed.wait():
+                self._changed.clear()
+                active = self._tell_switch(active)
                 if self._store is not None:
-                    tasks.create_task(self._follow_store(self._store))
+                    await self._follow(self._store)
 
-    async def _follow_active(self) -> None:
-        before = self._active()
-        while True:
-            await asyncio.sleep(POLL_SECONDS)
-            now = self._active()
-            if now != before:
-                self.hub.publish(SWITCH, {"old_backend": before, "new_backend": now})
-                before = now
+    def _tell_switch(self, before: str) -> str:
+        now = self._current.snapshot.active
+        if now != before:
+            self.hub.publish(SWITCH, {"old_backend": before, "new_backend": now})
+        return now
 
-    async def _follow_store(self, store: Store) -> None:
-        while True:
-            try:
-                changed = await asyncio.to_thread(store.changed)
-                if changed != self._seen:
-                    await self._catch_up(store)
-                    self._seen = changed
-            except StoreError as error:
-                _log.warning("the store cannot be followed: %s", error)
-            await asyncio.sleep(POLL_SECONDS)
+    async def _follow(self, store: Store) -> None:
+        try:
+            changed = await asyncio.to_thread(store.changed)
+            if changed != self._seen:
+                await self._catch_up(store)
+                self._seen = changed
+        except StoreError as error:
+            _log.warning("the store cannot be followed: %s", error)
+            await asyncio.sleep(AGAIN_SECONDS)
+            self._changed.set()
 
     async def _catch_up(self, store: Store) -> None:
         for principal in self._principals():

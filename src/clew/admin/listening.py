@@ -2,7 +2,7 @@
 
 No signal is taken, since ending is the gateway's business; nothing about the client is believed from headers. Each socket
 has a server of its own, with its own room: whoever fills the port leaves the owner's socket alone. A connection that says
-nothing is closed after a while, as one that is done is.
+nothing is closed after a while, as one that is done is. While nobody is there, nothing wakes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,19 @@ SILENT_SECONDS: Final = 10.0
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to the gateway."""
+    """Leaves signals to the gateway, and sleeps until it is told to end."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ending = asyncio.Event()
+
+    def end(self) -> None:
+        self.should_exit = True
+        self._ending.set()
+
+    async def main_loop(self) -> None:
+        """In place of a look around ten times a second: none of the limits that it would look after is set."""
+        await self._ending.wait()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -57,7 +69,7 @@ class Listening:
 
     def end(self) -> None:
         """Take nobody new, and let those who are there come to their end."""
-        self._server.should_exit = True
+        self._server.end()
 
     async def closed(self) -> None:
         await self._task

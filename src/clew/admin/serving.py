@@ -134,7 +134,7 @@ def _feed(current: Present, store: Store | None, hub: Hub, home: Home, metrics: 
         metrics.know(current.snapshot.settings.backends)
         metrics.count(over)
 
-    return Feed(hub, store, lambda: principals_of(home), active=lambda: current.snapshot.active, heard=heard)
+    return Feed(hub, store, lambda: principals_of(home), current, heard=heard)
 
 
 def _listeners(port: int, path: Path) -> tuple[socket.socket, socket.socket]:

@@ -15,9 +15,8 @@ from typing import Any, cast
 from clew.backends.presets import presets
 from clew.cli.endings import BadConfig, Failed
 from clew.settings.examine import examine
-from clew.settings.home import home_of
 from clew.settings.lines import spelled
-from clew.settings.load import config_file
+from clew.settings.load import config_place
 from clew.settings.private_file import write_private
 from clew.settings.shown import toml_value
 from clew.settings.template import template
@@ -33,7 +32,7 @@ def backend_table(name: str, fields: Mapping[str, str]) -> str:
 
 def add_backend(name: str, fields: Mapping[str, str], file: Path | None) -> Path:
     """Write it; the file that it is in. A known vendor's key is where the vendor keeps it, if nothing else is said."""
-    path = config_file(os.environ, file) or home_of(os.environ).config
+    path = config_place(os.environ, file)
     text = _text(path)
     if name in _backends(text, path):
         raise Failed(f"{path} has a backend {name!r} already: give another --name, or edit the file.")

@@ -13,7 +13,7 @@ import msgspec
 from clew.cli.endings import BadConfig, Failed, told
 from clew.cli.pages import Line, Page, Table, printable, show
 from clew.settings.home import home_of
-from clew.settings.load import Fault, Loaded, config_file, faults_of, load
+from clew.settings.load import Fault, Loaded, config_file, config_place, faults_of, load
 from clew.settings.schema import json_schema
 from clew.settings.shown import Entry, entries_of, toml_value
 from clew.settings.template import SCHEMA_FILE, template
@@ -142,7 +142,7 @@ def schema() -> None:
 
 
 def _wanted(file: Path | None) -> Path:
-    return config_file(os.environ, file) or home_of(os.environ).config
+    return config_place(os.environ, file)
 
 
 def _write(path: Path, text: str) -> None:

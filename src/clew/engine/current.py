@@ -4,6 +4,9 @@ Two things can change while a gateway runs: its settings file, and the active ba
 process). Both are looked at twice a second, by a glance that reads nothing while nothing happened. A new snapshot replaces
 the old one as a whole; requests under way keep theirs. A file that cannot be used changes nothing: the old settings stay,
 and `problem` says what is wrong until it is mended. Nor does a store that cannot be read: what was chosen stays chosen.
+
+The one who glances is a thread of its own, and the only one in an idle process that wakes by the clock. Nobody else polls:
+whoever attends is told in his loop that something changed, be it only that somebody wrote to the store.
 """
 
 from __future__ import annotations
@@ -11,26 +14,33 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from stat import S_ISREG
 from typing import TypeAlias
 
 from clew.engine.choices import ACTIVE, rules_chosen
 from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.errors import SettingsInvalid, StoreError
-from clew.settings.load import Loaded, config_file, load
+from clew.settings.load import Loaded, config_place, load
 from clew.settings.secret import load_keyring
 from clew.settings.values import Rule, Settings
 from clew.store import Store
 from clew.thinking.seal import Sealer
 
-__all__ = ["ACTIVE", "Current", "Switched"]
+__all__ = ["ACTIVE", "Current", "Reloaded", "Switched"]
 
 _EVERY = 0.4
 """Seconds between two glances; a switch is promised within one second."""
 
 Switched: TypeAlias = Callable[[str, str], None]
-"""Told of the old and the new active backend."""
+"""Told of the old and the new active backend, in the thread that glanced."""
+
+Reloaded: TypeAlias = Callable[[Settings], None]
+"""Told of the settings of a new file, before anybody is served by them, in the thread that glanced."""
 
 _Stamp: TypeAlias = tuple[int, int, int] | None
 
@@ -52,6 +62,7 @@ class Current:
         choice: str = "",
         secret: Path | None = None,
         switched: Switched = lambda old, new: None,
+        reloaded: Reloaded = lambda settings: None,
     ) -> None:
         """`file` is the one that was asked for, if one was; `choice` the backend that this gateway was started with;
         `secret` the file of the sealing keys, which another process may rotate."""
@@ -65,11 +76,15 @@ class Current:
         self._file = file
         self._choice = choice
         self._switched = switched
+        self._reloaded = reloaded
         self._secret = secret
         self._secret_stamp = _stamp_of(secret)
-        self._stamp = self._file_stamp()
+        self._place = config_place(environ, file)
+        self._stamp = _stamp_of(self._place)
         self._pending: _Stamp = None
         self._seen = -1
+        self._glancing = threading.Lock()
+        self._attending: tuple[Callable[[], object], ...] = ()
         self._read: dict[str, Mapping[str, str]] = {}
         """What the store said last, by its scopes."""
         self.snapshot = self._fresh()
@@ -80,18 +95,47 @@ class Current:
 
     async def follow(self) -> None:
         """Until cancelled."""
-        while True:
-            await asyncio.sleep(_EVERY)
-            await asyncio.to_thread(self.glance)
+        ending = threading.Event()
+        thread = threading.Thread(target=self._follow, args=(ending,), name="clew glance", daemon=True)
+        thread.start()
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            ending.set()
+            await asyncio.to_thread(thread.join)
+
+    def _follow(self, ending: threading.Event) -> None:
+        while not ending.wait(_EVERY):
+            try:
+                self.glance()
+            except Exception:  # the next one may fare better, and without any nothing would be followed
+                _log.exception("what changed cannot be taken over")
+
+    @contextmanager
+    def attend(self, told: Callable[[], None]) -> Generator[None]:
+        """Be called after each change, in the loop that runs here, until the context is left."""
+        tell = partial(asyncio.get_running_loop().call_soon_threadsafe, told)
+        self._attending = (*self._attending, tell)
+        try:
+            yield
+        finally:
+            self._attending = tuple(each for each in self._attending if each is not tell)
 
     def glance(self) -> None:
-        """Take over what changed since the last glance."""
+        """Take over what changed since the last glance. Any thread may."""
+        with self._glancing:
+            changed = self._take_over()
+        for tell in self._attending if changed else ():
+            tell()
+
+    def _take_over(self) -> bool:
         reloaded = self._reload()
         anew, stored = self._rekeyed() | reloaded, self._store_changed()
         if anew or stored:
             self._swap(self._fresh(), anew=anew)
         if reloaded:
             self.problem = ""  # only now: whoever reads that all is well is served by what was mended
+        return anew or stored
 
     def _swap(self, fresh: Snapshot, *, anew: bool) -> None:
         """The store changes with every turn, and nearly never in what was chosen: then all that is known under the old
@@ -140,7 +184,7 @@ class Current:
 
     def _reload(self) -> bool:
         """Read the file again if it is another one than before, and has been left alone for a moment."""
-        stamp = self._file_stamp()
+        stamp = _stamp_of(self._place)
         if stamp == self._stamp:
             return False
         if stamp != self._pending:
@@ -157,6 +201,7 @@ class Current:
             self.problem = str(error)
             _log.error("the settings stay as they were: %s", error)
             return False
+        self._reloaded(self.loaded.settings)
         return True
 
     def _rekeyed(self) -> bool:
@@ -172,9 +217,6 @@ class Current:
             return False
         return True
 
-    def _file_stamp(self) -> _Stamp:
-        return _stamp_of(config_file(self._environ, self._file))
-
 
 def _chosen_in(snapshot: Snapshot) -> tuple[str, str, tuple[Rule, ...]]:
     return snapshot.active, snapshot.active_from, snapshot.chosen
@@ -186,4 +228,4 @@ def _stamp_of(path: Path | None) -> _Stamp:
         status = os.stat(path) if path else None
     except OSError:
         return None
-    return (status.st_ino, status.st_mtime_ns, status.st_size) if status else None
+    return (status.st_ino, status.st_mtime_ns, status.st_size) if status and S_ISREG(status.st_mode) else None

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, TypeAlias
 
@@ -36,7 +37,6 @@ __all__ = ["Finished", "Works", "build_works"]
 Finished: TypeAlias = Callable[[Exchange, Recording | None], None]
 """Told of an exchange that is over, and of what was recorded of its answer."""
 
-_EVERY = 0.5
 _MEGABYTE = 1024 * 1024
 
 
@@ -49,14 +49,11 @@ class Works:
     current: Current
     hub: Hub
     engine: Engine
-    log: RequestLog | None = None
-    redact: Redactor | None = None
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     def keep_up(self) -> None:
         """Follow the settings, and keep the store tidy, until the end."""
         self._start(self.current.follow())
-        self._start(self._follow_settings())
         if self.store is not None:
             self._start(keep_house(self.store, lambda: _retention(self.current.settings.store), clock=time.time))
 
@@ -70,18 +67,6 @@ class Works:
         if self.store is not None:
             await asyncio.to_thread(self.store.close)
         self.engine.parts.telling.tell_all()  # what waited for the store until now
-
-    async def _follow_settings(self) -> None:
-        """What a new file says about the log holds from then on, and no log shows its keys."""
-        seen = self.current.loaded
-        while True:
-            await asyncio.sleep(_EVERY)
-            if self.current.loaded is not seen:
-                seen = self.current.loaded
-                if self.redact is not None:
-                    self.redact.learn(_vendor_keys(seen.settings))
-                if self.log is not None:
-                    self.log.follow(seen.settings.log)
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         self._tasks.append(asyncio.get_running_loop().create_task(work))
@@ -123,9 +108,9 @@ async def build_works(
         choice=choice,
         secret=home.secret,
         switched=log.switched if log else _unsaid,
+        reloaded=partial(_learnt, redact, log),
     )
-    pool = Pool(_pool_settings(settings, environ))
-    hub = Hub()
+    pool, hub = Pool(_pool_settings(settings, environ)), Hub()
     parts = Parts(
         pool=pool,
         snapshot=lambda: current.snapshot,
@@ -136,11 +121,18 @@ async def build_works(
         commit_seconds=commit_seconds,
         histories=Histories(settings.gateway.history_megabytes * _MEGABYTE),
     )
-    return Works(store=store, pool=pool, current=current, hub=hub, engine=Engine(parts), log=log, redact=redact)
+    return Works(store=store, pool=pool, current=current, hub=hub, engine=Engine(parts))
 
 
 def _unsaid(old: str, new: str) -> None:
     """A switch that no log tells of."""
+
+
+def _learnt(redact: Redactor, log: RequestLog | None, settings: Settings) -> None:
+    """What a new file says about the log holds from then on, and no log shows its keys."""
+    redact.learn(_vendor_keys(settings))
+    if log is not None:
+        log.follow(settings.log)
 
 
 def _opened(wanted: StoreSettings, home: Home) -> Store | None:

@@ -70,7 +70,6 @@ class Server:
             self.host, self.port = plug.getsockname()[:2]
         else:
             self._listener = await self.loop.create_unix_server(lambda: Connection(self), sock=plug, backlog=_BACKLOG)
-        self._tick()
 
     async def close(self, grace: float = 5.0, wind_up: float = _WIND_UP_SECONDS) -> None:
         """Finish what runs within `grace` seconds; then end it. May be cancelled, and called again with less grace.
@@ -103,6 +102,8 @@ class Server:
 
     def joined(self, connection: Connection) -> None:
         self._connections.add(connection)
+        if self._ticker is None:
+            self._ticker = self.loop.call_later(self.limits.tick_seconds, self._tick)
         if len(self._connections) > self.limits.connections:
             self._make_room(connection)
 
@@ -140,10 +141,11 @@ class Server:
             return
 
     def _tick(self) -> None:
+        """As long as anybody is there."""
         now = self.now()
         for connection in list(self._connections):
             connection.tick(now)
-        self._ticker = self.loop.call_later(self.limits.tick_seconds, self._tick)
+        self._ticker = self.loop.call_later(self.limits.tick_seconds, self._tick) if self._connections else None
 
 
 async def listen(

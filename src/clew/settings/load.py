@@ -22,7 +22,7 @@ from clew.settings.lines import Key, key_lines, line_of, spelled
 from clew.settings.shape import Problem
 from clew.settings.values import Settings
 
-__all__ = ["Fault", "Loaded", "config_file", "faults_of", "load"]
+__all__ = ["Fault", "Loaded", "config_file", "config_place", "faults_of", "load"]
 
 _MOST_BYTES: Final = 4 * 1024 * 1024
 
@@ -64,12 +64,18 @@ def faults_of(file: Path, environ: Mapping[str, str]) -> tuple[Fault, ...]:
 
 def config_file(environ: Mapping[str, str], file: Path | None = None) -> Path | None:
     """The file that is read: the given one, `CLEW_CONFIG`, the one in the home directory; None if there is none."""
-    if file is not None:
-        return file
-    if named := environ.get(CONFIG_VARIABLE, "").strip():
-        return Path(named).expanduser()
-    usual = home_of(environ).config
-    return usual if usual.is_file() else None
+    named, place = _named(environ, file), config_place(environ, file)
+    return place if named or place.is_file() else None
+
+
+def config_place(environ: Mapping[str, str], file: Path | None = None) -> Path:
+    """Where the file is that would be read, if there is one."""
+    return _named(environ, file) or home_of(environ).config
+
+
+def _named(environ: Mapping[str, str], file: Path | None) -> Path | None:
+    named = environ.get(CONFIG_VARIABLE, "").strip()
+    return file or (Path(named).expanduser() if named else None)
 
 
 def _read(path: Path | None, environ: Mapping[str, str], *, keys: bool) -> tuple[Loaded | None, tuple[Fault, ...]]:
