@@ -107,14 +107,14 @@ def test_the_lines_of_a_row_say_when_it_was_told_and_not_when_they_are_written(f
 @settings(max_examples=examples(60))
 @given(st.lists(rows(), max_size=3))
 def test_the_sums_of_a_row_are_those_of_each(told: list[Alike]) -> None:
-    together, alone = Metrics("1"), Metrics("1")
+    together, alone = Metrics(), Metrics()
     for metrics in (together, alone):
         metrics.know(["b"])
     for each in told:
         together.count(each)
         for exchange in each.exchanges():
             alone.count(exchange)
-    assert sorted(together.text(None, 0).splitlines()) == sorted(alone.text(None, 0).splitlines())
+    assert sorted(together.text(None, 0, "1").splitlines()) == sorted(alone.text(None, 0, "1").splitlines())
 
 
 def test_whoever_listens_gets_each_of_a_row_in_order(tmp_path: Path) -> None:

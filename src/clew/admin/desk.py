@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, Protocol, TypeVar
 
 from clew.admin.access import Access
@@ -59,7 +60,6 @@ class Desk:
     access: Access
     feed: Feed
     metrics: Metrics
-    version: str
     open_streams: Callable[[], int]
     works: Works | None = None
     """What answers, for whoever is asked something here."""
@@ -73,6 +73,11 @@ class Desk:
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     tellings: Tellings = field(default_factory=Tellings)
     """Answers that somebody elsewhere listens to."""
+
+    @property
+    def version(self) -> str:
+        """Of clew."""
+        return _version()
 
     @property
     def kept(self) -> Store:
@@ -113,6 +118,13 @@ class Desk:
     def redactor(self) -> Redactor:
         """Knows every secret that is loaded now."""
         return Redactor(secrets_of(self.current.snapshot))
+
+
+@cache
+def _version() -> str:
+    from importlib.metadata import version  # late: it reads mail and archives, which nothing else here does
+
+    return version("clew")
 
 
 def secrets_of(snapshot: Snapshot) -> Iterable[str]:

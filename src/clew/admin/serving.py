@@ -11,7 +11,6 @@ import socket
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -99,7 +98,7 @@ async def serve(
     """As `clew.admin.server.serve_admin` says."""
     path = home.make().socket(f"admin-{name or os.getpid()}")
     tcp, unix = _listeners(port, path)
-    metrics, runs, tellings = Metrics(version("clew")), Runs(), Tellings()
+    metrics, runs, tellings = Metrics(), Runs(), Tellings()
     url = f"http://{LOOPBACK}:{tcp.getsockname()[1]}"
     desk = Desk(
         current=current,
@@ -108,7 +107,6 @@ async def serve(
         access=Access(token, keys=KeyTable(key, home.keys), sessions=Sessions(home.sessions, url)),
         feed=_feed(current, store, hub, home, metrics),
         metrics=metrics,
-        version=version("clew"),
         open_streams=lambda: open_streams() + runs.running + len(tellings),
         works=works,
         runs=runs,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from importlib import import_module
 from pathlib import Path
 
 from msgspec import Struct
@@ -63,7 +64,8 @@ def checkup(desk: Desk, online: bool) -> list[Examined]:
 async def metrics(desk: Desk, request: Request) -> Response:
     desk.metrics.know(desk.current.snapshot.settings.backends)
     health = await desk.read(desk.store.health) if desk.store else None
-    return Response(desk.metrics.text(health, desk.open_streams()), media_type=CONTENT_TYPE)
+    await desk.read(lambda: import_module("clew.admin.exposition"))
+    return Response(desk.metrics.text(health, desk.open_streams(), desk.version), media_type=CONTENT_TYPE)
 
 
 class Use(Struct, kw_only=True, forbid_unknown_fields=True):

@@ -14,6 +14,7 @@ samples from beginning to end stand for the whole. So a megabyte takes a millise
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 __all__ = ["tokens_of"]
@@ -33,7 +34,9 @@ def _flags(byte: int) -> int:
     return flags or _PUNCTUATION * (32 < byte < 127)
 
 
+@cache
 def _everywhere(flag: int) -> int:
+    """In every byte. Made when it is first needed: it is as long as the longest text."""
     return int.from_bytes(bytes([flag]) * (_MOST + _PIECE), "big")
 
 
@@ -43,7 +46,6 @@ def _all_but(kept: Iterable[int]) -> bytes:
 
 
 _FLAGS: Final = bytes(map(_flags, range(256)))
-_LETTERS, _MARKS, _DIGITS, _LINES, _LOWERS = map(_everywhere, (_LETTER, _PUNCTUATION, _DIGIT, _LINE, _LOWER))
 
 _SCRIPTS: Final[tuple[tuple[range, float], ...]] = (
     (range(0xC6, 0xCE), 0.4),  # Latin beyond the accents, marks
@@ -83,14 +85,15 @@ def _plain(text: bytes) -> float:
     here = int.from_bytes(text.translate(_FLAGS), "big")
     before = here >> 8
     begins = here & ~before
+    letters, lines = _everywhere(_LETTER), _everywhere(_LINE)
     return (
-        0.75 * (begins & _LETTERS).bit_count()  # words: one of five letters is a little more than one token,
-        + 0.085 * (here & _LETTERS).bit_count()  # one of eleven is one and a half
-        + 0.5 * ((before & _LOWERS) >> 1 & here).bit_count()  # a capital inside: `getUserName` is three
-        + 1.0 * (begins & _MARKS).bit_count()  # `":{"` is one token
-        + 0.45 * (here & _DIGITS).bit_count()  # one to three in a token
-        + 0.7 * (here & _LINES).bit_count()  # many end together with the mark before them
-        + 0.4 * ((before & _LINES) << 1 & here).bit_count()  # and an indent may be a token of its own
+        0.75 * (begins & letters).bit_count()  # words: one of five letters is a little more than one token,
+        + 0.085 * (here & letters).bit_count()  # one of eleven is one and a half
+        + 0.5 * ((before & _everywhere(_LOWER)) >> 1 & here).bit_count()  # a capital inside: `getUserName` is three
+        + 1.0 * (begins & _everywhere(_PUNCTUATION)).bit_count()  # `":{"` is one token
+        + 0.45 * (here & _everywhere(_DIGIT)).bit_count()  # one to three in a token
+        + 0.7 * (here & lines).bit_count()  # many end together with the mark before them
+        + 0.4 * ((before & lines) << 1 & here).bit_count()  # and an indent may be a token of its own
     )
 
 
