@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from clew.model.recording import Recording
-from clew.store.database import Database, Value
+from clew.store.database import Cursor, Database, Value
 from clew.store.forget import close_open
 from clew.store.forgotten import NO_HASHES, hashes_of, is_forgotten, wordless
 from clew.store.rows import COLUMNS, columns_of, marks_of, pack, sum_of
@@ -26,8 +26,11 @@ USED_STEP = 3600.0
 
 _EXCHANGE = f"""
 INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 27))}
-WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash IN (?27, ?28) AND at >= ?4) ON CONFLICT (principal, id) DO NOTHING
+WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?27 AND at >= ?4)
+    AND (?28 = x'' OR NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?28 AND at >= ?4))
+ON CONFLICT (principal, id) DO NOTHING
 """  # noqa: S608  (numbers alone)
+"""Unless its thread or its session was deleted since it began. (`hash IN (?27, ?28)` would make a table of the two.)"""
 _THREAD = """
 INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (principal, id) DO UPDATE SET
@@ -70,22 +73,22 @@ def record(
 
     One whose thread was deleted since it began is kept without its words, and is none, unless it is `brought_back`.
     """
-    exchange, recording = turn.exchange, turn.recording
+    exchange, recording, cursor = turn.exchange, turn.recording, connection.cursor()
     row = (*_row(turn, readable), process, *(NO_HASHES if brought_back else hashes_of(exchange)))
-    connection.execute(_EXCHANGE, row)
+    cursor.execute(_EXCHANGE, row)
     if not connection.changes():
         if not brought_back and is_forgotten(connection, exchange):
             return _record_forgotten(connection, exchange)
         if not close_open(connection, exchange.principal, exchange.id):
             return False
-        connection.execute(_EXCHANGE, row)
+        cursor.execute(_EXCHANGE, row)
     if exchange.kind == "messages":
         talk = (exchange.principal, exchange.thread, exchange.session, exchange.agent)
         created = exchange.started if turn.created is None else turn.created
-        connection.execute(_THREAD, (*talk, turn.title, created, exchange.ended))
-    _add_usage(connection, exchange)
+        cursor.execute(_THREAD, (*talk, turn.title, created, exchange.ended))
+    _add_usage(cursor, exchange)
     if recording:
-        _add_recording(connection, recording, exchange.ended)
+        _add_recording(connection, cursor, recording, exchange.ended)
     return True
 
 
@@ -108,23 +111,21 @@ def _row(turn: Turn, readable: bool) -> tuple[Value, ...]:
     )
 
 
-def _add_usage(connection: Database, exchange: Exchange) -> None:
+def _add_usage(cursor: Cursor, exchange: Exchange) -> None:
     if usage := exchange.usage:
         made_by = (exchange.principal, exchange.id, exchange.ended, exchange.backend, exchange.model)
         counts = (usage.input, usage.output, usage.cache_read, usage.cache_written, int(usage.estimated))
-        connection.execute(_USAGE, (*made_by, *counts, usage.thinking))
+        cursor.execute(_USAGE, (*made_by, *counts, usage.thinking))
 
 
-def _add_recording(connection: Database, recording: Recording, at: float) -> None:
-    columns = columns_of(recording)
-    connection.execute(_RECORDING, (*columns, at, at, sum_of(columns)))
+def _add_recording(connection: Database, cursor: Cursor, recording: Recording, at: float) -> None:
+    columns, principal = columns_of(recording), recording.principal
+    cursor.execute(_RECORDING, (*columns, at, at, sum_of(columns)))
     seq = connection.last_insert_rowid()
     maker = {"key": (recording.origin.backend, at)}
-    connection.executemany(
-        _MARK,
-        [(recording.principal, kind, hash, seq, *maker.get(kind, (None, None))) for kind, hash in marks_of(recording)],
-    )
-    connection.executemany(_NO_STRANGER, [(recording.principal, key) for key in recording.keys])
+    marks = [(principal, kind, hash, seq, *maker.get(kind, (None, None))) for kind, hash in marks_of(recording)]
+    cursor.executemany(_MARK, marks)
+    cursor.executemany(_NO_STRANGER, [(principal, key) for key in recording.keys])
 
 
 def touch(connection: Database, principal: str, keys: Sequence[bytes], recordings: Sequence[str], at: float) -> None:

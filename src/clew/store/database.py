@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
-__all__ = ["Database", "Row", "Rows", "Value"]
+__all__ = ["Cursor", "Database", "Row", "Rows", "Value"]
 
 Value: TypeAlias = str | int | float | bytes | None
 Row: TypeAlias = tuple[Value, ...]
@@ -45,14 +45,20 @@ class Tokenizer(Protocol):
     ) -> list[str]: ...
 
 
-class Database(Protocol):
-    """A connection."""
+class Cursor(Protocol):
+    """What statements are done with, one after the other: the rows of one are gone with the next."""
+
+    def execute(self, statements: str, bindings: Sequence[Value] | Mapping[str, Value] | None = None, /) -> Rows: ...
+    def executemany(self, statements: str, bindings: Iterable[Sequence[Value]], /) -> Rows: ...
+
+
+class Database(Cursor, Protocol):
+    """A connection. Here every statement has a cursor of its own."""
 
     @property
     def in_transaction(self) -> bool: ...
 
-    def execute(self, statements: str, bindings: Sequence[Value] | Mapping[str, Value] | None = None, /) -> Rows: ...
-    def executemany(self, statements: str, bindings: Iterable[Sequence[Value]], /) -> Rows: ...
+    def cursor(self) -> Cursor: ...
     def pragma(self, name: str, value: Value = None, /) -> Value: ...
     def changes(self) -> int: ...
     def last_insert_rowid(self) -> int: ...

@@ -19,7 +19,7 @@ from clew.model.blocks import made
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording, Shelf
 from clew.store.database import Database, Row, Value
-from clew.store.rows import COLUMNS, marks_of, recording_of_row, sum_of
+from clew.store.rows import COLUMNS, is_sum_of, marks_of, recording_of_row
 from clew.store.values import Fault
 from clew.store.verify_turns import faults_of_turns
 from clew.thinking.keys import digest_of, key_of, proof_of
@@ -81,7 +81,7 @@ def _marks(connection: Database, principal: Value) -> dict[Value, set[Row]]:
 
 
 def _of_row(recording: Recording, columns: Row, sum: Value, marks: set[Row]) -> Iterator[Fault]:
-    if sum_of(columns) != sum:
+    if not is_sum_of(columns, sum):
         yield Fault(recording.id, "its bytes are not those that were recorded")
     if marks != set(marks_of(recording)):
         yield Fault(recording.id, "its marks are not those that its content makes")
