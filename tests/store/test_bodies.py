@@ -1,6 +1,7 @@
 """Bodies: whole requests and answers, kept after the turn, bounded, and gone with their exchange."""
 
 import threading
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +13,18 @@ import pytest
 from clew.errors import RecordCorrupt
 from clew.store import SqliteStore
 from clew.store.bodies import press, unpress
+from clew.store.pressing import LEAST
 from clew.store.values import DAY, Bodies, Heads, Retention
 from tests.store.turns import NOON, recorded, turn
 
 WHOLE = Bodies(asked=b'{"messages":[]}' * 100, sent=b'{"messages":[],"x":1}' * 100, answered=b"event: ping\n\n" * 100)
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def keep(path: Path, keep: int | None, count: int = 3, *, principal: str = "local", **more) -> list[Bodies | None]:
@@ -160,3 +169,39 @@ def test_the_bodies_of_an_exchange_that_is_gone_are_not_kept(path: Path, monkeyp
         forgotten.set()
     with SqliteStore(path) as store, store._readers.use() as connection:
         assert connection.execute("SELECT count(*) FROM bodies").get == 0
+
+
+def test_bodies_that_cannot_be_compressed_are_reported_and_the_next_are_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One that fails takes nobody with it, neither those that go with it nor those that come later."""
+
+    def failing(bodies: Bodies, by: Callable[[str, bytes], bytes]) -> bytes:
+        if bodies.asked == b"no":
+            raise MemoryError("no room")
+        return press(bodies, by)
+
+    monkeypatch.setattr("clew.store.bodies.press", failing)
+    with SqliteStore(path) as store:
+        for name, asked in (("first", b"no"), ("second", b"yes")):
+            store.record(turn(recorded(name), bodies=Bodies(asked=asked))).result(5)
+        until(lambda: store.bodies("local", "x-second") is not None)
+        store.record(turn(recorded("third"), bodies=Bodies(asked=b"yes"))).result(5)
+        until(lambda: store.bodies("local", "x-third") is not None)
+        until(lambda: store._keeper._waiting == 0)
+        assert (store.bodies("local", "x-first"), store.health().skipped) == (None, 1)
+    said = "the bodies of exchange x-first cannot be compressed, and are not kept"
+    assert [each.getMessage() for each in caplog.records] == [said]
+
+
+def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:
+    """Neither what bodies go on from nor what was decoded; of others all stays."""
+    large = Bodies(asked=b"a" * LEAST, sent=b"a" * LEAST)
+    with SqliteStore(path) as store:
+        for name, thread in (("first", "t"), ("second", "u")):
+            store.record(turn(recorded(name, thread=thread), bodies=large)).result(5)
+            assert store.recordings("local").by_id(name)
+        store.forget("local", "t", at=NOON + 1).result(5)
+        store._keeper.close()
+        assert list(store._keeper._presser._places) == [("local", "u", "messages", "asked")]
+        assert list(store._decoded._kept) == [("local", "second")]

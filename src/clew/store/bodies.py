@@ -4,11 +4,12 @@ They are up to a thousand times larger than the turn that they belong to. So the
 compressed by a thread of their own (zlib lets go of the interpreter meanwhile; `pressing`), and written when no turn waits:
 small ones together, after they have lingered for a moment, a large one in a transaction by itself. What waits for that is
 bounded: a body too many is not kept, and counted. A client's request that went out as it came, which is what most of them
-do, is kept once.
+do, is kept once. One that cannot be compressed is missing and said to be; the next ones are kept.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import zlib
 from collections.abc import Callable, Sequence
@@ -28,6 +29,8 @@ from clew.store.values import Bodies, Exchange, Heads, Turn
 from clew.store.writer import Writer
 
 __all__ = ["Keeper", "press", "read", "unpress"]
+
+_log = logging.getLogger("clew.store")
 
 WAITING_BYTES: Final = 64 << 20
 
@@ -118,6 +121,13 @@ class _Waiting(NamedTuple):
     weight: int
 
 
+class _Gone(NamedTuple):
+    """A thread that was deleted."""
+
+    principal: str
+    thread: str
+
+
 class Keeper:
     """Keeps the bodies of turns that are committed, the last `limit` of each principal."""
 
@@ -126,7 +136,7 @@ class Keeper:
         self._limit = limit
         self._most = most
         self._waiting = 0
-        self._lingering: Lingering[_Waiting] = Lingering()
+        self._lingering: Lingering[_Waiting | _Gone] = Lingering()
         self._closing = False
         self._lock = threading.Lock()
         self._bell: SimpleQueue[None] = SimpleQueue()
@@ -146,6 +156,12 @@ class Keeper:
                 self._release(weight)
 
         recorded.add_done_callback(go_on)
+
+    def forget(self, principal: str, thread: str) -> None:
+        """Remember nothing of a thread that was deleted, once what came before is compressed."""
+        with self._lock:
+            if self._thread is not None and self._lingering.add(_Gone(principal, thread), 0):
+                self._bell.put(None)
 
     def close(self) -> None:
         """Compress what waits. The writer, which must be closed after this, then writes it."""
@@ -176,7 +192,7 @@ class Keeper:
         while batch := self._next_batch():
             self._keep(batch)
 
-    def _next_batch(self) -> list[_Waiting]:
+    def _next_batch(self) -> list[_Waiting | _Gone]:
         """Nothing once all is closing and done."""
         while True:
             with self._lock:
@@ -186,10 +202,27 @@ class Keeper:
             with suppress(Empty):
                 self._bell.get(timeout=seconds)
 
-    def _keep(self, batch: Sequence[_Waiting]) -> None:
-        rows = [self._row(each) for each in batch]
-        written = self._writer.submit(lambda connection: _add(connection, rows, self._limit), later=True)
-        written.add_done_callback(lambda _: self._release(sum(each.weight for each in batch)))
+    def _keep(self, batch: Sequence[_Waiting | _Gone]) -> None:
+        """In their order: what is compressed after a thread was deleted is not of that thread."""
+        rows, weight = list[_Row](), 0
+        for each in batch:
+            if isinstance(each, _Gone):
+                self._presser.forget(each)
+            else:
+                rows += self._rows(each)
+                weight += each.weight
+        if weight:
+            written = self._writer.submit(lambda connection: _add(connection, rows, self._limit), later=True)
+            written.add_done_callback(lambda _: self._release(weight))
+
+    def _rows(self, waiting: _Waiting) -> list[_Row]:
+        """One, or none if it cannot be compressed: nobody else's bodies are lost for that."""
+        try:
+            return [self._row(waiting)]
+        except Exception:
+            _log.exception("the bodies of exchange %s cannot be compressed, and are not kept", waiting.exchange.id)
+            self.skipped += 1
+            return []
 
     def _row(self, waiting: _Waiting) -> _Row:
         exchange = waiting.exchange

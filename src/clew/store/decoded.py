@@ -46,6 +46,13 @@ class Decoded:
             while self._bytes > self._most:
                 self._bytes -= _weight(self._kept.popitem(last=False)[1])
 
+    def forget(self, principal: str, thread: str) -> None:
+        """Let go of a thread that was deleted: nobody asks for it again, but its words would stay."""
+        with self._lock:
+            for name, recording in list(self._kept.items()):
+                if (recording.principal, recording.thread) == (principal, thread):
+                    self._bytes -= _weight(self._kept.pop(name))
+
 
 def _weight(recording: Recording) -> int:
     return _OVERHEAD + sum(map(len, recording.blocks)) + sum(map(len, recording.said.texts))

@@ -75,6 +75,11 @@ class Presser:
         rest = compressor.copy()
         return b"".join([out, rest.compress(view[upto:]), rest.flush()])
 
+    def forget(self, start: Key) -> None:
+        """Let go of what is kept under all keys that begin so."""
+        for key in [key for key in self._places if key[: len(start)] == start]:
+            self._taken(key)
+
     def _taken(self, key: Key) -> _Place | None:
         last = self._places.pop(key, None)
         self._weight -= last.weight if last else 0

@@ -157,10 +157,18 @@ class SqliteStore:
 
     def forget(self, principal: str, thread: str, *, at: float, agents: bool = False) -> Future[bool]:
         deletion = Deletion(principal, thread, at, agents)
-        return in_bites(
-            lambda: self._writer.submit(lambda connection: forget.forget_some(connection, deletion)),
-            lambda: self._writer.submit(lambda connection: forget.forget(connection, deletion), erases="now"),
-        )
+
+        def last() -> Future[bool]:
+            gone = self._writer.submit(lambda connection: forget.forget(connection, deletion), erases="now")
+            gone.add_done_callback(lambda _: self._let_go(principal, thread))
+            return gone
+
+        return in_bites(lambda: self._writer.submit(lambda connection: forget.forget_some(connection, deletion)), last)
+
+    def _let_go(self, principal: str, thread: str) -> None:
+        """Of what is in memory of a thread that was deleted. (Other processes keep theirs until it is displaced.)"""
+        self._keeper.forget(principal, thread)
+        self._decoded.forget(principal, thread)
 
     def retain(self, retention: Retention, *, now: float) -> Future[int]:
         return self._writer.submit(lambda connection: forget.retain(connection, retention, now), erases="soon")

@@ -272,7 +272,7 @@ class Health(Struct, frozen=True, kw_only=True):
     waiting: int = 0
     wal_bytes: int = 0
     skipped: int = 0
-    """Bodies that were not kept, because too many waited."""
+    """Bodies that were not kept, because too many waited or one could not be compressed."""
 
 
 class Fault(Struct, frozen=True):
