@@ -1,5 +1,5 @@
 """The store in the gateway's bench: filled beforehand with what the large request brings back, and measured against a bare
-SQLite commit of the turn that is streamed."""
+SQLite commit of the turn that is streamed: the store's share of a stream, and its commit by itself."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
@@ -24,33 +25,69 @@ PAUSE = 0.002
 """Seconds between two turns of a client that asks one question after the other, about."""
 
 
+class Taken:
+    """Microseconds of CPU for a turn, batch by batch: of a bare commit, and of the store's."""
+
+    def __init__(self) -> None:
+        self.bare: list[float] = []
+        self.store: list[float] = []
+
+
+class Timed:
+    """A function, and the seconds of CPU that its thread spent in it."""
+
+    def __init__(self, does: Callable[..., Any]) -> None:
+        self._does = does
+        self.spent = 0.0
+
+    def __call__(self, *given: Any) -> Any:
+        began = time.thread_time()
+        try:
+            return self._does(*given)
+        finally:
+            self.spent += time.thread_time() - began
+
+
 class Commits:
     """Commits in batches, to be taken between other cases: one at once after the other, and with a pause before each."""
 
     def __init__(self, folder: Path) -> None:
+        self._file = folder / "kept" / "store.sqlite"
         self._commit: Callable[[Turn], object] = bare(folder / "bare.sqlite")
         self._turns = Turns("bare", _streamed)
-        self.taken: list[float] = []
-        self.paused: list[float] = []
+        self.at_once = Taken()
+        self.paused = Taken()
+        """After a pause the processor has to fetch the program again, as it has in a gateway."""
 
     def batch(self) -> None:
-        """Note the microseconds of CPU for one commit. The clock is this process's: nothing else runs in it."""
-        self.taken.append(self._each(0.0))
-        self.paused.append(self._each(PAUSE))
+        for taken, pause in ((self.at_once, 0.0), (self.paused, PAUSE)):
+            taken.bare.append(self._bare(pause) / BATCH * 1e6)
+            taken.store.append(self._store(pause) / BATCH * 1e6)
 
-    def _each(self, pause: float) -> float:
-        """The turns are made before the clock starts: to make up the words of one takes four times as long as to commit it.
-
-        After a pause the processor has to fetch the program again, as it has in a gateway.
-        """
-        turns, spent = [next(self._turns) for _ in range(BATCH)], 0.0
+    def _bare(self, pause: float) -> float:
+        turns, commit = self._made(), Timed(self._commit)
         for turn in turns:
-            if pause:
+            time.sleep(pause)
+            commit(turn)
+        return commit.spent
+
+    def _store(self, pause: float) -> float:
+        """The transactions of the writing thread, and its checkpoints, which the bare commits have in them. Not what is done
+        to hand a turn over and to hear of it: that is in the store's share."""
+        turns = self._made()
+        with SqliteStore(self._file) as store:
+            writer: Any = store._writer
+            for turn in self._made():  # to begin with what is prepared once
+                store.record(turn).result()
+            parts = writer._transact, writer._checkpoint = Timed(writer._transact), Timed(writer._checkpoint)
+            for turn in turns:
                 time.sleep(pause)
-            began = time.process_time()
-            self._commit(turn)
-            spent += time.process_time() - began
-        return spent / BATCH * 1e6
+                store.record(turn).result()
+        return sum(part.spent for part in parts)
+
+    def _made(self) -> list[Turn]:
+        """Before the clock starts: to make up the words of a turn takes four times as long as to commit it."""
+        return [next(self._turns) for _ in range(BATCH)]
 
 
 def fill(path: Path, talk: Talk, prefix: str) -> None:

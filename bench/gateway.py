@@ -101,6 +101,7 @@ def extra_rows(gateways: Gateways) -> Iterator[Row]:
     cells = tuple(f"{statistics.median(starts[name]):.2f} s" for name in names)
     yield Row("listening after", cells, "< 0.6 s; aim 0.4 s")
     yield _store_row(gateways)
+    yield _commit_row(gateways)
 
 
 def _first_row(bench: Bench, names: list[str], share: int, goal: str) -> Row:
@@ -114,11 +115,22 @@ def _first_row(bench: Bench, names: list[str], share: int, goal: str) -> Row:
 def _store_row(gateways: Gateways) -> Row:
     """One stream after the other, with and without a store, beside a bare commit of the same turn."""
     bench, commits = gateways.bench, gateways.commits
-    bare, paused = statistics.median(commits.taken), statistics.median(commits.paused)
+    bare, paused = statistics.median(commits.at_once.bare), statistics.median(commits.paused.bare)
     share = bench.median(ALONE, ON) - bench.median(ALONE, OFF)
     cells = {ON: f"{share:,.0f} µs ({share / bare:.2f}×; {share / paused:.2f}×)"}
     name = f"the store's share, × a bare commit of {bare:,.0f} µs; of {paused:,.0f} µs after a pause"
     return Row(name, tuple(cells.get(name, "") for name in gateways.names), "≤ 1.5×; aim 1.2×")
+
+
+def _commit_row(gateways: Gateways) -> Row:
+    """The part of that share which is the commit: the transaction in its own thread, beside a bare one of the same turn."""
+    own, ratios = [], []
+    for taken in (gateways.commits.at_once, gateways.commits.paused):
+        own.append(statistics.median(taken.store))
+        ratios.append(own[-1] / statistics.median(taken.bare))
+    cell = f"{own[0]:,.0f} µs ({ratios[0]:.2f}×); {own[1]:,.0f} µs ({ratios[1]:.2f}×)"
+    name = "of it the commit itself, × a bare one; the same after a pause"
+    return Row(name, tuple(cell if name == ON else "" for name in gateways.names), "")
 
 
 def workers_rows(gateways: Gateways, rounds: int) -> Iterator[Row]:
