@@ -124,6 +124,7 @@ class LiveExchange(UnderWay):
         except StreamIllegal as error:
             result = self._outcome(error=BackendError(f"{way.backend.name}: {error}"), started=passing.pushed)
             if isinstance(error, Told):
+                passing.let_go()
                 self._client.end()
         if not result.is_success:
             result = without_key(result, way.key)

@@ -298,9 +298,7 @@ class StreamHearing:
 
     def close(self) -> None:
         """The end goes out."""
-        self._passing.hush()
-        self._passing.push(b"".join(self._relay.held))
-        self._passing.client.end()
+        self._passing.finish(b"".join(self._relay.held))
 
     def _endpoint(self) -> str:
         return str(self._reply.endpoint) if self._reply else "the backend"

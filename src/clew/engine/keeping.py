@@ -66,6 +66,16 @@ class Keeping:
             turn = story.turn("open", hearing.heard(whole=False), self._parts.wall())
             store.record_open(turn).add_done_callback(_retrieved)
 
+    def secure(self, story: Story, hearing: StreamHearing, then: Callable[[], None]) -> None:
+        """What came so far, at once: the client is about to get a seal that refers to it. Nothing if the end is near, since
+        the end is kept before it is told."""
+        parts = self._parts
+        assert parts.store is not None
+        if not self.done:
+            self._flushed = hearing.stops
+            turn = story.turn("open", hearing.heard(whole=False), parts.wall())
+            when_over(parts.store.record(turn), parts.commit_seconds, then)
+
     def _end(self) -> None:
         self.done = True
         if self._timer is not None:

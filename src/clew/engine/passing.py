@@ -6,13 +6,16 @@ has waited too long gets its 200 and a ping, and from then on hears of failures 
 
 In another dialect a backend may send much of which nothing can be shown: comments, or thoughts that it hides. Then there is
 a ping every second, for as long as something comes.
+
+A seal that only refers to what the store has is worth nothing without it. So whatever holds one waits here until the store
+has committed that, or cannot do so in time; and the source waits with it. Streams without such seals do not know of this.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from clew.engine.reply_head import STREAM_TYPE
 from clew.http.responder import Responder
@@ -20,10 +23,14 @@ from clew.http.rounds import rounds_of
 from clew.upstream.reply import Reply
 from clew.wire.sse import PING
 
-__all__ = ["Heads", "Passing", "Quiet"]
+__all__ = ["Commit", "Heads", "Passing", "Quiet"]
 
 _HIDDEN_SECONDS = 1.0
 """Between two pings while a backend sends what nobody can see."""
+
+
+Commit: TypeAlias = Callable[[Callable[[], None]], None]
+"""Keeps what came so far, and calls back when that is done, or takes too long."""
 
 
 class Heads(Protocol):
@@ -47,6 +54,7 @@ class Passing:
 
     __slots__ = (
         *("_catching_up", "_due", "_hides", "_last", "_push", "_round", "_rounds", "_seconds", "_source"),
+        *("_asking", "_commit", "_flow", "_referred", "_withheld"),
         *("client", "heads", "pushed"),
     )
 
@@ -65,6 +73,13 @@ class Passing:
         self._due: Quiet | None = None
         self._push: Callable[[bytes], bool] | None = None
         self._catching_up: asyncio.Task[None] | None = None
+        self._commit: Commit | None = None
+        self._asking = False
+        """Is the store at it?"""
+        self._flow: Callable[[bytes], bool] | None = None
+        self._withheld: list[bytes] | None = None
+        self._referred = False
+        """There is a seal in what is withheld that the store was not asked about yet."""
 
     def watch_silence(self, due: Quiet | None = None) -> None:
         """From now on the client is not left without a word for longer than it may be.
@@ -94,8 +109,12 @@ class Passing:
         """Whole events, at once. The answer has begun, also where nothing of it can be seen yet (hidden thinking)."""
         self.open()
         self.pushed = True
-        if data:
+        if not data:
+            return
+        if self._withheld is None:
             self.client.push(data)
+        else:
+            self._withhold(data)
 
     def flow(self, source: Reply, *, hides: bool = False) -> Callable[[bytes], bool]:
         """A push for whoever is called with every read of `source`. Where it says False, `wait` has to be called.
@@ -103,7 +122,68 @@ class Passing:
         `hides`: not all that comes can be shown.
         """
         self._source, self._hides = source, hides
-        return self._noting(self.client.flow()) if hides else self.client.flow()
+        self._flow = push = self.client.flow()
+        if self._withheld is not None:
+            source.pause()
+            push = self._withhold
+        if hides:
+            return self._noting(push)
+        if self._commit is None:
+            return push
+        self._push = push
+        return self._switched
+
+    def _switched(self, data: bytes) -> bool:
+        assert self._push is not None
+        return self._push(data)
+
+    # What waits for the store.
+
+    def secure(self, commit: Commit) -> Callable[[], None]:
+        """What to call when a seal was put on that refers to the store: all from there on waits for `commit`."""
+        self._commit = commit
+        return self._refer
+
+    def _refer(self) -> None:
+        """From inside a read, whose bytes are about to be pushed."""
+        self._referred, self._push = True, self._withhold
+        if self._withheld is None:
+            self._withheld = []
+
+    def _withhold(self, data: bytes) -> bool:
+        assert self._withheld is not None
+        self._withheld.append(data)
+        if self._source is not None:
+            self._source.pause()
+        if self._referred and self._commit is not None and not self._asking:
+            self._referred, self._asking = False, True
+            self._commit(self._committed)
+        return True
+
+    def _committed(self) -> None:
+        self._asking = False
+        if self._withheld is None:
+            return
+        if self._referred:  # another seal, since the store was asked
+            self._withhold(b"")
+            return
+        self.let_go()
+        if self._source is not None:
+            self._source.resume()
+
+    def let_go(self) -> None:
+        """What was withheld goes out."""
+        held, self._withheld = self._withheld, None
+        if held is not None:
+            self._referred, self._push = False, self._flow
+            self.client.push(b"".join(held))
+
+    def finish(self, data: bytes) -> None:
+        """The turn is kept: all of it goes out, and this last."""
+        self.hush()
+        self.let_go()
+        self.push(data)
+        self.client.end()
 
     def _noting(self, push: Callable[[bytes], bool]) -> Callable[[bytes], bool]:
         """The same, and when it was last used."""

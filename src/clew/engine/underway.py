@@ -111,8 +111,9 @@ class UnderWay:
         return Passing(self._client, self, story.asking.snapshot.settings.gateway.ping_seconds)
 
     def _stream_hearing(self, story: Story, passing: Passing) -> StreamHearing:
-        return StreamHearing(
-            story.dress(),
+        dress = story.dress()
+        hearing = StreamHearing(
+            dress,
             story.dialect,
             self._hints(story),
             passing,
@@ -121,6 +122,9 @@ class UnderWay:
             since=self._opened_at,
             blocks=self._parts.store is not None or story.by_sessions,
         )
+        if self._parts.store is not None and dress.wear.sealer is not None:
+            dress.refers = passing.secure(partial(self._keeping.secure, story, hearing))
+        return hearing
 
     def _hints(self, story: Story) -> Hints:
         way, log = story.way, self._parts.log
@@ -170,6 +174,8 @@ class UnderWay:
         if self._client.ended:
             return
         if self._client.started:
+            if self._passing is not None:
+                self._passing.let_go()
             if self._hearing is not None:
                 self._client.push(self._hearing.broken_off())
             tell_in_stream(self._client, failure)

@@ -9,7 +9,7 @@ One dress belongs to one answer. It remembers what it put on, so that the record
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -53,12 +53,14 @@ class Wear(Struct, frozen=True, kw_only=True):
 class Dress:
     """Dresses the blocks of one answer, in the order in which they come."""
 
-    __slots__ = ("_held", "wear")
+    __slots__ = ("_held", "refers", "wear")
 
     def __init__(self, wear: Wear) -> None:
         self.wear = wear
         self._held: dict[int, JsonObject] | None = None
         """Made when something is put on."""
+        self.refers: Callable[[], None] | None = None
+        """Called when a seal is put on that only refers to what the store has."""
 
     def is_hidden(self, block: JsonObject) -> bool:
         return self.wear.hide and block.get("type") in THINKING_TYPES
@@ -98,6 +100,8 @@ class Dress:
         payload = proof.encode("utf-8", "surrogatepass") if wanted else b""
         reference = bool(payload) and (wear.by_reference or needs_reference(payload))
         carried = block_key(kind, proof) if reference else payload
+        if reference and self.refers is not None:
+            self.refers()
         return wear.sealer.mint(Seal(wear.principal, wear.origin, wear.exchange, index, carried, reference), text)
 
     def held(self, blocks: Sequence[JsonObject]) -> list[Block]:
