@@ -12,6 +12,7 @@ from clew.errors import BackendTimedOut, BackendUnreachable
 from clew.http.client_message import Timeouts
 from clew.upstream import dial as dialling
 from clew.upstream.endpoint import Endpoint
+from clew.upstream.pool import PoolSettings
 from tests.upstream.certificates import Certificate
 from tests.upstream.peers import Call, Play, Site, post, saying, site
 from tests.upstream.test_pool import CHUNKED, OK, fetch, pool
@@ -88,6 +89,29 @@ def test_a_certificate_that_does_not_hold_is_refused(play: Play[Any], certificat
                 await fetch(way, Endpoint(host, place.port, True))
 
     play(scene())
+
+
+def test_whom_to_trust_may_change_and_holds_for_every_new_connection(play: Play[Any], certificate: Certificate) -> None:
+    """One at rest is closed, one in use is not kept: nothing goes on under a trust that was taken back."""
+    trusting = PoolSettings(ca_file=str(certificate.file))
+
+    async def scene() -> list[int]:
+        async with site(saying(OK), context=certificate.context()) as place, pool() as way:
+            endpoint, resting = Endpoint("localhost", place.port, True), []
+            for _ in range(2):
+                with pytest.raises(BackendUnreachable, match="certificate does not hold"):
+                    await fetch(way, endpoint)
+                way.renew(trusting)
+                assert await fetch(way, endpoint) == (200, b"hello")
+                way.renew(trusting)
+                resting.append(way.resting(endpoint))
+                async with way.ask(endpoint, post()) as reply:
+                    way.renew(PoolSettings())
+                    assert await reply.read() == b"hello"
+                resting.append(way.resting(endpoint))
+            return resting
+
+    assert play(scene()) == [1, 0, 1, 0]
 
 
 def test_a_server_without_tls_is_told_as_such(play: Play[Any]) -> None:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TypeAlias
 
-from clew.engine.current import Current
+from clew.engine.current import Current, Reloaded
 from clew.engine.engine import Engine
 from clew.engine.histories import Histories
 from clew.engine.hub import Hub
@@ -98,6 +98,7 @@ async def build_works(
     log = RequestLog(settings.log, sink=open_log(settings.log, redact, out=log_to)) if logs else None
     sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
     store = await asyncio.to_thread(_opened, settings.store, home)
+    pool, hub = Pool(_pool_settings(settings, environ)), Hub()
     current = Current(
         loaded,
         sealer,
@@ -108,9 +109,8 @@ async def build_works(
         choice=choice,
         secret=home.secret,
         switched=log.switched if log else _unsaid,
-        reloaded=partial(_learnt, redact, log),
+        reloaded=partial(_learnt, redact, log, _renewing(pool, environ)),
     )
-    pool, hub = Pool(_pool_settings(settings, environ)), Hub()
     parts = Parts(
         pool=pool,
         snapshot=lambda: current.snapshot,
@@ -128,11 +128,22 @@ def _unsaid(old: str, new: str) -> None:
     """A switch that no log tells of."""
 
 
-def _learnt(redact: Redactor, log: RequestLog | None, settings: Settings) -> None:
-    """What a new file says about the log holds from then on, and no log shows its keys."""
+def _learnt(redact: Redactor, log: RequestLog | None, renew: Reloaded, settings: Settings) -> None:
+    """What a new file says about the log and the way out holds from then on, and no log shows its keys."""
     redact.learn(_vendor_keys(settings))
+    renew(settings)
     if log is not None:
         log.follow(settings.log)
+
+
+def _renewing(pool: Pool, environ: Mapping[str, str]) -> Reloaded:
+    """Connections belong to the loop that runs here."""
+    loop = asyncio.get_running_loop()
+
+    def renew(settings: Settings) -> None:
+        loop.call_soon_threadsafe(pool.renew, _pool_settings(settings, environ))
+
+    return renew
 
 
 def _opened(wanted: StoreSettings, home: Home) -> Store | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from clew.errors import BackendError, BackendUnreachable
 from clew.http.client import ClientConnection
@@ -92,8 +92,22 @@ class Pool:
         self._shelves: dict[Endpoint, Shelf] = {}
         self._busy: set[ClientConnection] = set()
         self._tls = Tls(self._settings.ca_file)
+        self._leaving: set[ClientConnection] = set()
+        """In use, and of a way out that was given up: not kept."""
         self._sweeper: asyncio.TimerHandle | None = None
         self.is_closed = False
+
+    def renew(self, settings: PoolSettings) -> None:
+        """Go out as these settings say: whom to trust and through which proxy holds for every connection from now on. What
+        is under way ends where it began. (How many there may be, and for how long, stays as it was.)"""
+        old = self._settings
+        if (old.ca_file, old.proxy_environ) == (settings.ca_file, settings.proxy_environ):
+            return
+        self._settings = replace(old, ca_file=settings.ca_file, proxy_environ=settings.proxy_environ)
+        self._tls = Tls(settings.ca_file)
+        self._leaving |= self._busy
+        for shelf in self._shelves.values():
+            shelf.sweep(self.now())
 
     def ask(
         self,
@@ -172,12 +186,16 @@ class Pool:
         """Keep the connection if the answer was read to its end, else close it."""
         self._busy.discard(connection)
         shelf.slots.give_back()
-        if not connection.rest():
+        if not connection.rest() or (self._leaving and self._leaves(connection)):
             connection.abort()
             return
         shelf.resting.append((self.now(), connection))
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
+
+    def _leaves(self, connection: ClientConnection) -> bool:
+        self._leaving &= self._busy | {connection}
+        return connection in self._leaving
 
     def _send(self, connection: ClientConnection, asking: Asking) -> None:
         try:
