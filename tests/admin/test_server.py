@@ -14,20 +14,23 @@ from clew.engine.hub import Hub
 from clew.settings.home import Home
 from clew.settings.load import load
 from clew.thinking.secret import ring_of
+from clew.web import routes
 
 assert not {"starlette", "uvicorn", "prometheus_client"} & set(sys.modules)
 
 async def scene():
     environ = {"CLEW_HOME": sys.argv[1]}
     current = Current(load(None, environ), ring_of(b"x" * 32).sealer(), environ=environ)
-    starting = asyncio.create_task(serve_admin(current=current, store=None, hub=Hub(), home=Home(Path(sys.argv[1])), port=0))
+    home = Home(Path(sys.argv[1]))
+    starting = asyncio.create_task(serve_admin(current=current, store=None, hub=Hub(), home=home, port=0, pages=routes))
     longest, start = 0.0, time.process_time()
     while not starting.done():
         began = time.process_time()
         await asyncio.sleep(0.001)
         longest = max(longest, time.process_time() - began)
     print(longest / (time.process_time() - start))
-    assert not {"prometheus_client", "importlib.metadata"} & set(sys.modules), "two megabytes that hardly anybody needs"
+    needless = {"prometheus_client", "importlib.metadata", "markdown_it", "nh3", "genai_prices"} & set(sys.modules)
+    assert not needless, "megabytes that wait for whoever needs them"
     await starting.result().close()
 
 asyncio.run(scene())

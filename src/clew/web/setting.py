@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -10,7 +11,9 @@ from starlette.responses import HTMLResponse, Response
 
 from clew.admin.desk import Desk
 from clew.admin.parameters import read_body
-from clew.chat.markdown import Finished, render_finished, render_markdown
+
+if TYPE_CHECKING:
+    from clew.chat.markdown import Finished
 
 __all__ = ["set_markdown"]
 
@@ -30,6 +33,8 @@ async def set_markdown(desk: Desk, request: Request) -> Response:
 
 
 def _set(given: Text) -> Finished:
+    from clew.chat.markdown import Finished, render_finished, render_markdown  # late, as in `clew.web.markdown`
+
     if given.open:
         return render_finished(given.text)
     return Finished(render_markdown(given.text), given.text.count("\n") + 1)
