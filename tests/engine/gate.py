@@ -142,8 +142,12 @@ class Gate:
         plane.listening(server.host, server.port)
         return server
 
-    async def _stop(self) -> None:
+    async def closed(self) -> None:
+        """The server is told to end, and does not wait for its answers."""
         await self._server.close(grace=0)
+
+    async def _stop(self) -> None:
+        await self.closed()
         self._pool.close()
 
     @property

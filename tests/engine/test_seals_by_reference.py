@@ -105,6 +105,7 @@ SEALS = ("inline", "reference")
 @contextmanager
 def locked(gate: Gate) -> Iterator[None]:
     with closing(apsw.Connection(str(gate.home / "clew.db"))) as file:
+        file.set_busy_timeout(10_000)
         file.execute("BEGIN IMMEDIATE")
         yield
 

@@ -233,16 +233,34 @@ class LiveExchange(UnderWay):
         story = self._told()
         story.answered = raw
         story.content_begins(self._parts.clock())
+        await self._settled(heard, lambda: self._client.send(200, [JSON_TYPE, *self.headers()], shown))
+
+    async def _settled(self, heard: Heard, tell: Callable[[], None]) -> None:
+        """Kept, then told."""
+        self._tell = tell
         await self._settle(heard)
-        self._client.send(200, [JSON_TYPE, *self.headers()], shown)
+        with self._client.in_one_piece():
+            tell()
 
     # Ending.
 
     async def _interrupted(self) -> None:
         """The client left, or the server must end: a client that is there is told, and what came of the answer is kept."""
         if self._client.draining:
-            self._say(BackendOverloaded(DRAINING))
+            await self._last_word()
         await self._leave("cut")
+
+    async def _last_word(self) -> None:
+        """The end after all, where the whole answer is here and only the store is waited for: that takes a moment at most,
+        and the turn is recorded as whole."""
+        hearing, heard = self._hearing, self._heard
+        tell = self._tell or (hearing.close if hearing is not None and hearing.ended else None)
+        if heard is None or tell is None or self._client.ended:
+            self._say(BackendOverloaded(DRAINING))
+            return
+        await self._keeping.finish(self._told(), heard)
+        with self._client.in_one_piece():
+            tell()
 
     async def _fail(self, failure: ClewError) -> None:
         tries = self._told().tries

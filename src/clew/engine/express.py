@@ -130,7 +130,10 @@ class Express(LiveExchange, Streaming, InOnePiece):
         self._listen(None if self._told().asking.streams else self._whole_comes)
 
     def cancel(self) -> None:
-        """The client is gone, or the server ends: the backend stops at once."""
+        """The client is gone, or the server ends: the backend stops at once. An answer that is whole and waits for the store
+        has an end very soon, and a client that is there hears that instead."""
+        if self._heard is not None and self._client.draining:
+            return
         if self._asked is not None and self._on.heard is not None:
             self._note_head(self._on.heard, self._told())
         self._let_go()
@@ -290,11 +293,6 @@ class Express(LiveExchange, Streaming, InOnePiece):
     def _is_left(self) -> bool:
         """Has the client gone, or must the server end? Then another has taken over (`cancel`)."""
         return self._client.holder is not self
-
-    async def _settled(self, heard: Heard, tell: Callable[[], None]) -> None:
-        await self._settle(heard)
-        with self._client.in_one_piece():
-            tell()
 
     def _go_the_long_way(self) -> None:
         self._on.listener = None

@@ -38,6 +38,7 @@ class Keeping:
     _flushed = -1
     _handed: Turn | None = None
     """In the store's hands, and not told of yet."""
+    _write: Future[bool] | None = None
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -99,8 +100,16 @@ class Keeping:
         turn = await aside(len(call.body), lambda: story.turn("whole", heard, parts.wall()))
         self._end()
         self._handed = turn
-        problem = await outcome(parts.store.record(turn), parts.commit_seconds)
-        self._settled(story, turn, problem)
+        self._write = parts.store.record(turn)
+        self._settled(story, turn, await outcome(self._write, parts.commit_seconds))
+
+    async def finish(self, story: Story, heard: Heard) -> None:
+        """The same for one that was under way, from where it stands."""
+        if not self.done:
+            await self.settle(story, heard)
+        elif self._handed is not None and self._write is not None:
+            turn, seconds = self._handed, self._parts.commit_seconds
+            self._settled(story, turn, await outcome(self._write, seconds))
 
     def settle_soon(self, story: Story, heard: Heard, over: Callable[[], None]) -> Callable[[], None]:
         """The same without a task, for one that is not large: `over` is called, and then what this returns ends it."""
@@ -109,7 +118,7 @@ class Keeping:
         turn = story.turn("whole", heard, parts.wall())
         self._end()
         self._handed = turn
-        write = parts.store.record(turn)
+        self._write = write = parts.store.record(turn)
         when_over(write, parts.commit_seconds, over)
         return lambda: self._settled(story, turn, problem_of(write, parts.commit_seconds))
 

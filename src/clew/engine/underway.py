@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from clew.engine.asking import Asking, asking_of
@@ -48,6 +48,8 @@ class UnderWay:
     _opened_at: float | None = None
     """Since when the first content of an answer is waited for, if that has begun."""
     _heard: Heard | None = None
+    _tell: Callable[[], None] | None = None
+    """Lets the end of a whole answer go out, if that is not its hearing's."""
 
     def __init__(self, parts: Parts, call: Call, client: Responder) -> None:
         self._parts = parts
