@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from tests.counts import examples
 _ids = st.sampled_from(["t1", "t2", "t3"])
 _block = st.one_of(
     st.sampled_from(["", " ", "\n", "\u00a0", "a", "é", "\\"]).map(text),
+    st.sampled_from([5, 55, None, [], {}]).map(lambda value: {"type": "text", "text": value}),
     st.just(thinking("x", "s")),
     st.just({**thinking("x", "s"), "cache_control": {"type": "ephemeral"}}),
     _ids.map(tool_use),
@@ -51,6 +53,14 @@ def test_a_history_that_looks_tidy_has_nothing_to_mend(messages: list[Json]) -> 
     if is_tidy(asked.messages):
         assert changes == ()
         assert closely is asked
+
+
+@pytest.mark.parametrize("value", [5, 55, None, [], {}])
+def test_a_text_that_is_no_text_is_the_vendors_to_refuse(value: object) -> None:
+    """R22 is about texts. A number of one digit has no second character to look at."""
+    asked = request({"role": "user", "content": [{"type": "text", "text": value}]})
+
+    assert normalise.normalise(asked, target(), Facts()) == (asked, ())
 
 
 def test_an_ordinary_tool_loop_is_seen_to_be_well() -> None:

@@ -108,13 +108,14 @@ def _are_tidy(messages: Sequence[Message]) -> bool:
 
 
 _TIDY = all_of(_are_tidy)
+_QUOTE = ord('"')
 
 
 def _says_something(blocks: tuple[Block, ...]) -> bool:
     solid = False
     for block in blocks:
         if block.type == "text":
-            if block.text is UNSET or memoryview(block.text)[1] in MAY_BE_BLANK:
+            if block.text is UNSET or (text := memoryview(block.text))[-1] != _QUOTE or text[1] in MAY_BE_BLANK:
                 return False
         elif block.type in THINKING_TYPES and block.cache_control is not UNSET:
             return False
