@@ -115,8 +115,18 @@ def test_what_is_remembered_changes_nothing_that_is_sent_told_or_recorded(keeps:
     holds()
 
 
-def lightness(switches: list[int], known: Histories, *, keeps: bool) -> list[bool]:
-    """For each turn of a talk under these settings: whether it is read where its bytes arrive."""
+@pytest.mark.parametrize(
+    ("switches", "at_once"),
+    [
+        ([0, 0, 0, 0, 0], [False, False, True, True, True]),
+        ([0, 0, 0, 1, 1], [False, False, True, False, True]),
+        ([2, 2, 2, 2, 2], [False, True, True, True, True]),
+        ([3, 3, 3, 3, 3], [False, False, False, False, False]),
+    ],
+)
+def test_a_known_history_is_taken_where_its_bytes_arrive(switches: list[int], at_once: list[bool]) -> None:
+    """Unless it is altered on its way, or the settings changed: to write a history anew takes a while. (The second
+    is read aside too, where it is found out how its messages lie, unless that had to be known to write the first one.)"""
     taken: list[bool] = []
 
     class Noted(Express):
@@ -130,40 +140,5 @@ def lightness(switches: list[int], known: Histories, *, keeps: bool) -> list[boo
         patched.setattr(histories, "_BEGINNING", 100)
         patched.setattr(express, "LARGE", 0)
         patched.setattr(engine, "Express", Noted)
-        asyncio.run(play([Turn(0, "", 0, switch, False) for switch in switches], known, keeps=keeps))
-    return taken
-
-
-@pytest.mark.parametrize(
-    ("switches", "at_once"),
-    [
-        ([0, 0, 0, 0, 0], [False, False, True, True, True]),
-        ([0, 0, 0, 1, 1], [False, False, True, False, True]),
-        ([2, 2, 2, 2, 2], [False, True, True, True, True]),
-        ([3, 3, 3, 3, 3], [False, False, False, False, False]),
-    ],
-)
-def test_a_known_history_is_taken_where_its_bytes_arrive(switches: list[int], at_once: list[bool]) -> None:
-    """Unless it is altered on its way, or the settings changed: to write a history anew takes a while. (The second
-    is read aside too, where it is found out how its messages lie, unless that had to be known to write the first one.)"""
-    assert lightness(switches, Histories(), keeps=True) == at_once
-
-
-@pytest.mark.parametrize(
-    ("switches", "at_once"),
-    [
-        ([0, 0, 0, 1, 1, 0], [False, True, True, False, True, False]),
-        ([3, 3, 3, 3, 3, 3], [False, True, False, False, False, False]),  # the first has no thinking to be left out
-    ],
-)
-def test_a_history_that_is_not_known_is_taken_there_where_the_last_one_went_as_it_came(
-    switches: list[int], at_once: list[bool]
-) -> None:
-    """Under the same settings, and without a store: what has to be written anew or looked up takes a while."""
-    assert lightness(switches, Histories(0), keeps=False) == at_once
-    assert lightness(switches, Histories(0), keeps=True) == [False] * len(switches)
-
-
-def test_a_history_that_would_take_long_to_read_is_read_aside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(express, "AT_ONCE", 100)
-    assert lightness([0, 0, 0], Histories(0), keeps=False) == [False] * 3
+        asyncio.run(play([Turn(0, "", 0, switch, False) for switch in switches], Histories(), keeps=True))
+    assert taken == at_once

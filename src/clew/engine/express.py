@@ -36,10 +36,6 @@ from clew.upstream.reply import Reply
 
 __all__ = ["Begun", "Express", "raised"]
 
-AT_ONCE = 2 * 1024 * 1024
-"""Bytes of a request that is read in the event loop if nothing else is to be done about it. That takes less than the five
-milliseconds after which the interpreter lets another thread in: in a thread of its own it would delay the others as long."""
-
 
 class Begun(NamedTuple):
     """What is under way already, begun elsewhere (`rote`)."""
@@ -73,15 +69,10 @@ class Express(LiveExchange, Streaming, InOnePiece):
         """None if it is under way; else what is left to be awaited. Raises ClewError if the request cannot be read."""
         if self._parts.cool_downs.until or self._shows_bodies:
             return self.run()
-        self._is_light = len(self._call.body) <= LARGE or self._goes_as_the_last() or self._is_known()
+        self._is_light = len(self._call.body) <= LARGE or self._is_known()
         if not self._is_light:
             return self._begin_aside()
         return self._ask_at_once() if self._prepare() else self._go_on()
-
-    def _goes_as_the_last(self) -> bool:
-        """Whether it will probably go as the large request before it did: as it came, with nothing to be looked up."""
-        parts = self._parts
-        return parts.store is None and len(self._call.body) <= AT_ONCE and parts.histories.untouched is parts.snapshot()
 
     def _is_known(self) -> bool:
         """Whether a large request goes on from one whose messages went as they came, under these settings: it is light."""
@@ -156,10 +147,8 @@ class Express(LiveExchange, Streaming, InOnePiece):
         request, translates = story.asking.request, story.dialect.translates
         is_untouched = story.going.messages is request.messages and not translates
         request.source.untouched = story.asking.snapshot if is_untouched else None
-        if len(self._call.body) <= LARGE:
+        if len(self._call.body) <= LARGE:  # else nothing goes by rote
             learn(self._call, story, self._parts)
-        else:  # nothing goes by rote
-            self._parts.histories.untouched = request.source.untouched
         return True
 
     # What was begun by rote.

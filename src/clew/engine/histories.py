@@ -54,8 +54,6 @@ class Histories:
         """Where the messages began in the last request: in the next one they nearly always begin there, too."""
         self.bytes = 0
         """About how many are kept."""
-        self.untouched: object = None
-        """Under which settings the last large request went as it came, if it did."""
 
     def read(self, call: Call) -> Request:
         """As `parse` does."""

@@ -4,9 +4,9 @@ The event loop copies what it reads twice before anybody sees it, and to join th
 into one buffer, and the kernel may write into it: `fill` lends what is free of it. In the end the buffer itself is the body.
 It grows with what has come, so that to announce a long body reserves no memory.
 
-The buffer is not cleared, since all of it is written to before anybody reads it: to clear it takes as long as to fill it.
-Such bytes are made inside of Python only (`os.read` does), hence the call of its C interface; and a `BytesIO` that alone has
-them lets them be written to.
+The buffer is not cleared, since all of it is written to before anybody reads it: to clear it takes as long as to fill it. Bytes
+are made so inside of Python only (`os.read` does), hence the call of its C interface; and a `BytesIO` that alone has them lets
+them be written to.
 """
 
 from __future__ import annotations
