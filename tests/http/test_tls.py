@@ -26,6 +26,7 @@ __all__ = ["play"]
 
 LENGTH = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n"
 TO_THE_END = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -251,8 +252,21 @@ def test_a_cut_is_never_an_end(play: Play[Any], certificate: Certificate, kept: 
         await peer.put(peer.sealed(TO_THE_END, b"half of"))
         await peer.put(peer.sealed(b" all that it said")[:kept])
 
-    with pytest.raises(BackendBroken, match="inside the body"):
+    with pytest.raises(BackendBroken, match="inside the body of the answer, as far as anybody can tell.*close_notify"):
         play(asked(certificate, script))
+
+
+@pytest.mark.parametrize("raw", [LENGTH % 5 + b"hello", CHUNKED + b"5\r\nhello\r\n0\r\n\r\n"], ids=["length", "chunks"])
+def test_an_answer_that_says_where_it_ends_needs_no_word_of_tls(
+    play: Play[Any], certificate: Certificate, raw: bytes
+) -> None:
+    """Many servers just close."""
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.put(peer.sealed(raw))
+
+    assert play(asked(certificate, script)) == b"hello"
 
 
 def test_what_was_altered_on_the_way_is_not_taken(play: Play[Any], certificate: Certificate) -> None:

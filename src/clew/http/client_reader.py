@@ -129,7 +129,7 @@ class ResponseReader:
         if not self.began:
             where = "without an answer"
         else:
-            where = "inside the head of the answer" if self.head is None else "inside the body of the answer"
+            where = "inside the head of the answer" if self.head is None else _inside(self.head)
         return PeerClosed(f"the connection was closed {where}", began=self.began)
 
     def take(self) -> list[bytes]:
@@ -207,3 +207,13 @@ class ResponseReader:
 def _size_of(headers: list[tuple[bytes, bytes]]) -> int:
     """A read may hold much of the body too, so only a large head is looked at closely."""
     return sum(len(name) + len(value) + _LINE_OVERHEAD for name, value in headers)
+
+
+def _inside(head: ResponseHead) -> str:
+    """Of a body without a length, only an orderly end of the connection says that it is whole; TLS has a word for that."""
+    if head.header(b"content-length") is not None or head.header(b"transfer-encoding") is not None:
+        return "inside the body of the answer"
+    return (
+        "inside the body of the answer, as far as anybody can tell: it came without a length, and the connection was cut "
+        "(let the server, or the proxy before it, send content-length or chunks, or end TLS with close_notify)"
+    )
