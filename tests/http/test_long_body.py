@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 import tracemalloc
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.http import long_body
 from clew.http.long_body import LongBody
 from tests.counts import examples
 
@@ -43,6 +45,22 @@ def test_to_announce_a_long_body_reserves_no_memory() -> None:
         assert (body.size, tracemalloc.get_traced_memory()[1] < 50_000) == (1000, True)
     finally:
         tracemalloc.stop()
+
+
+def test_all_bodies_together_reserve_so_much_ahead_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crowd that sends a little of much takes twice what it sent, beyond a bound for all."""
+    monkeypatch.setattr(long_body, "_MOST_AHEAD", 100_000)
+    before = LongBody.reserved
+    bodies = [LongBody(1 << 20) for _ in range(100)]
+    for body in bodies:
+        body.add(b"x" * 4000)
+    assert LongBody.reserved - before <= 100_000 + 100 * 4000
+    for body in bodies[:50]:
+        while body.due:
+            body.add(b"y" * min(body.due, 50_000))
+    assert {len(body.whole()) for body in bodies[:50]} == {1 << 20}
+    del body, bodies
+    assert LongBody.reserved == before
 
 
 def test_nothing_is_lent_before_something_came() -> None:

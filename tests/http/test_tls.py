@@ -252,7 +252,7 @@ def test_a_cut_is_never_an_end(play: Play[Any], certificate: Certificate, kept: 
         await peer.put(peer.sealed(TO_THE_END, b"half of"))
         await peer.put(peer.sealed(b" all that it said")[:kept])
 
-    with pytest.raises(BackendBroken, match="inside the body of the answer, as far as anybody can tell.*close_notify"):
+    with pytest.raises(BackendBroken, match=r"inside the body of the answer, as far as anybody can tell.*close_notify"):
         play(asked(certificate, script))
 
 

@@ -24,6 +24,9 @@ class Plug:
             raise RuntimeError("the handler is closed")
         self._noted.append(f"{self.name} {data.decode()}")
 
+    def writelines(self, parts: list[bytes]) -> None:
+        self.write(b"".join(parts))
+
     def is_closing(self) -> bool:
         return self.closed
 
@@ -75,6 +78,21 @@ def test_what_is_long_does_not_wait_nor_does_what_was_written_before() -> None:
         return list(noted)
 
     assert asyncio.run(turns()) == ["one a", "one " + "b" * 70_000]
+
+
+def test_several_pieces_go_out_behind_what_waits_for_their_connection() -> None:
+    """And what waits for others goes on waiting."""
+
+    async def turns() -> list[str]:
+        noted: list[str] = []
+        turn, one, other = turn_of(asyncio.get_running_loop()), Plug("one", noted), Plug("other", noted)
+        say(turn, other, "a")
+        turn.writelines(cast("asyncio.Transport", one), [b"a", b"b"])
+        say(turn, one, "c")
+        turn.writelines(cast("asyncio.Transport", one), [b"d", b"e"])
+        return noted
+
+    assert asyncio.run(turns()) == ["one ab", "other a", "one c", "one de"]
 
 
 def test_a_connection_that_was_given_up_gets_nothing_and_the_others_all() -> None:

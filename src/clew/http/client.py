@@ -87,7 +87,7 @@ class ClientConnection(Lent):
         if len(parts) == 1:
             self._turn.write(transport, parts[0])
         else:
-            transport.writelines(parts)
+            self._turn.writelines(transport, parts)
 
     def take(self) -> bytes:
         """What came of the body and was not taken yet."""

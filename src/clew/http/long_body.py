@@ -2,11 +2,12 @@
 
 The event loop copies what it reads twice before anybody sees it, and to join the pieces would copy it once more. So they go
 into one buffer, and the kernel may write into it: `fill` lends what is free of it. In the end the buffer itself is the body.
-It grows with what has come, so that to announce a long body reserves no memory.
+It grows with what has come, so that to announce a long body reserves no memory; and all bodies of a process together reserve
+so much ahead and no more, beyond which each takes no more than twice of what has come.
 
-The buffer is not cleared, since all of it is written to before anybody reads it: to clear it takes as long as to fill it. Bytes
-are made so inside of Python only (`os.read` does), hence the call of its C interface; and a `BytesIO` that alone has them lets
-them be written to.
+The buffer is not cleared, since all of it is written to before anybody reads it: to clear it takes as long as to fill it.
+Bytes are made so inside of Python only (`os.read` does), hence the call of its C interface; and a `BytesIO` that alone has
+them lets them be written to.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from io import BytesIO
 __all__ = ["LongBody"]
 
 _AHEAD = 16
-"""So many times what has come may be reserved."""
+"""So many times what has come may be reserved,"""
+_MOST_AHEAD = 256 * 1024 * 1024
+"""as long as all together have not reserved more than that ahead of what has come."""
 
 _uncleared = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t)(
     ("PyBytes_FromStringAndSize", ctypes.pythonapi)
@@ -28,26 +31,29 @@ _uncleared = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize
 class LongBody:
     """Of `length` bytes, of which `size` are here. No more than are due may be added."""
 
-    __slots__ = ("_into", "_room", "length", "size")
+    __slots__ = ("_ahead", "_into", "_room", "length", "size")
+
+    reserved = 0
+    """Ahead of what has come, by all that are not whole yet."""
 
     def __init__(self, length: int) -> None:
         self.length = length
         self.size = 0
         self._into = BytesIO()
-        self._room = 0
+        self._room = self._ahead = 0
 
     @property
     def due(self) -> int:
         return self.length - self.size
 
     def add(self, data: bytes | memoryview) -> None:
-        self._reserve(_AHEAD * (self.size + len(data)))
+        self._reserve(self.size + len(data))
         self._into.seek(self.size)
         self.size += self._into.write(data)
 
     def fill(self, read: Callable[[memoryview], int]) -> int:
         """`read` puts what it has into a view, and says how much that was. There is none before something has come."""
-        self._reserve(_AHEAD * self.size)
+        self._reserve(self.size)
         if self.size == self._room:
             return 0
         with self._into.getbuffer() as buffer, buffer[self.size : self._room] as free:
@@ -57,11 +63,28 @@ class LongBody:
 
     def whole(self) -> bytes:
         """All of it, once nothing is due. There is no copy: nobody else has the buffer."""
+        self._reserves(0)
         return self._into.getvalue()
 
-    def _reserve(self, room: int) -> None:
-        room = min(room, self.length)
-        if room > self._room:
-            before, self._into, self._room = self._into, BytesIO(_uncleared(None, room)), room
-            with before.getbuffer() as buffer, buffer[: self.size] as came:
-                self._into.write(came)
+    def __del__(self) -> None:
+        self._reserves(0)
+
+    def _reserves(self, ahead: int) -> None:
+        LongBody.reserved += ahead - self._ahead
+        self._ahead = ahead
+
+    def _reserve(self, come: int) -> None:
+        """Room for what has come by now, and for more. Where others have reserved much, only once there is none."""
+        wanted = min(_AHEAD * come, self.length)
+        if wanted <= self._room:
+            return
+        spare = _MOST_AHEAD - LongBody.reserved + self._ahead
+        room = min(wanted, come + max(come, spare))
+        if room == wanted or come >= self._room:
+            self._grow(room)
+            self._reserves(room - come)
+
+    def _grow(self, room: int) -> None:
+        before, self._into, self._room = self._into, BytesIO(_uncleared(None, room)), room
+        with before.getbuffer() as buffer, buffer[: self.size] as came:
+            self._into.write(came)

@@ -40,6 +40,12 @@ class Turn:
         if len(data) > _LONG:
             self.end()
 
+    def writelines(self, transport: asyncio.Transport, parts: list[bytes]) -> None:
+        """Write these now, behind what waits for the same connection."""
+        if any(each is transport for each, _ in self._writes):
+            self.end()
+        transport.writelines(parts)
+
     def end(self) -> None:
         """Write what waits, now. A connection that was given up meanwhile gets nothing."""
         writes, self._writes = self._writes, []
