@@ -22,7 +22,7 @@ from clew.settings.values import BuildSettings, Retry, Settings, StoreSettings, 
 from clew.thinking.secret import ring_of
 from tests.build import assistant, text, thinking, user
 from tests.counts import examples
-from tests.engine.by_hand import ByHand, Seen
+from tests.engine.by_hand import ByHand, Plug, Seen
 from tests.engine.kept_by_hand import KeptByHand
 
 Form: TypeAlias = tuple[Callable[[object], bytes], bool]
@@ -424,6 +424,20 @@ def test_with_a_store_answers_go_by_rote_and_those_in_a_session_do_not() -> None
         return [len(call.forms) for call in calls]
 
     assert asyncio.run(run()) == [1, 1, 0]
+
+
+def test_the_end_of_a_stream_that_was_kept_goes_out_in_one_write() -> None:
+    """A write of its own for five bytes would wake the client once more."""
+
+    async def run() -> list[bytes]:
+        hand, call, writes, write = ByHand(SNAPSHOTS[0], KeptByHand()), Call(body=b""), list[bytes](), Plug.write
+        await hand.asks("a", call, question("one", stream=True), [STREAM])
+        with patch.object(Plug, "write", lambda plug, data: (writes.append(data), write(plug, data))):
+            await hand.asks("b", call, question("two", stream=True), [STREAM])
+        return [data for data in writes if data.endswith(b"0\r\n\r\n")]
+
+    [end] = asyncio.run(run())
+    assert b"message_stop" in end
 
 
 def test_a_stream_that_lasts_is_kept_while_it_comes_and_ends_as_it_would_have() -> None:

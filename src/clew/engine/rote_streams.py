@@ -207,7 +207,8 @@ class RoteKept(RoteStream):
         try:
             if (problem := problem_of(write, parts.commit_seconds)) is not None:
                 parts.unrecorded(self._id, problem)
-            tell()
+            with self._client.in_one_piece():
+                tell()
             parts.telling.note((turn.exchange, turn.recording))
         except Exception as error:
             self.fail(error)

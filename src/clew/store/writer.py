@@ -178,8 +178,10 @@ class Writer:
         if not self._waiting and not self._later:
             return self._lazy.taken() if self._closing or self._lazy.is_due() else []
         source, most = (self._waiting, self._limits.batch) if self._waiting else (self._later, 1)
-        batch = [source.popleft() for _ in range(min(len(source), most))]
-        self._bytes -= sum([command.weight for command in batch])
+        batch: list[_Command] = []
+        while source and len(batch) < most:
+            batch.append(source.popleft())
+            self._bytes -= batch[-1].weight
         return batch
 
     def _run(self, batch: list[_Command]) -> None:
@@ -196,13 +198,17 @@ class Writer:
 
     def _report(self, ended: list[tuple[_Command, tuple[Any, Exception | None]]]) -> None:
         """Those that erase last: they wait for the log."""
-        if any(failure is None for _, (_, failure) in ended):
-            self._state, self._why = "ok", ""
-        for command, (result, failure) in ended:
-            if command.erases != "now":
+        erasing: list[tuple[_Command, tuple[Any, Exception | None]]] = []
+        for each in ended:
+            command, (result, failure) = each
+            if failure is None and self._state != "ok":
+                self._state, self._why = "ok", ""
+            if command.erases:
+                self._uncleared = True
+            if command.erases == "now":
+                erasing.append(each)
+            else:
                 _end(command, result, failure)
-        self._uncleared |= any(command.erases for command, _ in ended)
-        erasing = [each for each in ended if each[0].erases == "now"]
         left = self._clear(wait=True) if erasing else None
         for command, (result, failure) in erasing:
             _end(command, result, failure or left)
