@@ -29,10 +29,6 @@ class Opening:
         there = {"url": self._gateway.url, "key": self._gateway.token} if self._gateway else {}
         return AsyncConversation.open(thread, **{**usual, **there, **wishes})
 
-    @property
-    def is_elsewhere(self) -> bool:
-        return self._gateway is not None
-
     def store(self, conversation: AsyncConversation) -> Store:
         """Where it is kept."""
         found: Any = self._gateway.works if self._gateway else conversation.desk

@@ -16,6 +16,7 @@ import pytest
 from clew import AsyncConversation, TextDelta
 from clew.chat.local import LocalDesk
 from clew.chat.remote.desk import RemoteDesk
+from clew.chat.remote.hearing import RemoteHearing
 from clew.errors import BackendBroken, BackendOverloaded, BackendUnreachable, RequestInvalid, SettingsInvalid
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
@@ -321,3 +322,32 @@ def test_a_conversation_that_is_not_there_cannot_be_read(gateway: Gateway) -> No
         )
     with asked(gateway, "POST", f"/{'x' * 65}/turns", BODY) as response:
         assert response.status == 400
+
+
+@pytest.mark.parametrize("before", [0, 1], ids=["first", "second"])
+@pytest.mark.parametrize("error", [asyncio.CancelledError, BackendBroken])
+def test_a_caller_that_was_cut_off_before_the_first_word_sees_its_turn(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, before: int, error: type[BaseException]
+) -> None:
+    """What the gateway made of it is here without another look, and the conversation goes on from there."""
+
+    async def cut(hearing: RemoteHearing) -> None:
+        await hearing._asking.__aenter__()
+        hearing._end()
+        raise error("cut")
+
+    async def talk() -> None:
+        async with at(gateway, gateway.token) as conversation:
+            for _ in range(before):
+                await conversation.ask("Before.")
+            with monkeypatch.context() as patch:
+                patch.setattr(RemoteHearing, "begin", cut)
+                with pytest.raises(error):
+                    await conversation.ask("Why?")
+            turns = conversation.turns
+            assert ([turn.outcome for turn in turns[:-1]], turns[-1].outcome == "open") == (["whole"] * before, False)
+            assert conversation.messages[2 * before] == {"role": "user", "content": "Why?"}
+            await conversation.ask("And then?")
+            assert conversation.turns[-1].outcome == "whole"
+
+    asyncio.run(talk())

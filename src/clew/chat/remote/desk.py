@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 from urllib.parse import quote, urlencode
@@ -18,12 +19,14 @@ from clew.chat.remote.line import Line
 from clew.chat.remote.told import Asked, Marked, Opened, Place, ToldTurn, spot_of
 from clew.chat.tree import Tree
 from clew.engine.ids import new_id
-from clew.errors import RequestInvalid
+from clew.errors import BackendError, ClewError, RequestInvalid
 from clew.store.values import Thread
 
 __all__ = ["RemoteDesk", "opened_there"]
 
 _NOBODY: Final = ""
+_LOOKING_SECONDS: Final = 1.0
+"""For what became of a question that was cut off. The gateway stops at once, and keeps what was finished."""
 
 
 class RemoteDesk(Floor):
@@ -92,10 +95,34 @@ class RemoteDesk(Floor):
             session=self.thread.session,
             agent=self.thread.agent,
         )
+        known = frozenset(spot.id for spot in self.tree)
         hearing = RemoteHearing(self, self._line.ask("POST", f"{self._path()}/turns", asked))
-        await hearing.begin()
+        try:
+            await hearing.begin()
+        except (asyncio.CancelledError, BackendError):
+            if turn := await self._look_for(question.follows, known):
+                begun(turn)
+            raise
         begun(hearing.id)
         return hearing
+
+    async def _look_for(self, follows: str, known: frozenset[str]) -> str:
+        """The turn of a question that was cut off before the gateway's first word: it may have become one all the same."""
+        await self.settled(lambda: self._new_after(follows, known))
+        return self._new_after(follows, known)
+
+    async def settled(self, find: Callable[[], str]) -> None:
+        """Wait until the turn that this finds is here, and over; but not for long."""
+        with suppress(ClewError, TimeoutError):
+            async with asyncio.timeout(_LOOKING_SECONDS):
+                while (turn := find()) not in self.tree or self.tree[turn].outcome == "open":
+                    with suppress(RequestInvalid):  # there is no such thread yet
+                        self.take(await self._line.get("GET", self._path(), Opened))
+                    await asyncio.sleep(_LOOKING_SECONDS / 50)
+
+    def _new_after(self, follows: str, known: frozenset[str]) -> str:
+        new = [spot.id for spot in self.tree if spot.id not in known and spot.follows == follows]
+        return new[-1] if new else ""
 
     async def stop(self, turn: str) -> None:
         """The gateway lets go of the backend, and keeps what was finished."""

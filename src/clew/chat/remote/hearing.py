@@ -77,9 +77,7 @@ class RemoteHearing:
         if self._leaving is not None:
             with suppress(ClewError):
                 await self._leaving
-        if self.id not in self._desk.tree or self._desk.tree[self.id].outcome == "open":
-            with suppress(ClewError):
-                await self._desk.refresh()
+        await self._desk.settled(lambda: self.id)
 
     def leave(self) -> None:
         if not self._over and self._leaving is None and self.id:
