@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.http.chunks import Verbatim
+from clew.http.chunks import Flow
 from clew.http.client import ClientConnection
 from clew.http.client_message import ClientRequest, ResponseBroken, ResponseLimits, Timeouts
+from clew.wire.chunks import SIZE_LINES, WHOLE
 from tests.counts import examples
 
 HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -43,10 +44,13 @@ def flowed(reads: list[bytes], verdicts: list[bool], limits: ResponseLimits | No
     alone: list[bytes] = []
 
     class Chunks:
-        def passes(self, data: bytes, start: int) -> bytes:
-            if not verdicts[len(out) % len(verdicts)]:
+        eager = None
+
+        def passes(self, data: bytes, size: int) -> bytes:
+            line = SIZE_LINES[size]
+            if not verdicts[len(out) % len(verdicts)] or not (data.startswith(line) and data.endswith(WHOLE)):
                 return b""
-            out.append(data[start:-2])
+            out.append(data[len(line) : -2])
             return data
 
         def push_framed(self, data: bytes) -> bool:
@@ -59,7 +63,7 @@ def flowed(reads: list[bytes], verdicts: list[bool], limits: ResponseLimits | No
         connection = ClientConnection()
         connection.connection_made(cast("asyncio.Transport", Nowhere()))
         connection.begin(REQUEST, Timeouts(), limits or ResponseLimits())
-        connection.pour(out.append, Verbatim(Chunks().passes, Chunks(), Chunks()))
+        connection.pour(out.append, Flow(Chunks(), Chunks(), Chunks()))
         for data in reads:
             connection.data_received(data)
         if connection.has_failed:

@@ -2,10 +2,13 @@
 
 import asyncio
 import gc
+import socket
 import weakref
+from collections.abc import Callable
 from typing import cast
 
 import pytest
+import uvloop
 
 from clew.http.turn import Turn, turn_of
 
@@ -20,9 +23,11 @@ class Plug:
         self._broken = broken
 
     def write(self, data: bytes) -> None:
+        """As transports do (see below), it takes nothing once it was given up."""
         if self._broken:
             raise RuntimeError("the handler is closed")
-        self._noted.append(f"{self.name} {data.decode()}")
+        if not self.closed:
+            self._noted.append(f"{self.name} {data.decode()}")
 
     def writelines(self, parts: list[bytes]) -> None:
         self.write(b"".join(parts))
@@ -106,6 +111,32 @@ def test_a_connection_that_was_given_up_gets_nothing_and_the_others_all() -> Non
         return noted
 
     assert asyncio.run(turns()) == ["other a"]
+
+
+@pytest.mark.parametrize("loops", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+@pytest.mark.parametrize("later", [0, 2], ids=["given up", "closed meanwhile"])
+def test_nor_does_a_transport_of_any_loop(
+    loops: Callable[[], asyncio.AbstractEventLoop], later: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither takes, raises nor logs anything: so nobody has to ask it before each write."""
+
+    async def turns() -> bytes:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            loop = asyncio.get_running_loop()
+            transport, _ = await loop.create_connection(asyncio.Protocol, sock=ours)
+            turn = turn_of(loop)
+            transport.abort()
+            for _ in range(later):
+                await asyncio.sleep(0)
+            for _ in range(4):
+                turn.write(transport, b"a")
+            turn.end()
+            return await loop.run_in_executor(None, theirs.recv, 99)
+
+    with asyncio.Runner(loop_factory=loops) as runner:
+        assert runner.run(turns()) == b""
+    assert caplog.records == []
 
 
 def test_a_connection_that_fails_takes_no_other_with_it(caplog: pytest.LogCaptureFixture) -> None:

@@ -21,7 +21,7 @@ from clew.engine.failures import shown
 from clew.engine.passing import Passing
 from clew.engine.turns import Heard
 from clew.errors import BackendBroken, BackendError, BackendTimedOut, StreamIllegal
-from clew.http.chunks import Verbatim
+from clew.http.chunks import Flow
 from clew.http.client_message import ResponseHead, ResponseLimits
 from clew.model.blocks import made
 from clew.model.json import JsonObject
@@ -233,7 +233,7 @@ class StreamHearing:
     async def _rest(self, reply: Reply) -> None:
         try:
             if not self._relay.ended:
-                await reply.relay(self.sink(reply), self.verbatim())
+                await reply.relay(self.sink(reply), self.flow())
             elif not await self._drained(reply):
                 return
         except BackendError:
@@ -270,10 +270,10 @@ class StreamHearing:
         if relay.ended and self._grace is None and not reply.is_over:
             self._grace = asyncio.get_running_loop().call_later(_END_SECONDS, reply.give_up)
 
-    def verbatim(self) -> Verbatim | None:
-        """For events that come one by one, and that nothing is changed of; made when `sink` is."""
-        passes, out = self._relay.passes, self._passing.client.framed()
-        return None if passes is None or out is None else Verbatim(passes, out, self._passing)
+    def flow(self) -> Flow | None:
+        """For events that come one by one; made when `sink` is."""
+        out = self._passing.client.framed()
+        return None if out is None else Flow(self._relay, out, self._passing)
 
     def is_whole(self) -> bool:
         """At the end of the body: is this the end of the answer too? What is left of it goes out, but for the end."""

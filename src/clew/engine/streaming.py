@@ -130,7 +130,7 @@ class Streaming(ABC):
             return
         self._listen()
         sink = hearing.sink(self._reply(on.heard))
-        on.pour(sink, hearing.verbatim())
+        on.pour(sink, hearing.flow())
         if hearing.ended:
             sink(b"")  # all was said, and for the end of the body one waits a moment only
 

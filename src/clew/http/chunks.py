@@ -1,28 +1,41 @@
-"""A chunk that is a read of its own, and goes on as one, framing and all: as it came, or with another body.
+"""Chunks that are reads of their own, and go on as chunks, framing and all: as they came, or with another body.
 
-Nearly every event of a stream comes so, one by one. Then the parser has nothing to find out: between two chunks, bytes that
-begin with the very size that they have, and end as a chunk with an event does, can be read in one way only.
+Nearly every event of a stream comes so, one by one. Then the parser has nothing to find out (`wire.chunks`), and all that is
+left is a look at the bytes and a note of what to write. What is asked for that stands in one place, the `Flow`; whatever
+changes the answers comes the usual way, so they are found out anew after each read that did.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol, TypeAlias
 
-from clew.http.client_reader import WHOLE, ResponseReader
-from clew.http.client_watch import Watch
+from clew.http.client_reader import ResponseReader
 
-__all__ = ["Behind", "Pushes", "Verbatim"]
+__all__ = ["Behind", "Flow", "Passes", "Pushes", "Relays"]
 
-_LONGEST = 4096
-_END = len(b"\r\n")
-_NONE = b"\n"
-"""No size line is like that."""
+_NOTHING = -1
+
+Passes: TypeAlias = Callable[[bytes, int], bytes]
+"""What goes on for a read of this length, where a chunk has to begin; b"" if it is anything else than one chunk that may go
+on at once, and has to come the usual way."""
+
+
+class Relays(Protocol):
+    """Whoever knows what may go on."""
+
+    @property
+    def passes(self) -> Passes | None:
+        """How it does after what came the usual way until now; None if nothing does."""
+        ...
 
 
 class Pushes(Protocol):
     """Whoever lets chunks go on."""
+
+    eager: asyncio.Transport | None
+    """What they are written to, as long as it takes them as they come."""
 
     def push_framed(self, data: bytes) -> bool:
         """False if who gets it is behind or gone."""
@@ -35,46 +48,41 @@ class Behind(Protocol):
     def falls_behind(self) -> None: ...
 
 
-@dataclass(slots=True)
-class Verbatim:
-    """Whoever takes chunks as they come. No closures: there may be thousands of streams that hardly ever say something."""
+class Flow:
+    """One stream. No closures: there may be thousands that hardly ever say something."""
 
-    passes: Callable[[bytes, int], bytes]
-    """What goes on for this chunk, whose body begins there; b"" if it has to come the usual way."""
-    out: Pushes
-    passing: Behind
+    __slots__ = ("_passing", "_relay", "out", "passes", "room", "shown")
 
-    def takes(self, data: bytes, reader: ResponseReader, watch: Watch) -> bool:
-        """Whether a read was one chunk, and went on. Written in one piece, for it is called for every event."""
-        size = len(data)
-        line = _SIZE_LINES[size]
-        if not (reader.is_level and data.startswith(line) and data.endswith(WHOLE)):
-            return False
-        if size > reader.room or not (new := self.passes(data, len(line))):
-            return False
-        reader.room -= size
-        watch.since = watch.shown = watch.now()
-        if not self.out.push_framed(new):
-            self.passing.falls_behind()
-        return True
+    def __init__(self, relay: Relays, out: Pushes, passing: Behind) -> None:
+        self._relay = relay
+        self._passing = passing
+        self.out = out
+        self.passes: Passes = _none
+        self.room = _NOTHING
+        """How many bytes may go on at once."""
+        self.shown = 0.0
+        """When something last did, on the loop's clock; 0 if that was never."""
 
+    def goes_on(self, reader: ResponseReader) -> None:
+        """After a read that came the usual way."""
+        passes = self._relay.passes if reader.is_level and not reader.done else None
+        if passes is not None:
+            self.passes, self.room = passes, reader.room
 
-class _SizeLines(dict[int, bytes]):
-    """The line that a chunk begins with, by the length of all of it. For one that is unusually long, none."""
+    def stops(self, reader: ResponseReader) -> None:
+        """Before one."""
+        if self.room != _NOTHING:
+            reader.room, self.room = self.room, _NOTHING
 
-    def __missing__(self, length: int) -> bytes:
-        if length > _LONGEST:
-            return _NONE
-        self[length] = line = _line_of(length)
-        return line
+    def ends(self) -> None:
+        """Nothing goes on any more."""
+        self.room = _NOTHING
 
-
-def _line_of(length: int) -> bytes:
-    for digits in (1, 2, 3, 4):
-        body = length - digits - _END - _END
-        if body > 0 and len(line := b"%x\r\n" % body) == digits + _END:
-            return line
-    return _NONE
+    def push(self, chunk: bytes) -> None:
+        """To one who may be behind."""
+        if not self.out.push_framed(chunk):
+            self._passing.falls_behind()
 
 
-_SIZE_LINES: Final = _SizeLines()
+def _none(_data: bytes, _size: int) -> bytes:
+    return b""

@@ -18,8 +18,8 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from clew.http.chunks import Verbatim
-from clew.http.client_lent import Lent
+from clew.http.chunks import Flow
+from clew.http.client_flow import Flowing
 from clew.http.client_message import (
     ClientRequest,
     PhaseTimedOut,
@@ -32,28 +32,26 @@ from clew.http.client_reader import ResponseReader
 from clew.http.client_waiting import Sink
 from clew.http.client_watch import Watch
 from clew.http.readable import is_readable
-from clew.http.turn import Turn, turn_of
+from clew.http.turn import turn_of
 
 __all__ = ["ClientConnection", "Sink"]
 
 
-class ClientConnection(Lent):
+class ClientConnection(Flowing):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
-    __slots__ = (*("_closed", "_paused", "_sink", "_transport", "_turn", "_unsent", "_verbatim", "_waiting", "sink_error"),)
+    __slots__ = (*("_closed", "_paused", "_sink", "_transport", "_unsent", "_waiting", "sink_error"),)
 
     def __init__(self) -> None:
         super().__init__()
         self.sink_error: Exception | None = None
         """What the sink of a relay raised, if that is what ended it."""
         self._transport: asyncio.Transport | None = None
-        self._turn: Turn
         self._closed = False
         self._unsent = 0
         self._paused = False
         self._waiting = 0
         self._sink: Sink | None = None
-        self._verbatim: Verbatim | None = None
 
     # What the owner calls.
 
@@ -131,21 +129,12 @@ class ClientConnection(Lent):
         self._waiting = 0
         return parts.pop()
 
-    def pour(self, sink: Sink, verbatim: Verbatim | None = None) -> None:
-        """From now on `sink` is called with each read; what may go on `verbatim` does so before."""
-        self._sink, self._verbatim = sink, verbatim
+    def pour(self, sink: Sink, flow: Flow | None = None) -> None:
+        """From now on `sink` is called with each read, but for those that go on with the `flow`."""
+        self._sink, self._flow = sink, flow
         if data := self.take():
             self._pour(data)
-
-    @property
-    def heard_at(self) -> float:
-        """When something came last, on the loop's clock."""
-        return self._watch.since if self._watch is not None else 0.0
-
-    @property
-    def shown_at(self) -> float:
-        """When something came last that went on at once (`chunks`); 0 if that was never."""
-        return self._watch.shown if self._watch is not None else 0.0
+        self._flows(flow)
 
     def pause(self) -> None:
         """Read no further: the sink is full. The gap timer stands still meanwhile."""
@@ -176,7 +165,7 @@ class ClientConnection(Lent):
             return not self._closed
         if not self.reusable:
             return False
-        self._used, self._reader, self._sink, self._verbatim, self.listener = self._reader, None, None, None, None
+        self._used, self._reader, self._sink, self._flow, self.listener = self._reader, None, None, None, None
         if self._parts:
             self._parts, self._waiting = [], 0
         if self._paused:
@@ -195,20 +184,16 @@ class ClientConnection(Lent):
         self._transport.set_write_buffer_limits(high=1, low=0)
         self._turn = turn_of(asyncio.get_running_loop())
 
-    def data_received(self, data: bytes) -> None:
-        if self._tenant is not None and self._is_taken(self._tenant, data):
-            return
-        reader, watch, verbatim = self._reader, self._watch, self._verbatim
+    def _came(self, data: bytes) -> None:
+        reader, watch, flow = self._reader, self._watch, self._flow
         if reader is None or watch is None or reader.done:
             self._drop()  # nobody asked: whatever it is, it is not the answer to the next request
             return
-        try:
-            if verbatim is not None and verbatim.takes(data, reader, watch):
-                return
-        except Exception as error:
-            self._sink_failed(error)
-            return
+        if flow is not None:
+            flow.stops(reader)
         self._hear(data, reader, watch)
+        if flow is not None:
+            self._flows(flow)
 
     def _hear(self, data: bytes, reader: ResponseReader, watch: Watch) -> None:
         if not reader.began and (whole := reader.at_once(data)) is not None:
@@ -331,6 +316,8 @@ class ClientConnection(Lent):
 
     def _drop(self) -> None:
         self._closed = True
+        if self._flow is not None:
+            self._flow.ends()
         if self._transport is not None:
             self._transport.abort()
         if self._watch is not None:

@@ -15,15 +15,14 @@ import httptools
 from clew.http.client_message import PeerClosed, ResponseBroken, ResponseHead, ResponseLimits
 from clew.http.client_parser import ResponseParser, borrowed, lend
 from clew.http.client_whole import read_at_once
+from clew.wire.chunks import WHOLE
 
-__all__ = ["WHOLE", "ResponseReader"]
+__all__ = ["ResponseReader"]
 
 _LINE_OVERHEAD = 4  # ": " and CRLF
 _NO_BODY = frozenset({204, 304})
 _ENDLESS = 1 << 62
 _PARAGRAPH = b"\n\n"
-WHOLE = _PARAGRAPH + b"\r\n"
-"""How a chunk ends that ends with an event. No line of framing can end so."""
 
 
 class _StopError(Exception):

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeAlias
 
-from clew.http.chunks import Verbatim
+from clew.http.chunks import Flow
 from clew.http.client_message import ResponseHead
 from clew.http.client_reader import ResponseReader
 from clew.http.client_watch import Watch
@@ -33,8 +33,8 @@ class Awaited(asyncio.Protocol):
         """What came of the body and was not taken yet."""
         raise NotImplementedError
 
-    def pour(self, sink: Sink, verbatim: Verbatim | None = None) -> None:
-        """From now on `sink` is called with each read; what may go on `verbatim` does so before."""
+    def pour(self, sink: Sink, flow: Flow | None = None) -> None:
+        """From now on `sink` is called with each read, but for those that go on with the `flow`."""
         raise NotImplementedError
 
     async def head(self) -> ResponseHead:
@@ -53,10 +53,10 @@ class Awaited(asyncio.Protocol):
             await self._news()
         return self.take()
 
-    async def relay(self, sink: Sink, verbatim: Verbatim | None = None) -> None:
+    async def relay(self, sink: Sink, flow: Flow | None = None) -> None:
         """Hand the rest of the body to `sink`, read by read; returns at its end. What the sink raises ends it too."""
         reader = self._exchange()
-        self.pour(sink, verbatim)
+        self.pour(sink, flow)
         while not reader.done or self._error is not None:
             await self._news()
 

@@ -20,6 +20,11 @@ __all__ = ["Watch", "Watched"]
 class Watched(Protocol):
     """Whose exchange it is."""
 
+    @property
+    def shown_at(self) -> float:
+        """When something came last that went on at once, and was not noted here (`chunks`)."""
+        ...
+
     def expired(self, error: PhaseTimedOut) -> None:
         """Called once for an exchange, with what lasted too long."""
         ...
@@ -30,7 +35,7 @@ class Watch:
 
     __slots__ = (
         *("_end", "_held", "_limit", "_phase", "_round", "_rounds", "_total", "_watched"),
-        *("loop", "now", "shown", "since"),
+        *("loop", "now", "since"),
     )
 
     def __init__(self, watched: Watched) -> None:
@@ -41,9 +46,7 @@ class Watch:
         """When it looks next; 0 if it does not."""
         self.now = self._rounds.now
         self.since = self.now()
-        """When something came last."""
-        self.shown = 0.0
-        """When something came last that went on at once (`chunks`)."""
+        """When something came last that was noted."""
         self._total: float | None = None
         self._end: float | None = None
         self._phase: Phase = "send"
@@ -103,6 +106,7 @@ class Watch:
     def look(self) -> None:
         """The moment may have come."""
         self._round = 0.0
+        self.since = max(self.since, self._watched.shown_at)
         now, due = self.now(), self._due()
         if due is None or now < due:
             self._set()

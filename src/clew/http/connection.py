@@ -74,7 +74,7 @@ class Connection(Outlet):
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
+        super().connection_made(transport)
         self._server.joined(self)
 
     def data_received(self, data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 from clew.http.turn import turn_of
 
@@ -10,9 +11,9 @@ __all__ = ["Outlet"]
 
 
 class Outlet(asyncio.Protocol):
-    """What is written to one transport. Whoever makes the connection sets `_transport`, and `_lost` when it is gone."""
+    """What is written to one transport. Whoever loses the connection sets `_lost`."""
 
-    __slots__ = ("_corked", "_loop", "_lost", "_transport", "_turn", "_waiter")
+    __slots__ = ("_corked", "_loop", "_lost", "_transport", "_turn", "_waiter", "eager")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -21,14 +22,21 @@ class Outlet(asyncio.Protocol):
         self._lost = False
         self._corked: list[bytes] | None = None
         self._waiter: asyncio.Future[None] | None = None
+        self.eager: asyncio.Transport | None = None
+        """The transport, as long as it takes what is written as it comes."""
 
     # What the event loop calls.
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = self.eager = cast("asyncio.Transport", transport)
+
     def pause_writing(self) -> None:
         self._waiter = self._waiter or self._loop.create_future()
+        self.eager = None
 
     def resume_writing(self) -> None:
         waiter, self._waiter = self._waiter, None
+        self.eager = None if self._lost else self._transport
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
 

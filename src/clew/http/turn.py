@@ -26,36 +26,45 @@ _LONG = 64 * 1024
 class Turn:
     """The turns of one loop, one after the other."""
 
-    __slots__ = ("_call_soon", "_writes")
+    __slots__ = ("_call_soon", "_now", "time", "writes")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._call_soon = loop.call_soon
-        self._writes: list[tuple[asyncio.Transport, bytes]] = []
+        self._now = loop.time
+        self.time = 0.0
+        """When the turn began of which something waits."""
+        self.writes: list[tuple[asyncio.Transport, bytes]] = []
+        """What waits. Whoever adds to it says so before, if it is the first (`begin`), and adds nothing that is long."""
 
     def write(self, transport: asyncio.Transport, data: bytes) -> None:
         """Write it when this turn ends; what is long now, so that whoever reads a fast source hears in time to stop it."""
-        if not self._writes:
-            self._call_soon(self.end)
-        self._writes.append((transport, data))
+        if not self.writes:
+            self.begin()
+        self.writes.append((transport, data))
         if len(data) > _LONG:
             self.end()
 
     def writelines(self, transport: asyncio.Transport, parts: list[bytes]) -> None:
         """Write these now, behind what waits for the same connection."""
-        if any(each is transport for each, _ in self._writes):
+        if any(each is transport for each, _ in self.writes):
             self.end()
         transport.writelines(parts)
 
+    def begin(self) -> None:
+        """Something will have to be written when this turn ends."""
+        self.time = self._now()
+        self._call_soon(self.end)
+
     def end(self) -> None:
-        """Write what waits, now. A connection that was given up meanwhile gets nothing."""
-        writes, self._writes = self._writes, []
+        """Write what waits, now. A connection that was given up meanwhile takes nothing."""
+        writes, self.writes = self.writes, []
         for transport, data in writes:
             try:
-                if not transport.is_closing():
-                    transport.write(data)
+                transport.write(data)
             except Exception:  # nobody who wrote is here to hear of it
-                _log.exception("a connection takes nothing more")
-                transport.abort()
+                if not transport.is_closing():
+                    _log.exception("a connection takes nothing more")
+                    transport.abort()
 
 
 turn_of = EachLoop(Turn)

@@ -6,6 +6,7 @@ whether the connection may live on.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 class Wire(Protocol):
     """What a responder needs of its connection."""
+
+    eager: asyncio.Transport | None
 
     def write(self, parts: list[bytes]) -> None: ...
     def put(self, data: bytes) -> None: ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 from clew.errors import BackendBroken
-from clew.http.chunks import Verbatim
+from clew.http.chunks import Flow
 from clew.http.client import ClientConnection, Sink
 from clew.http.client_message import Headers, ResponseHead
 from clew.upstream.endpoint import Endpoint
@@ -63,13 +63,13 @@ class Reply:
         if most is not None and size > most:
             raise BackendBroken(f"{self.endpoint}: a body of more than {most} bytes")
 
-    async def relay(self, sink: Sink, verbatim: Verbatim | None = None) -> None:
+    async def relay(self, sink: Sink, flow: Flow | None = None) -> None:
         """Hand the body to `sink` from inside the read, without a wait between; returns at its end.
 
         For the fast path. The sink calls `pause` when it is full, and somebody calls `resume` when it is not.
         """
         try:
-            await self._connection.relay(sink, verbatim)
+            await self._connection.relay(sink, flow)
         except FOREIGN as error:
             if error is self._connection.sink_error:  # not the backend's fault
                 raise

@@ -69,6 +69,12 @@ def test_the_bytes_that_came_go_on_but_for_the_models_name(events: list[Event], 
     assert passed.relay.ended
 
 
+def passes(relay: Relay, read: bytes) -> bool:
+    """Whether it goes on as it came, as a chunk of its own."""
+    chunk = b"%x\r\n%b\r\n" % (len(read), read)
+    return bool(read and relay.passes is not None and relay.passes(chunk, len(chunk)))
+
+
 @pytest.mark.parametrize("worn", [PLAIN, SEALED], ids=["plain", "sealed"])
 @given(events=answers() | odd_answers(), data=st.data())
 @settings(max_examples=examples(40, soak=2000), deadline=None)
@@ -80,15 +86,62 @@ def test_a_chunk_that_may_pass_as_it_came_is_what_feeding_it_gives(
     places = data.draw(st.lists(st.integers(0, len(stream)), max_size=8))
     reads = data.draw(st.sampled_from([cut(stream, places), [encode_event(event) for event in events]]))
     fed, relay = Relay(Dress(worn)), Relay(Dress(worn))
-    assert relay.passes is not None
     for read in reads:
-        chunk = b"%x\r\n%b\r\n" % (len(read), read)
-        passed = read if read and relay.passes(chunk, chunk.index(b"\n") + 1) else relay.feed(read)
+        passed = read if passes(relay, read) else relay.feed(read)
         assert passed == fed.feed(read)
     assert (relay.raw, relay.parts, relay.size, relay.ended) == (fed.raw, fed.parts, fed.size, fed.ended)
 
 
+@given(events=answers() | odd_answers(), data=st.data())
+@settings(max_examples=examples(40, soak=2000), deadline=None)
+def test_where_nobody_notes_anything_the_same_goes_on(events: list[Event], data: st.DataObject) -> None:
+    """Then a chunk is looked at by itself, whatever its relay."""
+    stream = wire_bytes(events, data.draw)
+    reads = data.draw(st.sampled_from([cut(stream, [50, 90, 120]), [encode_event(event) for event in events]]))
+    fed, relay = Relay(Dress(PLAIN)), Relay(Dress(PLAIN), keep=False, blocks=False)
+    for read in reads:
+        passed = read if passes(relay, read) else relay.feed(read)
+        assert passed == fed.feed(read)
+    assert (relay.held, relay.ended) == (fed.held, fed.ended)
+
+
 DELTA = wired(streams.text(0, "more"))
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 60, 200, 3_900])
+@pytest.mark.parametrize("worn", [PLAIN, SEALED], ids=["plain", "sealed"])
+def test_a_delta_that_comes_alone_passes_as_it_came(worn: Wear, size: int) -> None:
+    relay = Relay(Dress(worn))
+    relay.feed(OPENING + wired(streams.start_text(0)))
+    assert passes(relay, wired(streams.text(0, "x" * size)))
+
+
+@pytest.mark.parametrize("worn", [PLAIN, SEALED], ids=["plain", "sealed"])
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        lambda chunk: chunk[:-1],
+        lambda chunk: chunk + b"0",
+        lambda chunk: b"0" + chunk,
+        lambda chunk: chunk[1:],
+        lambda chunk: chunk.upper(),
+        lambda chunk: chunk.replace(b"\r\n", b";x\r\n", 1),
+        lambda chunk: chunk.replace(b"more", b"m\nre"),
+        lambda chunk: chunk.replace(b"more", b"m\rre"),
+        lambda chunk: chunk.replace(b"}}\n", b"}\r\n"),
+        lambda chunk: chunk.replace(b"content_block_delta", b"content_block_xelta", 1),
+        lambda chunk: chunk.replace(b'"type"', b'"tpye"', 1),
+        lambda chunk: chunk.replace(b"more", b"x" * 5000),
+        lambda chunk: b"\n" * 5000 + chunk[4:],
+    ],
+)  # fmt: skip
+def test_a_read_that_is_not_all_of_one_delta_does_not(worn: Wear, spoilt: Callable[[bytes], bytes]) -> None:
+    """It may begin or end elsewhere, tell another size or spell it otherwise, be another event, or be long."""
+    relay = Relay(Dress(worn))
+    relay.feed(OPENING + wired(streams.start_text(0)))
+    chunk = spoilt(b"%x\r\n%b\r\n" % (len(DELTA), DELTA))
+    assert relay.passes is not None
+    assert not relay.passes(chunk, len(chunk))
 
 
 @pytest.mark.parametrize(
@@ -106,9 +159,8 @@ DELTA = wired(streams.text(0, "more"))
 def test_a_chunk_that_is_no_delta_of_an_open_block_never_passes_as_it_came(before: bytes, read: bytes) -> None:
     relay = Relay(Dress(PLAIN))
     relay.feed(before)
-    size, chunk = relay.size, b"%x\r\n%b\r\n" % (len(read), read)
-    assert relay.passes is not None
-    assert not relay.passes(chunk, chunk.index(b"\n") + 1)
+    size = relay.size
+    assert not passes(relay, read)
     assert relay.size == size
 
 

@@ -48,6 +48,10 @@ _SPACES = (
 _NO_SPACE = b"".join(rb"(?<!" + space + b")" for space in _SPACES)
 
 
+_BY_USE: Final = sorted(range(128), key=lambda byte: not chr(byte).islower())
+"""Those that words are made of, first."""
+
+
 class Run(NamedTuple):
     """Words that fit, one behind the other, and what they say together."""
 
@@ -61,7 +65,7 @@ NO_RUN: Final = Run([], "")
 class Literals:
     """A kind of words. Empty ones are of none, since nothing is told of them."""
 
-    __slots__ = ("_run", "_suspects", "fits")
+    __slots__ = ("_run", "_suspects", "fits", "sure")
 
     def __init__(self, plain: bytes, other: bytes, before_end: bytes = b"", suspects: Sequence[bytes] | None = None) -> None:
         """`plain` are single bytes, `other` escapes and characters of several.
@@ -71,6 +75,8 @@ class Literals:
         word = plain + b"*+(?:(?:" + other + b")" + plain + b"*+)*+" + before_end
         self.fits = re.compile(rb"(?!\Z)" + word).fullmatch
         """Whether a single word is of this kind."""
+        self.sure = bytes(byte for byte in _BY_USE if self.fits(bytes((byte,))))
+        """Any of these in any order is a word of this kind, if it is one at all."""
         whole = b"(?!" + _BETWEEN + rb"|\Z)" + word + b"(?=" + _BETWEEN + rb"|\Z)"
         self._run = re.compile(whole + b"(?:" + _BETWEEN + whole + b")*+")
         self._suspects = suspects

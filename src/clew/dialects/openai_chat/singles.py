@@ -7,52 +7,75 @@ It does what `Runs.take` does to many.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from clew.dialects.openai_chat.lanes import Lane, Note
 from clew.dialects.openai_chat.literals import ANY, text_of
 from clew.dialects.openai_chat.moulds import Mould
+from clew.wire.chunks import SIZE_LINES
 
 __all__ = ["Singles", "TakeChunk", "TakeOne"]
 
 TakeOne: TypeAlias = Callable[[bytes], bytes]
 """A read, as the client gets it; b"" if it is anything else than one event that needs no reading."""
 TakeChunk: TypeAlias = Callable[[bytes, int], bytes]
-"""The same for a chunk of HTTP/1.1, whose body begins there: another chunk."""
+"""The same for a chunk of HTTP/1.1, which is so long, framing and all: another chunk."""
 
 _MOST_HEARD: Final = 256
 """Single words, which take more memory apart than together."""
-_LONGEST: Final = 4096
+_LONGEST: Final = 512
 """Bytes of a word that is looked at alone."""
 _NOTHING: Final = -1
 """Not even an empty word is that short."""
 _CRLF: Final = b"\r\n"
 
 
+class _Frames(dict[int, bytes]):
+    """What stands before a word in a chunk for the client, by its length (nothing, if it is empty: none is told of it), and
+    behind it."""
+
+    def __init__(self, head: bytes, tail: bytes) -> None:
+        super().__init__()
+        self.back = tail + _CRLF
+        self._head = head
+        self._around = len(head) + len(tail)
+
+    def __missing__(self, said: int) -> bytes:
+        self[said] = front = b"%x\r\n%b" % (said + self._around, self._head) if said else b""
+        return front
+
+
+_frames_of = lru_cache(maxsize=16)(_Frames)
+"""One for each kind of block and its place, for all answers."""
+_NO_FRAMES: Final = _Frames(b"", b"")
+
+
 class Singles:
     """For one answer. No closures: there may be thousands of streams that hardly ever say something."""
 
     __slots__ = (
-        *("_around", "_back", "_before", "_behind", "_end", "_fits", "_frame", "_front", "_head", "_heard", "_most"),
-        *("_note", "_stop", "_tail"),
+        *("_back", "_before", "_behind", "_end", "_fits", "_front", "_frames", "_head", "_heard", "_most", "_note"),
+        *("_stop", "_sure", "_tail"),
     )
 
     def __init__(self) -> None:
         self._heard: list[bytes] = []
         """Words that somebody wants to hear of."""
         self._note: Note | None = None
-        self._head = self._tail = self._end = self._front = self._back = self._frame = b""
-        self._before = self._behind = self._stop = self._around = 0
+        self._head = self._tail = self._end = self._front = self._back = b""
+        self._before = self._behind = self._stop = 0
         self._most = _NOTHING
-        self._fits = ANY.fits
+        self._frames = _NO_FRAMES
+        self._fits, self._sure = ANY.fits, ANY.sure
 
     def bind(self, mould: Mould, lane: Lane) -> None:
         """From now on events of this mould go this lane."""
         self._head, self._tail, self._end = mould.head, mould.tail, mould.tail + _CRLF
         self._before, self._behind, self._stop = len(mould.head), -len(self._tail), -len(self._end)
-        self._front, self._back, self._around = lane.head, lane.tail, lane.around
-        self._frame = b"%%x\r\n%b%%b%b\r\n" % (lane.head.replace(b"%", b"%%"), lane.tail.replace(b"%", b"%%"))
-        self._fits, self._note, self._most = lane.literals.fits, lane.note, min(lane.most, _LONGEST)
+        self._front, self._back, self._frames = lane.head, lane.tail, _frames_of(lane.head, lane.tail)
+        self._fits, self._sure = lane.literals.fits, lane.literals.sure
+        self._note, self._most = lane.note, min(lane.most, _LONGEST)
 
     def release(self) -> None:
         """Every event has to be read."""
@@ -69,18 +92,23 @@ class Singles:
                 self.settle()
         return self._front + word + self._back
 
-    def take_chunk(self, data: bytes, start: int) -> bytes:
+    def take_chunk(self, chunk: bytes, size: int) -> bytes:
         """See `TakeChunk`. Written in one piece, because nearly every event of a stream goes through it."""
-        word = data[start + self._before : self._stop]
-        size = len(word)
-        if size > self._most or not (data.startswith(self._head, start) and data.endswith(self._end) and self._fits(word)):
+        line = SIZE_LINES[size]
+        word = chunk[len(line) + self._before : self._stop]
+        said = len(word)
+        if said > self._most or line + self._head + word + self._end != chunk:
+            return b""
+        frames = self._frames
+        front = frames[said]
+        if not front or (word.strip(self._sure) and not self._fits(word)):
             return b""
         if self._note is not None:
             heard = self._heard
             heard.append(word)
             if len(heard) == _MOST_HEARD:
                 self.settle()
-        return self._frame % (size + self._around, word)
+        return front + word + frames.back
 
     def settle(self) -> None:
         """Lets the decoder know which words went by. Before anything is read, and before anybody asks what was said."""

@@ -8,16 +8,26 @@ spelling is never missed, only slower.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
+from clew.wire.chunks import SIZE_LINES, WHOLE, Beginnings
 from clew.wire.sse import OTHER, USUAL, SseEvent, read_fields
 
-__all__ = ["ALL_DELTAS", "NO_DELTAS", "UNSIGNED_DELTAS", "Cut", "Piece", "data_in", "pieces_of"]
+__all__ = ["ALL_DELTAS", "NO_DELTAS", "UNSIGNED_DELTAS", "Alone", "Cut", "Piece", "data_in", "pieces_of"]
 
 _OPENING = b"event: content_block_delta\ndata: "
-_HEAD = _OPENING + rb'\{"type":"content_block_delta",'
+_BEGINS = _OPENING + b'{"type":"content_block_delta",'
+_HEAD = re.escape(_BEGINS)
 _REST = rb"[^\n]*+\n\n"
+
+
+_DELTAS: Final = Beginnings(_BEGINS)
+_SAID = len(b"1\r\n" + _BEGINS)
+"""Where nothing but the last of what a delta begins with stands before what it says."""
+
+Alone: TypeAlias = Callable[[bytes, int], bytes]
+"""A chunk of this length, if it is one event, whole, that passes, and nothing else; else b""."""
 
 
 class Fits(Protocol):
@@ -33,14 +43,34 @@ class Cut(NamedTuple):
     pieces: re.Pattern[bytes]
     fits: Fits
     """`run.fullmatch`, bound once for all answers."""
+    alone: Alone
 
 
-def _cut(dull: bytes) -> Cut:
+def _cut(dull: bytes, alone: Alone | None = None) -> Cut:
     runs = re.compile(b"((?:" + dull + b")++)")
-    return Cut(runs, re.compile(runs.pattern + b"|" + USUAL + b"|" + OTHER), runs.fullmatch)
+    fits = runs.fullmatch
+    return Cut(runs, re.compile(runs.pattern + b"|" + USUAL + b"|" + OTHER), fits, alone or _alone(fits))
 
 
-ALL_DELTAS = _cut(_HEAD + _REST)
+def _alone(fits: Fits) -> Alone:
+    def alone(chunk: bytes, size: int) -> bytes:
+        line, end = SIZE_LINES[size], size - 2
+        if not (chunk.startswith(line) and chunk.endswith(WHOLE) and fits(chunk, start := len(line), end)):
+            return b""
+        return chunk if chunk.find(b"\r", start, end) < 0 else b""
+
+    return alone
+
+
+def _delta_alone(chunk: bytes, size: int) -> bytes:
+    """Any delta. Nearly every event of a stream passes here; numbers are found in bytes much sooner than bytes."""
+    said = chunk[_SAID:-4]
+    if chunk.startswith(_DELTAS[size]) and chunk.endswith(WHOLE) and 10 not in said and 13 not in said:
+        return chunk
+    return b""
+
+
+ALL_DELTAS = _cut(_HEAD + _REST, _delta_alone)
 """Every delta passes: for a stream that is only relayed."""
 UNSIGNED_DELTAS = _cut(_HEAD + rb'"index":\d++,"delta":\{"type":"(?:text|thinking|input_json)_delta"' + _REST)
 """Text, thinking and tool input pass; a signature has to be read, because a seal takes its place."""

@@ -161,18 +161,19 @@ class Relay:
 
     @property
     def passes(self) -> Callable[[bytes, int], bytes] | None:
-        """What the client gets for a chunk of HTTP/1.1, with its framing, whose body begins there; b"" if it has to be fed,
-        else it counts as fed. None if none ever passes."""
-        return self._passes
+        """What the client gets for a chunk of HTTP/1.1, framing and all, that is so long; b"" if it has to be fed, else it
+        counts as fed. Holds until something is fed; None if none passes. Where nothing is noted, no bytes are counted."""
+        if not self._is_usual:
+            return None
+        return self._passes if self._notes else self._cut.alone
 
-    def _passes(self, data: bytes, start: int) -> bytes:
-        end = len(data) - 2
-        if not (self._is_usual and self._fits(data, start, end) and data.find(b"\r", start, end) < 0):
+    def _passes(self, chunk: bytes, size: int) -> bytes:
+        if not self._cut.alone(chunk, size):
             return b""
-        self.size += end - start
-        if self._notes:
-            self._noted(data[start:end])
-        return data
+        data = chunk[chunk.index(b"\n") + 1 : -2]
+        self.size += len(data)
+        self._noted(data)
+        return chunk
 
     def _noted(self, data: bytes) -> None:
         if self._keep:
