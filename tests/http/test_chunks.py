@@ -33,6 +33,9 @@ class Nowhere:
     def abort(self) -> None:
         pass
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
 
 def chunk(body: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(body), body)
@@ -123,3 +126,115 @@ def test_a_body_that_looks_like_chunks_is_a_body() -> None:
     body = b"".join(looks)
     begun = b"%x\r\n" % len(body) + looks[0]
     assert flowed([HEAD, begun, looks[1], looks[2] + b"\r\n0\r\n\r\n"], [True]) == (body, 0, True)
+
+
+class Client:
+    """Who gets the chunks, and may fall behind."""
+
+    def __init__(self, *, behind: bool = False) -> None:
+        self.eager = None if behind else cast("asyncio.Transport", self)
+        self.got: list[bytes] = []
+        self.waits = 0
+        self.write = self.got.append
+
+    def passes(self, data: bytes, size: int) -> bytes:
+        if b"broken" in data:
+            raise ValueError("broken")
+        return data if data.startswith(SIZE_LINES[size]) else b""
+
+    def push_framed(self, data: bytes) -> bool:
+        self.got.append(data)
+        return False
+
+    def falls_behind(self) -> None:
+        self.waits += 1
+
+
+EVENTS = [b"data: %d\n\n" % number for number in range(4)]
+
+
+async def begun(client: Client, gap: float | None = None) -> ClientConnection:
+    connection = ClientConnection()
+    connection.connection_made(cast("asyncio.Transport", Nowhere()))
+    connection.begin(REQUEST, Timeouts(gap=gap), ResponseLimits())
+    connection.data_received(HEAD + chunk(b"data: first\n\n"))
+    connection.pour(lambda _: None, Flow(client, client, client))
+    return connection
+
+
+def test_what_goes_as_it_came_goes_out_with_its_turn() -> None:
+    async def scene() -> tuple[list[bytes], list[bytes]]:
+        client = Client()
+        connection = await begun(client)
+        for event in EVENTS:
+            connection.data_received(chunk(event))
+        before = [*client.got]
+        await asyncio.sleep(0)
+        return before, client.got
+
+    assert asyncio.run(scene()) == ([], [*map(chunk, EVENTS)])
+
+
+def test_a_client_that_is_behind_gets_it_too_and_is_waited_for() -> None:
+    async def scene() -> tuple[list[bytes], int]:
+        client = Client(behind=True)
+        connection = await begun(client)
+        connection.data_received(chunk(EVENTS[0]))
+        return client.got, client.waits
+
+    assert asyncio.run(scene()) == ([chunk(EVENTS[0])], 1)
+
+
+class Ahead(asyncio.SelectorEventLoop):
+    """Its clock runs ahead when it is told to."""
+
+    ahead = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead
+
+    async def hasten(self, seconds: float) -> None:
+        self.ahead += seconds
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+
+def test_what_goes_as_it_came_ends_a_silence_too() -> None:
+    """The gap between two reads counts from the last of them, whichever way it went."""
+
+    async def scene() -> list[bool]:
+        loop = cast("Ahead", asyncio.get_running_loop())
+        connection, failed = await begun(Client(), gap=100.0), list[bool]()
+        for event in (EVENTS[0], EVENTS[1], b"", b""):
+            await loop.hasten(60.0)
+            failed.append(connection.has_failed)
+            if event:
+                connection.data_received(chunk(event))
+                assert connection.heard_at == connection.shown_at == pytest.approx(loop.time(), abs=30.0)
+        return failed
+
+    with asyncio.Runner(loop_factory=Ahead) as runner:
+        assert runner.run(scene()) == [False, False, False, True]
+
+
+def test_what_whoever_looks_at_it_raises_ends_the_exchange() -> None:
+    async def scene() -> tuple[str, bool]:
+        connection = await begun(Client())
+        connection.data_received(chunk(b"data: broken\n\n"))
+        connection.data_received(chunk(EVENTS[0]))
+        return str(connection.sink_error), connection.has_failed
+
+    assert asyncio.run(scene()) == ("broken", True)
+
+
+def test_nothing_goes_on_after_the_end() -> None:
+    async def scene() -> list[bytes]:
+        client = Client()
+        connection = await begun(client)
+        connection.data_received(chunk(EVENTS[0]))
+        connection.abort()
+        connection.data_received(chunk(EVENTS[1]))
+        await asyncio.sleep(0)
+        return client.got
+
+    assert asyncio.run(scene()) == [chunk(EVENTS[0])]
