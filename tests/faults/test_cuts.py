@@ -17,7 +17,7 @@ from clew.engine.hearing import StreamHearing
 from clew.engine.passing import Passing
 from clew.engine.turns import Heard
 from clew.errors import BackendBroken, BackendError
-from clew.http.chunks import Verbatim
+from clew.http.chunks import Flow
 from clew.http.client import Sink
 from clew.http.client_message import ResponseHead
 from clew.http.responder import Responder
@@ -67,7 +67,7 @@ class CutReply(Reply):
     async def read(self, most: int | None = None) -> bytes:
         return await self.chunk()
 
-    async def relay(self, sink: Sink, verbatim: Verbatim | None = None) -> None:
+    async def relay(self, sink: Sink, flow: Flow | None = None) -> None:
         await self.chunk()
 
 
