@@ -7,7 +7,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -41,7 +42,8 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
     """Modules of bench/, which are scripts beside each other and no package."""
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
     before = set(sys.modules)
-    yield {name: import_module(name) for name in ("traffic", "figures", "machine", "cases", "plot", "history", "sessions")}
+    names = ("traffic", "figures", "machine", "cases", "plot", "history", "sessions", "commits", "gateway")
+    yield {name: import_module(name) for name in names}
     for name in set(sys.modules) - before:
         if getattr(sys.modules[name], "__file__", None) and str(ROOT / "bench") in str(sys.modules[name].__file__):
             sys.modules.pop(name)
@@ -162,6 +164,23 @@ def test_a_session_tells_again_what_it_heard(bench: dict[str, ModuleType]) -> No
     assert [block["type"] for block in answer["content"]] == ["thinking", "tool_use"]
     assert results["content"][0]["tool_use_id"] == answer["content"][1]["id"]
     assert {**second, "messages": []} == {**first, "messages": []}
+
+
+@pytest.mark.slow
+def test_the_commit_has_a_row_of_its_own(
+    bench: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Times and ratios, at once and after a pause; the column is that of the gateway with a store."""
+    commits, gateway = bench["commits"], bench["gateway"]
+    monkeypatch.setattr(commits, "BATCH", 3)
+    measured = commits.Commits(tmp_path)
+    measured.batch()
+
+    row = gateway._commit_row(SimpleNamespace(commits=measured, names=["nginx", gateway.OFF, gateway.ON]))
+    once, paused = measured.at_once, measured.paused
+    assert all(taken > 0 for [taken] in (once.bare, once.store, paused.bare, paused.store))
+    told = [f"{each.store[0]:,.0f} µs ({each.store[0] / each.bare[0]:.2f}×)" for each in (once, paused)]
+    assert row.cells == ("", "", "; ".join(told))
 
 
 @pytest.mark.slow
