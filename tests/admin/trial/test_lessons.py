@@ -92,3 +92,11 @@ def test_a_round_trip_is_summed_up() -> None:
 def test_what_became_of_the_reasoning_is_said_in_a_word(second: dict[str, Any], verdict: str) -> None:
     assert learned(heard(stream({"reasoning": "a"})), heard(b"", **second)).passed_back == verdict
     assert learned(heard(stream({"content": "a"})), heard(b"", **second)).passed_back == "nothing to pass back"
+
+
+def test_a_call_without_an_id_is_told_from_no_call() -> None:
+    """Qwen and llama.cpp leave it empty, and clew gives one of its own."""
+    start = {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "", "name": "look_up"}}
+    raw = b"event: content_block_start\ndata: " + json.dumps(start).encode() + b"\n\n"
+    without = heard(b"", answer=Answer(blocks=({"type": "text", "text": "No."},), message={}))
+    assert (learned(heard(raw), heard(b"")).tool_ids, learned(without, without).tool_ids) == ("empty", "not seen")

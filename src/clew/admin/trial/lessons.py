@@ -20,7 +20,7 @@ from clew.wire.sse import SseReader
 __all__ = ["Learned", "Spent", "learned", "model_in", "reasoning_in", "reasoning_sent"]
 
 PassedBack: TypeAlias = Literal["accepted", "repaired", "refused", "not passed back", "nothing to pass back"]
-Ids: TypeAlias = Literal["unique so far", "repeated", "not seen"]
+Ids: TypeAlias = Literal["unique so far", "repeated", "empty", "not seen"]
 
 _FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks", "extra_content")
 _BLOCKS: Final = ("thinking", "redacted_thinking")
@@ -60,7 +60,7 @@ def learned(first: Heard, second: Heard) -> Learned:
         called=_called(first.answer),
         passed_back=_passed_back(second, bool(back)) if reasoning else "nothing to pass back",
         back_in=back,
-        tool_ids=_ids([*_tool_ids(first), *_tool_ids(second)]),
+        tool_ids=_ids([*_tool_ids(first), *_tool_ids(second)], called=_called(first.answer)),
         usage=_spent(first.answer, second.answer),
     )
 
@@ -132,9 +132,10 @@ def _tool_ids(heard: Heard) -> Iterator[str]:
     yield from filter(None, found)
 
 
-def _ids(ids: Sequence[str]) -> Ids:
+def _ids(ids: Sequence[str], *, called: bool) -> Ids:
+    """Some vendors call tools and leave the id empty."""
     if not ids:
-        return "not seen"
+        return "empty" if called else "not seen"
     return "unique so far" if len(ids) == len(set(ids)) else "repeated"
 
 
