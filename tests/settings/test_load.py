@@ -418,6 +418,7 @@ X = '[backends.x]\nurl = "http://127.0.0.1:1"\n'
         ("[store]\nbodies = 'some'\n", (2, "store.bodies"), "expected off, last:N or all"),
         ("[store]\nurl = 'postgresql://x'\n", (2, "store.url"), "expected sqlite, sqlite:PATH or off"),
         ("ca_file = '/no/such'\n", (1, "ca_file"), "there is no such file"),
+        (f"ca_file = '{__file__}'\n", (1, "ca_file"), "there is no certificate in that file; it has to be PEM"),
         ("ca_file = '${NOT_SET}'\n", (1, "ca_file"), "the variable NOT_SET is not set"),
         ("active = 'x\n", (1, ""), "not TOML: "),
         ("a = 1\nb = = 2\n", (2, ""), "not TOML: Invalid value"),

@@ -140,8 +140,8 @@ def _meanings(document: Document, known: set[str]) -> Iterator[Problem]:
         yield from _rule_problems(rule, ("rules", at), known)
     for table in ("timeouts", "retry"):
         yield from _negative(asdict(getattr(document, table)), table)
-    if document.ca_file and not Path(document.ca_file).is_file():
-        yield Problem(("ca_file",), "there is no such file")
+    if document.ca_file and (problem := _wrong_with(Path(document.ca_file))):
+        yield Problem(("ca_file",), problem)
 
 
 def _no_backend(name: str, known: set[str]) -> str:
@@ -222,3 +222,18 @@ def _after(settings: Settings) -> Iterator[Problem]:
         yield Problem(("backends",), "no backend is left")
     elif settings.active not in settings.backends:
         yield Problem(("active",), f"the backend {settings.active!r} was left out, since its key is empty")
+
+
+def _wrong_with(authorities: Path) -> str:
+    """Why nobody can be trusted by this file; "" if all is well."""
+    if not authorities.is_file():
+        return "there is no such file"
+    import ssl  # late: hardly anybody has such a file, and every command reads the settings
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(authorities)
+    except ssl.SSLError:
+        return "there is no certificate in that file; it has to be PEM"
+    except OSError as error:
+        return f"that file cannot be read: {error.strerror}"
+    return ""
