@@ -20,10 +20,10 @@ from clew.http.wire_responder import WireResponder
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
 from clew.store.values import Exchange, Turn
-from clew.upstream.pool import Asking, Pool
+from clew.upstream.pool import Asking, Pool, PoolSettings
 from tests.engine.kept_by_hand import KeptByHand
 
-__all__ = ["ByHand", "Seen"]
+__all__ = ["ByHand", "Seen", "in_use"]
 
 _DATE = re.compile(rb"\r\ndate: [^\r]*")
 _TURNS = 60
@@ -114,6 +114,11 @@ class _Pool(Pool):
         plug = Plug(lambda data: self._played(connection, data))
         connection.connection_made(cast("asyncio.BaseTransport", plug))
         return connection
+
+
+def in_use(pool: Pool) -> int:
+    """Slots that nobody gave back yet."""
+    return sum(PoolSettings().connections - shelf.slots.free for shelf in pool._shelves.values())
 
 
 class ByHand:

@@ -8,7 +8,7 @@ import pytest
 from clew.engine.call import Call
 from clew.engine.snapshot import Snapshot
 from clew.settings.values import StoreSettings
-from tests.engine.by_hand import ByHand, Seen
+from tests.engine.by_hand import ByHand, Seen, in_use
 from tests.engine.kept_by_hand import KeptByHand
 from tests.engine.test_rote import EVENTS, SNAPSHOTS, STARTED, STREAM, WHOLE, chunk, question, snapshot, sse
 from tests.engine.test_rote_translated import CHUNKS
@@ -62,7 +62,7 @@ async def gone(now: Snapshot, first: bytes, pieces: Sequence[bytes], *, stream: 
     if responder.holder is not None:
         responder.holder.cancel()
     seen = await asking
-    assert not hand.engine.parts.pool._busy
+    assert not in_use(hand.engine.parts.pool)
     return seen
 
 
@@ -115,7 +115,7 @@ def test_a_client_that_catches_up_when_all_is_over_sets_nobody_elses_reads_going
         whole = b"".join(map(sse, EVENTS))
         pieces = [STARTED + chunk(whole[:600]), chunk(whole[600:]) + b"0\r\n\r\n"]
         await hand.asks("b", call, question("two", stream=True), Slow(pieces, hand))
-        connection = hand.engine.parts.pool.take(shelf, 0.0)
+        connection = shelf.take_at_once(0.0)
         assert connection is not None
         connection.pause()
         assert hand.client is not None

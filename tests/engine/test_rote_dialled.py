@@ -11,7 +11,7 @@ from clew.engine import engine as engines
 from clew.engine.by_rote import by_rote
 from clew.engine.call import Call
 from clew.http.client import ClientConnection
-from tests.engine.by_hand import ByHand, Seen
+from tests.engine.by_hand import ByHand, Seen, in_use
 from tests.engine.test_rote import SNAPSHOTS, STREAM, question
 from tests.engine.test_rote_translated import SNAPSHOTS as TRANSLATED
 from tests.engine.test_rote_translated import STREAM as OTHER_STREAM
@@ -56,7 +56,7 @@ async def asked(kind: str, dials: Dials | None, *, known: bool, leaves: bool = F
         if leaves:
             await _leave(asking)
         seen = await asking
-    assert not pool._busy
+    assert not in_use(pool)
     return seen, ways[-1] is not False
 
 

@@ -80,7 +80,7 @@ def lent(tenant: Tenant, timeouts: Timeouts | None = None, *, slow: bool = False
     plug = Plug(connection, slow=slow)
     connection.connection_made(cast("asyncio.BaseTransport", plug))
     loop = asyncio.get_running_loop()
-    connection.lend(tenant, REQUEST, b"body", timeouts or Timeouts(), LIMITS, loop.time())
+    connection.lend(tenant, REQUEST, b"body", (timeouts or Timeouts(), LIMITS), loop.time())
     turn_of(loop).end()
     return connection, plug
 
@@ -105,7 +105,7 @@ async def test_after_it_another_request_may_follow_lent_or_not() -> None:
         connection.data_received(PLAIN)
         assert connection.whole() == b"hi"
         assert connection.rest()
-        connection.lend(tenant, REQUEST, b"", Timeouts(), LIMITS, 0.0)
+        connection.lend(tenant, REQUEST, b"", (Timeouts(), LIMITS), 0.0)
 
 
 @pytest.mark.parametrize("cut", range(1, len(PLAIN)))
@@ -169,3 +169,37 @@ async def test_who_goes_on_by_itself_is_not_given_the_answer() -> None:
     connection.abort()
     connection.data_received(PLAIN)
     assert (tenant.got, plug.closed) == ([], True)
+
+
+@looped
+async def test_nothing_is_due_of_one_that_rests_and_the_next_has_its_time_from_when_it_was_lent() -> None:
+    """On the same terms nothing is set anew but the moment."""
+    tenant, loop, terms = Tenant(), asyncio.get_running_loop(), (Timeouts(first_byte=0.04), LIMITS)
+    connection, plug = lent(tenant)
+    for wait in (0.0, 0.06, 0.03):
+        connection.data_received(PLAIN)
+        assert connection.rest()
+        await asyncio.sleep(wait)
+        assert not plug.closed
+        connection.lend(tenant, REQUEST, b"body", terms, began := loop.time())
+    await tenant.has_news.wait()
+    assert loop.time() - began >= 0.035
+    with pytest.raises(PhaseTimedOut, match="first byte"):
+        await connection.head()
+
+
+@looped
+async def test_after_an_answer_in_pieces_the_next_waits_for_its_first_byte_again() -> None:
+    """Also on the same terms: its time is not that of a gap."""
+    tenant, loop, terms = Tenant(), asyncio.get_running_loop(), (Timeouts(first_byte=0.01, gap=None), LIMITS)
+    connection, _ = lent(tenant)
+    connection.data_received(PLAIN)
+    connection.lend(tenant, REQUEST, b"body", terms, loop.time())
+    connection.data_received(PLAIN[:-1])
+    connection.data_received(PLAIN[-1:])
+    assert (connection.whole(), connection.rest()) == (b"hi", True)
+    tenant.has_news.clear()
+    connection.lend(tenant, REQUEST, b"body", terms, loop.time())
+    await tenant.has_news.wait()
+    with pytest.raises(PhaseTimedOut, match="first byte"):
+        await connection.head()

@@ -44,9 +44,8 @@ def by_rote(parts: Parts, call: Call, body: bytes, client: Responder) -> Awaitab
     question = question_in(body[form.messages], alone=form.translates)
     if not question:
         return False
-    pool = parts.pool
-    now = pool.now()
-    on = pool.take(form.shelf, now)
+    now = parts.pool.now()
+    on = form.shelf.take_at_once(now)
     if not form.streams:
         return on is not None and RoteWhole(parts, call, form, body, client).begin(question, now, on)
     if parts.store is not None:  # one that lasts is taken over anyway: where it has to dial, it begins there
@@ -63,7 +62,7 @@ class RoteWhole(Rote, InOnePiece):
     def begin(self, question: str, now: float, on: ClientConnection) -> Literal[True]:
         """It is under way."""
         form, self._question, self._on = self._form, question, on
-        on.lend(self, form.request, going_out(form, self._body, question), form.way.patience, LIMITS, now)
+        on.lend(self, form.request, going_out(form, self._body, question), form.terms, now)
         return True
 
     def came(self, data: bytes) -> bool:

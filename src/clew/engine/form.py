@@ -17,6 +17,7 @@ from clew.dialects.anthropic.requests import around_messages
 from clew.engine.call import Call
 from clew.engine.dialects import Hints
 from clew.engine.heads import heads_of
+from clew.engine.hearing import LIMITS
 from clew.engine.outgoing import outgoing, place_of
 from clew.engine.parts import Parts
 from clew.engine.question import question_in
@@ -26,6 +27,7 @@ from clew.engine.snapshot import Snapshot
 from clew.engine.story import Story
 from clew.engine.turns import origin_of
 from clew.errors import RequestInvalid
+from clew.http.client_lent import Terms
 from clew.http.client_message import ClientRequest
 from clew.http.client_mould import Mould
 from clew.http.responder import lines_of
@@ -62,6 +64,7 @@ class Form(Struct, frozen=True, kw_only=True, eq=False):
     """Where connections to the backend rest."""
     request: ClientRequest
     """What goes out, without its body."""
+    terms: Terms
     model: str
     """The name that the client asked for."""
     told: Exchange
@@ -139,6 +142,7 @@ def _form(call: Call, story: Story, parts: Parts) -> Form | None:
         endpoint=endpoint,
         shelf=parts.pool.shelf(endpoint),
         request=outgoing(call, way, story.going, b""),
+        terms=(way.patience, LIMITS),
         model=story.asking.request.body.model,
         told=replace(story.exchange("whole", None, 0.0), status=200),
         context=call.context,

@@ -93,4 +93,4 @@ class Rote:
         """Nobody is told any more what becomes of it: one that cannot be used again ends here."""
         self._is_heard = True
         self._on.listener = None
-        self._parts.pool.give_back(self._form.shelf, self._on)
+        self._form.shelf.give_back(self._on, self._parts.pool.now())

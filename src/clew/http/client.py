@@ -40,14 +40,14 @@ __all__ = ["ClientConnection", "Sink"]
 class ClientConnection(Flowing):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
-    __slots__ = (*("_closed", "_paused", "_sink", "_transport", "_unsent", "_waiting", "sink_error"),)
+    __slots__ = (*("_paused", "_sink", "_unsent", "_waiting", "is_closed", "sink_error"),)
 
     def __init__(self) -> None:
         super().__init__()
         self.sink_error: Exception | None = None
         """What the sink of a relay raised, if that is what ended it."""
-        self._transport: asyncio.Transport | None = None
-        self._closed = False
+        self.is_closed = False
+        """No request can be sent on it any more."""
         self._unsent = 0
         self._paused = False
         self._waiting = 0
@@ -67,12 +67,12 @@ class ClientConnection(Flowing):
         """Send a request, or one that is like it but for its `body`. `began`: since when the total counts, if it is not
         now."""
         assert self._reader is None, "one exchange at a time"
-        self._timeouts, self._limits = timeouts, limits
+        self._timeouts, self._limits, self._terms = timeouts, limits, None
         self._error = None
         self._reader = reader = self._used or ResponseReader(limits)
         reader.again(limits, head_only=request.method == b"HEAD")
         transport = self._transport
-        if transport is None or self._closed or transport.is_closing():
+        if transport is None or self.is_closed or transport.is_closing():
             self._fail(reader.closed())
         else:
             self._send(request.parts(body), began)
@@ -149,7 +149,7 @@ class ClientConnection(Flowing):
         reader, transport = self._reader, self._transport
         if reader is not None and (not reader.done or not reader.keep_alive or self._parts):
             return False
-        if self._tenant is not None or self._sending or self._closed or self._error is not None:
+        if self._tenant is not None or self._sending or self.is_closed or self._error is not None:
             return False
         return transport is not None and not transport.is_closing()
 
@@ -160,9 +160,8 @@ class ClientConnection(Flowing):
 
     def rest(self) -> bool:
         """Lay it aside for the next request, if it is reusable. Else nothing has happened."""
-        if self._reader is None and self._tenant is None and self._watch is not None:  # it was lent, and is as it was
-            self._watch.rest()
-            return not self._closed
+        if self._reader is None and self._tenant is None:  # it was lent, and is as it was
+            return not self.is_closed
         if not self.reusable:
             return False
         self._used, self._reader, self._sink, self._flow, self.listener = self._reader, None, None, None, None
@@ -229,20 +228,20 @@ class ClientConnection(Flowing):
                 reader.finish()
             except ConnectionError as error:
                 self._fail(error)
-        self._closed = True
-        self._settle()
+        self.is_closed = True
+        self._wake()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.goes_on()
-        self._closed = True
+        self.is_closed = True
         if self._watch is not None:
             self._watch.stop()
         reader = self._reader
         if reader is not None and not reader.done and self._error is None:
             self._error = reader.closed()
             self._error.__cause__ = exc
-        self._settle()
+        self._wake()
 
     def pause_writing(self) -> None:
         self._sending = True
@@ -264,7 +263,7 @@ class ClientConnection(Flowing):
 
     @property
     def _gone(self) -> bool:
-        return self._closed or self._transport is None or self._transport.is_closing()
+        return self.is_closed or self._transport is None or self._transport.is_closing()
 
     def _deliver(self, reader: ResponseReader, new: bytes) -> None:
         if new and self._sink is not None:
@@ -274,9 +273,7 @@ class ClientConnection(Flowing):
             self._waiting += len(new)
             if self._waiting >= self._limits.buffer_bytes and not reader.done:
                 self._read(on=False)
-        if reader.done:
-            self._settle()
-        elif self._sink is None:
+        if reader.done or self._sink is None:
             self._wake()
 
     def _pour(self, new: bytes) -> None:
@@ -312,22 +309,16 @@ class ClientConnection(Flowing):
         self.goes_on()
         self._error = self._error or error
         self._drop()
-        self._settle()
+        self._wake()
 
     def _drop(self) -> None:
-        self._closed = True
+        self.is_closed = True
         if self._flow is not None:
             self._flow.ends()
         if self._transport is not None:
             self._transport.abort()
         if self._watch is not None:
             self._watch.stop()
-
-    def _settle(self) -> None:
-        """Nothing more will come: nothing is due, and whoever waits goes on."""
-        if self._watch is not None:
-            self._watch.rest()
-        self._wake()
 
     def _wake(self) -> None:
         if self.listener is not None:

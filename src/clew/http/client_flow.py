@@ -6,7 +6,6 @@ from abc import abstractmethod
 
 from clew.http.chunks import Flow
 from clew.http.client_lent import Lent
-from clew.http.turn import Turn
 
 __all__ = ["Flowing"]
 
@@ -14,12 +13,11 @@ __all__ = ["Flowing"]
 class Flowing(Lent):
     """The part of a connection that events of a stream pass."""
 
-    __slots__ = ("_flow", "_turn")
+    __slots__ = ("_flow",)
 
     def __init__(self) -> None:
         super().__init__()
         self._flow: Flow | None = None
-        self._turn: Turn
 
     @property
     def heard_at(self) -> float:
@@ -35,8 +33,14 @@ class Flowing(Lent):
         """Written in one piece, because every event of every stream goes through it."""
         flow = self._flow
         if flow is None:
-            if self._tenant is None or not self._is_taken(self._tenant, data):
-                self._came(data)
+            if (tenant := self._tenant) is not None:
+                if not self._sending:
+                    self._tenant = None
+                    if tenant.came(data):  # as nearly always
+                        return
+                    self._tenant = tenant
+                self.goes_on()
+            self._came(data)
             return
         size = len(data)
         try:

@@ -7,14 +7,20 @@ an end, a time that is over) it goes on as if the request had been begun as othe
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-from clew.http.client_message import ClientRequest, ResponseLimits, Timeouts
+from clew.http.client_message import ClientRequest, PhaseTimedOut, ResponseLimits, Timeouts
 from clew.http.client_reader import ResponseReader
 from clew.http.client_waiting import Awaited
+from clew.http.client_watch import Watch
+from clew.http.turn import Turn
 
-__all__ = ["Lent", "Listener", "Tenant"]
+__all__ = ["Lent", "Listener", "Tenant", "Terms"]
+
+Terms: TypeAlias = tuple[Timeouts, ResponseLimits]
+"""On which it is lent. One object for all whose terms are the same: a connection knows those of the last by that."""
 
 
 class Listener(Protocol):
@@ -37,7 +43,7 @@ class Tenant(Listener, Protocol):
 class Lent(Awaited):
     """The part of a connection that can be lent."""
 
-    __slots__ = ("_limits", "_sending", "_tenant", "_timeouts", "_used", "listener")
+    __slots__ = ("_limits", "_sending", "_tenant", "_terms", "_timeouts", "_transport", "_turn", "_used", "listener")
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,37 +55,45 @@ class Lent(Awaited):
         self._timeouts = Timeouts()
         self._limits = ResponseLimits()
         self._sending = False
+        self._terms: Terms | None = None
+        """On which it was lent last, if nothing but answers in one read came since: then the watch stands as it should."""
+        self._transport: asyncio.Transport | None = None
+        self._turn: Turn
 
-    def lend(
-        self,
-        tenant: Tenant,
-        request: ClientRequest,
-        body: bytes,
-        timeouts: Timeouts,
-        limits: ResponseLimits,
-        began: float,
-    ) -> None:
-        """Send a request with this body. The connection is reusable. `began`: since when the total counts."""
-        self._timeouts, self._limits, self._tenant = timeouts, limits, tenant
-        self._send(request.parts(body), began)
+    def lend(self, tenant: Tenant, request: ClientRequest, body: bytes, terms: Terms, now: float) -> None:
+        """Send a request with this body, in one piece. The connection is reusable."""
+        watch, transport, self._tenant = self._watch, self._transport, tenant
+        if terms is self._terms and watch is not None and watch.round:
+            watch.since = watch.began = now
+        else:
+            self._agree(terms, now)
+        if transport is not None:
+            self._turn.write(transport, b"%bcontent-length: %d\r\n\r\n%b" % (request.head, len(body), body))
+
+    def _agree(self, terms: Terms, now: float) -> None:
+        self._terms = self._timeouts, self._limits = terms
+        self._watch = watch = self._watch or Watch(self)
+        watch.begin("first byte", self._timeouts.first_byte, total=self._timeouts.total, began=now)
 
     def goes_on(self) -> None:
         """Whoever has it lent, if anybody has, goes on with an exchange as others are."""
         tenant, self._tenant = self._tenant, None
         if tenant is not None:
-            self.listener = tenant
+            self.listener, self._terms = tenant, None
             self._reader = self._used or ResponseReader(self._limits)
             self._reader.again(self._limits)
 
-    def _is_taken(self, tenant: Tenant, data: bytes) -> bool:
-        """By whoever has it lent, as nearly always."""
-        if not self._sending:
-            self._tenant = None
-            if tenant.came(data):
-                return True
-            self._tenant = tenant
-        self.goes_on()
-        return False
+    @property
+    def is_due(self) -> bool:
+        """Is an answer, or the rest of one, still to come?"""
+        reader = self._reader
+        return self._tenant is not None or (self._error is None and reader is not None and not reader.done)
+
+    @property
+    @abstractmethod
+    def shown_at(self) -> float:
+        """When something came last that went on at once."""
 
     @abstractmethod
-    def _send(self, parts: list[bytes], began: float | None) -> None: ...
+    def expired(self, error: PhaseTimedOut) -> None:
+        """Time is up."""

@@ -91,7 +91,7 @@ class ResponseLimits:
 class ClientRequest:
     """One request, complete. Raises ValueError where its bytes could be read as something else."""
 
-    __slots__ = ("_head", "body", "headers", "method", "target")
+    __slots__ = ("body", "head", "headers", "method", "target")
 
     def __init__(self, *, method: bytes, target: bytes, headers: Headers = (), body: bytes = b"") -> None:
         """`target` as it goes out: `/v1/messages?beta=true`; `headers` with `host`, without `content-length` and
@@ -101,12 +101,13 @@ class ClientRequest:
         self.target = target
         self.headers = headers
         self.body = body
-        self._head = b"%b %b HTTP/1.1\r\n" % (method, target) + b"".join([b"%b: %b\r\n" % each for each in headers])
+        self.head = b"%b %b HTTP/1.1\r\n" % (method, target) + b"".join([b"%b: %b\r\n" % each for each in headers])
+        """As it goes out, but for the framing of the body."""
 
     def with_body(self, body: bytes) -> ClientRequest:
         """The same head with another body: checked and written once."""
         made = ClientRequest.__new__(ClientRequest)
-        made.method, made.target, made.headers, made._head = self.method, self.target, self.headers, self._head
+        made.method, made.target, made.headers, made.head = self.method, self.target, self.headers, self.head
         made.body = body
         return made
 
@@ -115,10 +116,10 @@ class ClientRequest:
         piece is written with less ado."""
         body = self.body if body is None else body
         if not body and self.method in _BODILESS:
-            return [self._head + b"\r\n"]
+            return [self.head + b"\r\n"]
         if len(body) < _LONG:
-            return [b"%bcontent-length: %d\r\n\r\n%b" % (self._head, len(body), body)]
-        return [b"%bcontent-length: %d\r\n\r\n" % (self._head, len(body)), body]
+            return [b"%bcontent-length: %d\r\n\r\n%b" % (self.head, len(body), body)]
+        return [b"%bcontent-length: %d\r\n\r\n" % (self.head, len(body)), body]
 
 
 def _check(method: bytes, target: bytes, headers: Headers) -> None:

@@ -52,10 +52,15 @@ class PoolSettings:
 
 
 class Shelf:
-    """The connections to one endpoint: how many more there may be, and those that rest, oldest first."""
+    """The connections to one endpoint: how many more there may be, and those that rest, oldest first. They were found
+    reusable when they were laid here, so all that can have become of them since is that they were closed."""
 
     def __init__(self, connections: int) -> None:
         self.slots = Slots(connections)
+        self.open: set[ClientConnection] = set()
+        """Those that are in use, too."""
+        self.leaving: set[ClientConnection] = set()
+        """In use, and of a way out that was given up: not kept."""
         self.resting: list[tuple[float, ClientConnection]] = []
 
     def take(self, now: float) -> ClientConnection | None:
@@ -64,22 +69,48 @@ class Shelf:
         The kernel is asked only of one that has rested for a while: what closed just now, the loop will say in a moment, and
         then the request goes out once more.
         """
-        while self.resting:
-            since, connection = self.resting.pop()
-            if connection.reusable if now - since < _FRESH_SECONDS else connection.fresh:
+        resting = self.resting
+        while resting:
+            since, connection = resting.pop()
+            if not connection.is_closed and (now - since < _FRESH_SECONDS or connection.fresh):
                 return connection
-            connection.abort()
+            self.drop(connection)
         return None
+
+    def take_at_once(self, now: float) -> ClientConnection | None:
+        """One to send a request on, with a slot for it, if there are both: then whoever asked gives it back (`give_back`),
+        or goes on with it (`Asking.goes_on`)."""
+        slots = self.slots
+        kept = self.take(now) if slots.free else None
+        if kept is not None:
+            slots.free -= 1
+        return kept
+
+    def give_back(self, connection: ClientConnection, now: float) -> None:
+        """The exchange is over, and its slot free. Keep it if the answer was read to its end, else close it."""
+        slots = self.slots
+        if slots.waiting:
+            slots.give_back()
+        else:  # as nearly always
+            slots.free += 1
+        if connection.rest() and connection not in self.leaving:
+            self.resting.append((now, connection))
+        else:
+            self.drop(connection)
+
+    def drop(self, connection: ClientConnection) -> None:
+        self.open.discard(connection)
+        self.leaving.discard(connection)
+        connection.abort()
 
     def sweep(self, before: float) -> None:
         """Close what has rested since before that moment, and what the backend closed."""
-        kept: list[tuple[float, ClientConnection]] = []
-        for since, connection in self.resting:
-            if since > before and connection.reusable:
-                kept.append((since, connection))
+        resting, self.resting = self.resting, []
+        for since, connection in resting:
+            if since > before and not connection.is_closed:
+                self.resting.append((since, connection))
             else:
-                connection.abort()
-        self.resting = kept
+                self.drop(connection)
 
 
 class Pool:
@@ -90,10 +121,7 @@ class Pool:
         self._loop = asyncio.get_running_loop()
         self.now = self._loop.time
         self._shelves: dict[Endpoint, Shelf] = {}
-        self._busy: set[ClientConnection] = set()
         self._tls = Tls(self._settings.ca_file)
-        self._leaving: set[ClientConnection] = set()
-        """In use, and of a way out that was given up: not kept."""
         self._sweeper: asyncio.TimerHandle | None = None
         self.is_closed = False
 
@@ -105,9 +133,9 @@ class Pool:
             return
         self._settings = replace(old, ca_file=settings.ca_file, proxy_environ=settings.proxy_environ)
         self._tls = Tls(settings.ca_file)
-        self._leaving |= self._busy
         for shelf in self._shelves.values():
             shelf.sweep(self.now())
+            shelf.leaving |= shelf.open
 
     def ask(
         self,
@@ -132,8 +160,8 @@ class Pool:
             self._sweeper.cancel()
         for shelf in self._shelves.values():
             shelf.sweep(self.now())
-        for connection in list(self._busy):
-            connection.abort()
+            for connection in list(shelf.open):
+                connection.abort()
 
     def _check_open(self, endpoint: Endpoint) -> None:
         if self.is_closed:
@@ -150,12 +178,12 @@ class Pool:
         kept = asking.begun or self.begin(asking, shelf, self.now())
         if kept is not None:
             try:
-                return kept, await self._heard(kept)
+                return kept, await _heard(kept, shelf)
             except PeerClosed as error:
                 if error.began or asking.is_fresh or self.now() - asking.sent > _STALE_SECONDS:
                     raise
         fresh = await self.dialled(asking)
-        return fresh, await self._heard(fresh)
+        return fresh, await _heard(fresh, shelf)
 
     async def dialled(self, asking: Asking) -> ClientConnection:
         """A fresh connection with the request on its way."""
@@ -172,47 +200,16 @@ class Pool:
             self._send(kept, asking)
         return kept
 
-    def take(self, shelf: Shelf, now: float) -> ClientConnection | None:
-        """A kept connection to send a request on, if there is one and it may be used: then whoever asked gives it back
-        (`give_back`), or goes on with it (`Asking.goes_on`)."""
-        slots = shelf.slots
-        if self.is_closed or not slots.free or not shelf.resting or (kept := shelf.take(now)) is None:
-            return None
-        slots.free -= 1
-        self._busy.add(kept)
-        return kept
-
-    def give_back(self, shelf: Shelf, connection: ClientConnection) -> None:
-        """Keep the connection if the answer was read to its end, else close it."""
-        self._busy.discard(connection)
-        shelf.slots.give_back()
-        if not connection.rest() or (self._leaving and self._leaves(connection)):
-            connection.abort()
-            return
-        shelf.resting.append((self.now(), connection))
-        if self._sweeper is None:
-            self._sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
-
-    def _leaves(self, connection: ClientConnection) -> bool:
-        self._leaving &= self._busy | {connection}
-        return connection in self._leaving
-
     def _send(self, connection: ClientConnection, asking: Asking) -> None:
         try:
             self._check_open(asking.endpoint)  # a dial may outlast the pool
         except BackendUnreachable:
             connection.abort()
             raise
-        self._busy.add(connection)
+        asking.shelf.open.add(connection)
+        if self._sweeper is None:
+            self._sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
         connection.begin(asking.request, asking.timeouts, asking.limits, began=asking.began)
-
-    async def _heard(self, connection: ClientConnection) -> ResponseHead:
-        try:
-            return await connection.head()
-        except BaseException:
-            self._busy.discard(connection)
-            connection.abort()
-            raise
 
     def _dial(self, asking: Asking) -> Coroutine[None, None, ClientConnection]:
         environ = self._settings.proxy_environ
@@ -224,7 +221,7 @@ class Pool:
         self._sweeper = None
         for shelf in self._shelves.values():
             shelf.sweep(self.now() - self._settings.idle_seconds)
-        if any(shelf.resting for shelf in self._shelves.values()):
+        if any(shelf.open for shelf in self._shelves.values()):
             self._sweeper = self._loop.call_later(self._settings.idle_seconds / 2, self._sweep)
 
 
@@ -237,7 +234,7 @@ class Asking:
     """
 
     __slots__ = (
-        *("_failed", "_pool", "_shelf", "began", "begun", "endpoint", "is_fresh", "limits", "request", "sent", "timeouts"),
+        *("_failed", "_pool", "began", "begun", "endpoint", "is_fresh", "limits", "request", "sent", "shelf", "timeouts"),
     )
 
     def __init__(
@@ -254,11 +251,11 @@ class Asking:
         """That connection is its own: what breaks it is no remainder of another exchange."""
         self._failed: BackendError | None = None
         self._pool = pool
-        self._shelf = pool.shelf(endpoint)
+        self.shelf = pool.shelf(endpoint)
 
     def begin(self) -> ClientConnection | None:
         """Send it at once, if there is a connection to send it on; if not, nothing has happened."""
-        shelf = self._shelf
+        shelf = self.shelf
         if self._pool.is_closed or not shelf.resting or not shelf.slots.take_at_once():
             return None
         self.begun = self._pool.begin(self, shelf, self.began)
@@ -275,12 +272,12 @@ class Asking:
     async def open(self) -> ClientConnection:
         """Send it on a connection of its own. Raises BackendError, and so does the block then."""
         try:
-            if not self._shelf.slots.take_at_once():
+            if not self.shelf.slots.take_at_once():
                 await self._slot()
             try:
                 self.begun = await self._pool.dialled(self)
             except BaseException:
-                self._shelf.slots.give_back()
+                self.shelf.slots.give_back()
                 raise
         except FOREIGN as error:
             self._failed = translated(error, self.endpoint)
@@ -294,18 +291,18 @@ class Asking:
     def end(self) -> None:
         """Keep the connection if the answer was read to its end, else close it."""
         assert self.begun is not None
-        self._pool.give_back(self._shelf, self.begun)
+        self.shelf.give_back(self.begun, self._pool.now())
 
     async def __aenter__(self) -> Reply:
         if self._failed is not None:
             raise self._failed
         try:
-            if self.begun is None and not self._shelf.slots.take_at_once():
+            if self.begun is None and not self.shelf.slots.take_at_once():
                 await self._slot()
             try:
-                self.begun, head = await self._pool.answered(self, self._shelf)
+                self.begun, head = await self._pool.answered(self, self.shelf)
             except BaseException:
-                self._shelf.slots.give_back()
+                self.shelf.slots.give_back()
                 raise
         except FOREIGN as error:
             raise translated(error, self.endpoint) from error
@@ -316,4 +313,12 @@ class Asking:
 
     async def _slot(self) -> None:
         async with Within("slot", self.timeouts, self.began):
-            await self._shelf.slots.take()
+            await self.shelf.slots.take()
+
+
+async def _heard(connection: ClientConnection, shelf: Shelf) -> ResponseHead:
+    try:
+        return await connection.head()
+    except BaseException:
+        shelf.drop(connection)
+        raise

@@ -13,7 +13,7 @@ class Slots:
 
     def __init__(self, count: int) -> None:
         self.free = count
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self.waiting: deque[asyncio.Future[None]] = deque()
 
     def take_at_once(self) -> bool:
         """One, if one is free."""
@@ -27,7 +27,7 @@ class Slots:
         if self.take_at_once():
             return
         waiter = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
+        self.waiting.append(waiter)
         try:
             await waiter
         except asyncio.CancelledError:
@@ -37,8 +37,8 @@ class Slots:
 
     def give_back(self) -> None:
         """On to whoever waits longest."""
-        while self._waiting:
-            waiter = self._waiting.popleft()
+        while self.waiting:
+            waiter = self.waiting.popleft()
             if not waiter.done():
                 waiter.set_result(None)
                 return
