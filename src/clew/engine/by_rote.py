@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from concurrent.futures import Future
-from typing import Final, Literal
+from typing import Final
 
+from msgspec import Struct
+
+from clew.engine.aside import LARGE
 from clew.engine.call import Call
 from clew.engine.dialects import NO_HINTS
+from clew.engine.form import Form, known_form
 from clew.engine.heads import with_answer
 from clew.engine.hearing import JSON, LIMITS, comes_as
 from clew.engine.in_one_piece import InOnePiece
 from clew.engine.over import Over
 from clew.engine.parts import Parts
 from clew.engine.question import question_in
-from clew.engine.rote import Rote, form_for, going_out
+from clew.engine.rote import Rote, going_out
 from clew.engine.rote_streams import RoteKept, RoteStream, RoteTranslated
 from clew.engine.rote_told import request_id_in, turn_of
 from clew.http.client import ClientConnection
@@ -38,38 +42,54 @@ _JSON_LINE: Final = b"content-type: application/json\r\n"
 def by_rote(parts: Parts, call: Call, body: bytes, client: Responder) -> Awaitable[None] | bool:
     """Whether it is under way: a call with the head of one that was seen before, and this body. Else what is to be awaited
     until it is, if that is all."""
-    form = form_for(parts, call, body)
-    if form is None:
+    log = parts.log
+    if parts.cool_downs.until or len(body) > LARGE or (log is not None and log.shows_bodies):
         return False
-    question = question_in(body[form.messages], alone=form.translates)
-    if not question:
+    form = known_form(call, parts.snapshot(), body)
+    if form is None or not (question := question_in(body[form.messages], alone=form.translates)):
         return False
     now = parts.pool.now()
     on = form.shelf.take_at_once(now)
-    if not form.streams:
-        return on is not None and RoteWhole(parts, call, form, body, client).begin(question, now, on)
-    if parts.store is not None:  # one that lasts is taken over anyway: where it has to dial, it begins there
-        return on is not None and RoteKept(parts, call, form, body, client).begin(question, now, on)
-    stream = (RoteTranslated if form.translates else RoteStream)(parts, call, form, body, client)
-    return stream.dial(question) if on is None else stream.begin(question, now, on)
+    if form.streams:
+        stream = _kind_of_stream(parts, form)
+        if on is not None:
+            return stream(parts, call, form, body, client).begin(question, now, on)
+        return stream is not RoteKept and stream(parts, call, form, body, client).dial(question)
+    if on is None:
+        return False
+    whole = RoteWhole(parts, call, form, body, client, question, on, parts.new_id(), parts.wall(), parts.clock())
+    client.holder = whole
+    on.lend(whole, form.request, body if form.is_untouched else going_out(form, body, question), form.terms, now)
+    return True
 
 
-class RoteWhole(Rote, InOnePiece):
-    """An answer in one piece."""
+def _kind_of_stream(parts: Parts, form: Form) -> type[RoteStream]:
+    """(One that is kept and lasts is taken over anyway: where it has to dial, it begins there.)"""
+    if parts.store is not None:
+        return RoteKept
+    return RoteTranslated if form.translates else RoteStream
 
-    __slots__ = ("_question",)
 
-    def begin(self, question: str, now: float, on: ClientConnection) -> Literal[True]:
-        """It is under way."""
-        form, self._question, self._on = self._form, question, on
-        on.lend(self, form.request, going_out(form, self._body, question), form.terms, now)
-        return True
+class RoteWhole(Struct, Rote, InOnePiece, eq=False):
+    """An answer in one piece. (A struct is made without a step of Python for each of its fields.)"""
+
+    _parts: Parts
+    _call: Call
+    _form: Form
+    _body: bytes
+    _client: Responder
+    _question: str
+    _on: ClientConnection
+    _id: str
+    _started: float
+    _began: float
+    _is_heard: bool = False
 
     def came(self, data: bytes) -> bool:
         for mould in self._form.moulds:
             if (found := mould.read(data)) is not None:
-                values, raw = found
-                return self._is_heard_as(raw, None, mould.lines % values, mould.value_of(b"request-id", values))
+                lines, request_id, raw = found
+                return self._is_heard_as(raw, None, lines, request_id)
         whole = read_at_once(data, LIMITS)
         if whole is None or not comes_as(whole.head, JSON) or not self._is_taken(whole.head, whole.body):
             return False
@@ -82,7 +102,7 @@ class RoteWhole(Rote, InOnePiece):
         keeps_heads = self._parts.store is not None and form.snapshot.settings.store.bodies != "off"
         if not keeps_heads and len(form.moulds) < MOST_MOULDS:
             wanted = [name.encode("latin-1") for name, _ in form.way.dialect.passed(head.headers, self._started)]
-            form.moulds.append(Mould(raw, wanted))
+            form.moulds.append(Mould(raw, wanted, b"request-id"))
 
     def news(self) -> None:
         try:
@@ -96,12 +116,12 @@ class RoteWhole(Rote, InOnePiece):
 
     def _is_heard_as(self, raw: bytes, head: ResponseHead | None, lines: bytes, request_id: str) -> bool:
         """`lines` is what of its head goes to the client; `head` all of it, where that is kept."""
-        message = self._form.way.dialect.message(raw, NO_HINTS, "messages")
+        form, parts, started = self._form, self._parts, self._started
+        message = form.way.dialect.message(raw, NO_HINTS, "messages")
         if not isinstance(message, dict):
             return False
-        form, parts, get = self._form, self._parts, message.get
-        seconds = parts.clock() - self._began
-        over = Over(form.told, self._id, self._started, parts.wall(), seconds, get("usage"), get("stop_reason"), request_id)
+        get, seconds = message.get, parts.clock() - self._began
+        over = Over(form.told, self._id, started, started + seconds, seconds, get("usage"), get("stop_reason"), request_id)
         try:
             shown = raw if get("model") == form.model else renamed(raw, form.model)
             if parts.store is not None:

@@ -5,7 +5,7 @@ Whoever hears it says what it is for (`express`, `by_rote`), and what becomes of
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 from clew.engine.hearing import JSON, comes_as
 from clew.http.client import ClientConnection
@@ -14,7 +14,7 @@ from clew.http.client_message import ResponseHead
 __all__ = ["InOnePiece"]
 
 
-class InOnePiece(ABC):
+class InOnePiece:
     """One answer."""
 
     __slots__ = ()

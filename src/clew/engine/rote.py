@@ -11,23 +11,14 @@ from __future__ import annotations
 
 import msgspec
 
-from clew.engine.aside import LARGE
 from clew.engine.call import Call
 from clew.engine.express import Begun, Express, raised
-from clew.engine.form import Form, known_form
+from clew.engine.form import Form
 from clew.engine.parts import Parts
 from clew.http.client import ClientConnection
 from clew.http.responder import Responder
 
-__all__ = ["Rote", "form_for", "going_out"]
-
-
-def form_for(parts: Parts, call: Call, body: bytes) -> Form | None:
-    """What is known about a call with this head and this body; None where it has to be found out, or somebody looks on."""
-    log = parts.log
-    if parts.cool_downs.until or len(body) > LARGE or (log is not None and log.shows_bodies):
-        return None
-    return known_form(call, parts.snapshot(), body)
+__all__ = ["Rote", "going_out"]
 
 
 def going_out(form: Form, body: bytes, question: str) -> bytes:
@@ -39,25 +30,24 @@ def going_out(form: Form, body: bytes, question: str) -> bytes:
 
 
 class Rote:
-    """One exchange that is under way. Holds the client's responder until the answer is here."""
+    """One exchange that is under way, as whoever knows its answer keeps it. Holds the client's responder until that is
+    here."""
 
-    __slots__ = ("_began", "_body", "_call", "_client", "_form", "_id", "_is_heard", "_on", "_parts", "_started")
+    __slots__ = ()
 
+    _parts: Parts
+    _call: Call
+    _form: Form
+    _body: bytes
+    _client: Responder
     _on: ClientConnection
     """What the request goes out on."""
-
-    def __init__(self, parts: Parts, call: Call, form: Form, body: bytes, client: Responder) -> None:
-        self._parts = parts
-        self._call = call
-        self._form = form
-        self._body = body
-        self._client = client
-        self._is_heard = False
-        """All of the answer is here, and its connection is somebody else's."""
-        self._id = parts.new_id()
-        self._started = parts.wall()
-        self._began = parts.clock()
-        client.holder = self
+    _id: str
+    _started: float
+    """By the clock on the wall, and by the one that only goes on."""
+    _began: float
+    _is_heard: bool
+    """All of the answer is here, and its connection is somebody else's."""
 
     def cancel(self) -> None:
         """The client is gone, or the server ends. An answer that waits for the store has an end very soon."""
@@ -90,7 +80,5 @@ class Rote:
         self._on.listener = None
 
     def _give_back(self) -> None:
-        """Nobody is told any more what becomes of it: one that cannot be used again ends here."""
         self._is_heard = True
-        self._on.listener = None
         self._form.shelf.give_back(self._on, self._parts.pool.now())

@@ -15,12 +15,15 @@ from msgspec.structs import replace
 
 from clew.dialects.openai_chat.unsaid import left_out
 from clew.engine.asking import asking_of
+from clew.engine.call import Call
 from clew.engine.dialects import KEEP, NO_HINTS, UNSAID, Hints
 from clew.engine.express import Begun, Express
+from clew.engine.form import Form
 from clew.engine.heads import with_answer
 from clew.engine.hearing import LIMITS, StreamHearing
 from clew.engine.keeping import FIRST_FLUSH
 from clew.engine.over import Over
+from clew.engine.parts import Parts
 from clew.engine.passing import Passing
 from clew.engine.rote import Rote, going_out
 from clew.engine.rote_told import Passed, request_id_in, turn_of
@@ -30,6 +33,7 @@ from clew.engine.turns import Heard
 from clew.errors import BackendError
 from clew.http.client import ClientConnection
 from clew.http.client_message import ResponseHead
+from clew.http.responder import Responder
 from clew.model.change import Change
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
@@ -44,7 +48,16 @@ __all__ = ["RoteKept", "RoteStream", "RoteTranslated"]
 class RoteStream(Rote, Streaming):
     """A streamed answer."""
 
-    __slots__ = (*("_first_at", "_hearing", "_is_fresh", "_opened_at", "_passed", "_passing", "_size", "_step", "_taken"),)
+    __slots__ = (
+        *("_began", "_body", "_call", "_client", "_form", "_id", "_is_heard", "_on", "_parts", "_started"),
+        *("_first_at", "_hearing", "_is_fresh", "_opened_at", "_passed", "_passing", "_size", "_step", "_taken"),
+    )
+
+    def __init__(self, parts: Parts, call: Call, form: Form, body: bytes, client: Responder) -> None:
+        self._parts, self._call, self._form, self._body, self._client = parts, call, form, body, client
+        self._id, self._started, self._began = parts.new_id(), parts.wall(), parts.clock()
+        self._is_heard = False
+        client.holder = self
 
     def begin(self, question: str, now: float, on: ClientConnection) -> Literal[True]:
         """It is under way."""

@@ -17,33 +17,31 @@ __all__ = ["Mould"]
 
 
 class Mould:
-    """Made of a plain head, status line and all. `wanted` are names, in lower case."""
+    """Made of a plain head, status line and all. `wanted` are names, in lower case; `told` is that of the backend's own
+    name for the call."""
 
-    __slots__ = ("_length_at", "_match", "_places", "lines")
+    __slots__ = ("_length_at", "_lines", "_match", "_told_at")
 
-    def __init__(self, head: bytes, wanted: Collection[bytes]) -> None:
+    def __init__(self, head: bytes, wanted: Collection[bytes], told: bytes) -> None:
         fields = FIELD.findall(head, head.index(b"\r\n") + 2)
         open_names = [name.lower() for name, _ in fields if name.lower() in wanted or name.lower() == b"content-length"]
-        self.lines = b"".join([b"%b: %%b\r\n" % name if name in wanted else b"%.0b" for name in open_names])
+        self._lines = b"".join([b"%b: %%b\r\n" % name if name in wanted else b"%.0b" for name in open_names])
         """The lines of what is wanted, for the values to be put in; of that which is not, nothing is shown."""
-        self._places = {name: at for at, name in enumerate(open_names) if name in wanted}
+        self._told_at = open_names.index(told) if told in wanted and told in open_names else None
         self._length_at = open_names.index(b"content-length")
         parts = [b"%b: %b\r\n" % (re.escape(name), _value(name.lower(), value, wanted)) for name, value in fields]
         self._match = re.compile(rb"HTTP/1\.1 200 [ -~]*+\r\n%b\r\n" % b"".join(parts)).match
 
-    def read(self, data: bytes) -> tuple[tuple[bytes, ...], bytes] | None:
-        """The values of what is wanted and of the length, and the body; None if the head is another, or the body not all
-        here."""
+    def read(self, data: bytes) -> tuple[bytes, str, bytes] | None:
+        """The lines of what is wanted, what is told, "" if that is not wanted, and the body; None if the head is another, or
+        the body not all here."""
         found = self._match(data, 0, LONGEST)
         if found is None:
             return None
-        values, body = found.groups(), data[found.end() :]
-        return (values, body) if values[self._length_at] == b"%d" % len(body) else None
-
-    def value_of(self, name: bytes, values: tuple[bytes, ...]) -> str:
-        """One of them; "" if it is not among what is wanted."""
-        at = self._places.get(name)
-        return "" if at is None else values[at].decode("latin-1")
+        values, body, told = found.groups(), data[found.end() :], self._told_at
+        if values[self._length_at] != b"%d" % len(body):
+            return None
+        return self._lines % values, "" if told is None else values[told].decode("latin-1"), body
 
 
 def _value(name: bytes, value: bytes, wanted: Collection[bytes]) -> bytes:

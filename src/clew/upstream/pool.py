@@ -99,6 +99,8 @@ class Shelf:
             self.drop(connection)
 
     def drop(self, connection: ClientConnection) -> None:
+        """Close it. Nobody is told any more what becomes of it."""
+        connection.listener = None
         self.open.discard(connection)
         self.leaving.discard(connection)
         connection.abort()
