@@ -21,7 +21,7 @@ from clew.errors import SettingsInvalid
 from clew.gateway.border import Border
 from clew.gateway.client import line_to_copy, variables
 from clew.gateway.plan import Plan, check_exposure, url_of
-from clew.http.message import HttpRequest
+from clew.http.message import request_of
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.settings.load import load
@@ -139,7 +139,7 @@ def asked(url: str, key: str) -> dict[str, object]:
 )
 def test_the_address_that_is_told_is_one_that_the_gateway_answers_to(host: str, url: str) -> None:
     assert url_of(host, 1) == url
-    request = HttpRequest(method="GET", target="/", headers=(("host", url.removeprefix("http://")),), body=b"")
+    request = request_of(method="GET", target="/", headers=(("host", url.removeprefix("http://")),), body=b"")
     assert Border(host, 1).check(request) is None
 
 

@@ -14,7 +14,7 @@ from clew.engine.parts import Parts
 from clew.engine.snapshot import Snapshot
 from clew.errors import ClewError
 from clew.http.client import ClientConnection
-from clew.http.message import HttpRequest
+from clew.http.message import HttpRequest, request_of
 from clew.http.outlet import Outlet
 from clew.http.wire_responder import WireResponder
 from clew.pipeline.attempts import CoolDowns
@@ -158,7 +158,7 @@ class ByHand:
         self._told, self._sent = [], []
         before = len(self._store.turns) if self._store else 0
         self.engine.parts.cool_downs = CoolDowns()
-        self.client = client = Client(HttpRequest(method="POST", target="/v1/messages", headers=(), body=body))
+        self.client = client = Client(request_of(method="POST", target="/v1/messages", headers=(), body=body))
         try:
             work = self.engine.again(call, body, client.responder)
         except ClewError as error:

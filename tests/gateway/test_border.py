@@ -3,7 +3,7 @@
 import pytest
 
 from clew.gateway.border import Border
-from clew.http.message import HttpRequest
+from clew.http.message import request_of
 from tests.gateway.conftest import KEY, KEYED, PASSTHROUGH, Gateway, Making, said, settings_with
 from tests.manifest import proves
 
@@ -159,7 +159,7 @@ def test_a_compressed_body_is_not_taken(gateway: Gateway, coding: str, status: i
 
 def test_the_address_that_it_listens_on_is_a_name_of_ours_unless_it_is_every_address() -> None:
     def taken(host: str, given: str) -> bool:
-        request = HttpRequest(method="GET", target="/", headers=(("host", given),), body=b"")
+        request = request_of(method="GET", target="/", headers=(("host", given),), body=b"")
         return Border(host, 80).check(request) is None
 
     assert taken("192.0.2.7", "192.0.2.7")

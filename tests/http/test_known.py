@@ -62,7 +62,7 @@ def test_a_connection_reads_the_next_of_its_requests_as_a_new_one_would(
     """By the head of its last one, at a glance; also what is longer or shorter than its head says is not misread."""
     reader = RequestReader(Limits(body_bytes=30))
     for data in [*messages, *messages, *(data + more for data in messages), *(data[:-less] for data in messages if less)]:
-        found = reader.again(data)
+        found = reader.usual and reader.usual.again(data, 30)
         if found is not None:
             assert read(data, Known(), Limits(body_bytes=30)) == ([found], False, False)
             continue
@@ -79,11 +79,14 @@ def test_the_next_request_of_a_connection_is_read_at_a_glance() -> None:
     for body in (b"a", b"bb"):
         reader.feed(message(HEADS[1], lengths, body))
         reader.ready.clear()
-    found = reader.again(message(HEADS[1], lengths, b"c" * 1000))
+    usual = reader.usual
+    assert usual is not None
+    found = usual.again(message(HEADS[1], lengths, b"c" * 1000), 1000)
     assert found is not None
     assert found.body == b"c" * 1000
-    assert reader.again(message(HEADS[2], lengths, b"c")) is None
-    assert reader.again(message(HEADS[1], b"content-length: 0%d\r\n", b"c")) is None
+    assert usual.again(message(HEADS[1], lengths, b"c" * 1000), 999) is None
+    assert usual.again(message(HEADS[2], lengths, b"c"), 1000) is None
+    assert usual.again(message(HEADS[1], b"content-length: 0%d\r\n", b"c"), 1000) is None
 
 
 def test_the_same_head_is_one_object_for_bodies_of_any_length() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.http.message import HttpRequest, Limits, Refusal
+from clew.http.message import HttpRequest, Limits, Refusal, request_of
 from clew.http.reader import RequestReader
 from tests.counts import examples
 
@@ -20,20 +20,20 @@ PIPELINE = (
     + b"\r\nHEAD / HTTP/1.0\r\n\r\n"
 )
 REQUESTS = [
-    HttpRequest(method="GET", target="/a", headers=(("host", "x"), ("x-a", "1"), ("x-a", "2")), body=b""),
-    HttpRequest(
+    request_of(method="GET", target="/a", headers=(("host", "x"), ("x-a", "1"), ("x-a", "2")), body=b""),
+    request_of(
         method="POST",
         target="/v1/messages?beta=true",
         headers=(("host", "x"), ("content-length", "5")),
         body=b"hello",
     ),
-    HttpRequest(
+    request_of(
         method="POST",
         target="/v1/messages?beta=true",
         headers=(("host", "x"), ("transfer-encoding", "chunked")),
         body=b"abcde",
     ),
-    HttpRequest(method="HEAD", target="/", headers=(), body=b"", version="1.0", keep_alive=False),
+    request_of(method="HEAD", target="/", headers=(), body=b"", version="1.0", keep_alive=False),
 ]
 
 
@@ -64,7 +64,7 @@ def test_one_byte_at_a_time_is_the_same() -> None:
 
 def test_path_and_query_are_split_and_an_absolute_target_loses_its_host() -> None:
     def request(target: str) -> HttpRequest:
-        return HttpRequest(method="GET", target=target, headers=(), body=b"")
+        return request_of(method="GET", target=target, headers=(), body=b"")
 
     assert (request("/a?b=1?2").path, request("/a?b=1?2").query) == ("/a", "b=1?2")
     assert request("http://h:1/a?b").path == "/a"

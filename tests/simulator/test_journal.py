@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clew.http.message import HttpRequest
+from clew.http.message import request_of
 from clew.simulator.journal import Journal, encoded
 from clew.testing import Simulator
 from tests.simulator.standin import judge
@@ -102,7 +102,7 @@ def test_a_body_is_kept_byte_for_byte() -> None:
 )
 def test_a_body_of_any_kind_is_shown(body: bytes, shown: dict[str, Any]) -> None:
     journal = Journal()
-    entry = journal.open(HttpRequest(method="POST", target="/", headers=(), body=body), "req", "a")
+    entry = journal.open(request_of(method="POST", target="/", headers=(), body=body), "req", "a")
     (told,) = json.loads(encoded([entry]))
     assert {name: told[name] for name in told if name.startswith(("body", "size"))} == shown
 
@@ -135,7 +135,7 @@ def test_a_file_gets_one_line_for_each_request(tmp_path: Path) -> None:
 def test_the_oldest_bodies_are_forgotten_when_they_are_too_many() -> None:
     journal = Journal(body_budget=10)
     for size in (6, 4, 5, 20):
-        journal.open(HttpRequest(method="POST", target="/", headers=(), body=b"x" * size), "req", "a")
+        journal.open(request_of(method="POST", target="/", headers=(), body=b"x" * size), "req", "a")
     assert [entry.body and len(entry.body) for entry in journal.since()] == [None, None, None, 20]
 
 

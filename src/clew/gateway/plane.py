@@ -121,8 +121,8 @@ class DataPlane:
 
     def handle(self, request: HttpRequest, respond: Responder) -> Awaitable[None] | None:
         """Answer one request, at once or later."""
-        granted = request.head.notes.get(self)
-        if isinstance(granted, _Pass) and granted.settings is self.governs.settings and granted.keys == self._keys.version:
+        granted: _Pass | None = request.head.notes.get(self)
+        if granted and granted.settings is self.governs.settings and granted.keys == self._keys.version:
             return granted.answer(request, granted, respond)
         found = self._let_in(request)
         if isinstance(found, _Pass):

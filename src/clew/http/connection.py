@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from clew.http.message import HttpRequest, Limits, Refusal
+from clew.http.message import HttpRequest, Limits, Refusal, request_of
 from clew.http.outlet import Outlet
 from clew.http.reader import RequestReader
 from clew.http.responder import Responder
@@ -46,7 +46,7 @@ _PROBES = 8
 _PROBE_SECONDS = 0.1
 _LONG = 64 * 1024 if hasattr(os, "readv") else sys.maxsize
 """Bytes of a body that are worth a call of the kernel of our own. (Windows has no such call.)"""
-_UNREAD = HttpRequest(method="", target="", headers=(), body=b"", keep_alive=False)
+_UNREAD = request_of(method="", target="", headers=(), body=b"", keep_alive=False)
 
 
 class Connection(Outlet):
@@ -79,9 +79,9 @@ class Connection(Outlet):
 
     def data_received(self, data: bytes) -> None:
         reader = self._reader
-        request = None if self._responder is not None or self._closing else reader.again(data)
-        if request is not None:  # as nearly always: nothing else is to be looked at
-            self._answer(request)
+        usual = reader.usual if self._responder is None and not self._closing else None
+        if usual is not None and (request := usual.again(data, self._limits.body_bytes)) is not None:
+            self._answer(request)  # as nearly always: nothing else is to be looked at
             return
         if self._discarding:
             return
@@ -164,8 +164,7 @@ class Connection(Outlet):
         """Finish what is being answered, take nothing behind it. One that is idle may ask once more, for the last time."""
         if self._responder is None:
             return
-        self._reader.finished = True
-        self._reader.ready.clear()
+        self._reader.finish()
         self._responder.keep_alive = False
 
     def interrupt(self) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
-from clew.http.message import HttpRequest, Refusal
+from clew.http.message import Head, HttpRequest, Refusal
 
 __all__ = ["Alone", "Known", "Seen"]
 
@@ -35,16 +35,22 @@ class Seen(NamedTuple):
 
     before: bytes
     after: bytes
-    like: HttpRequest
+    head: Head
+    length_at: int | None
     start: int
     """Where the length begins, and where what is behind it ends at the latest."""
     latest: int
     tail: int
     """How many bytes are behind it."""
 
+    @property
+    def like(self) -> HttpRequest:
+        """Such a request, without a body."""
+        return HttpRequest(self.head, b"", self.length_at)
+
     def again(self, data: bytes, most: int) -> HttpRequest | None:
         """The request that these bytes are, if it has this head, and a body of that length and at most so many bytes."""
-        before, after, like, start, latest, tail = self
+        before, after, head, length_at, start, latest, tail = self
         if not data.startswith(before):
             return None
         end = data.find(after, start, latest)
@@ -52,7 +58,7 @@ class Seen(NamedTuple):
         size = len(data) - at
         if end < 0 or size > most or data[start:end] != b"%d" % size:
             return None
-        return HttpRequest.again(like, data[at:])
+        return HttpRequest(head, data[at:], length_at)
 
 
 class Known:
@@ -91,4 +97,4 @@ class Known:
 
 def _seen(before: bytes, after: bytes, request: HttpRequest) -> Seen:
     start, tail = len(before), len(after)
-    return Seen(before, after, HttpRequest.again(request, b""), start, start + _DIGITS + tail, tail)
+    return Seen(before, after, request.head, request.length_at, start, start + _DIGITS + tail, tail)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["Head", "HttpRequest", "Limits", "Refusal"]
+from msgspec import Struct
+
+__all__ = ["Head", "HttpRequest", "Limits", "Refusal", "request_of"]
 
 LENGTH = "content-length"
 
@@ -60,7 +63,7 @@ class Head:
         self.path, self.query = _split(target)
         self.is_usual = version == "1.1" and method != "HEAD"
         """Nothing in it changes how an answer is framed."""
-        self.notes: dict[object, object] = {}
+        self.notes: dict[object, Any] = {}
         self._joined: dict[str, str] | None = None
 
     @property
@@ -83,32 +86,17 @@ def _split(target: str) -> tuple[str, str]:
     return path, query
 
 
-class HttpRequest:
+class HttpRequest(Struct, frozen=True, eq=False, gc=False):
     """One request, complete: its head, and its body."""
 
-    __slots__ = ("_length", "body", "head")
+    head: Head
+    body: bytes
+    length_at: int | None
+    """Where among the headers its length stood, if it told one."""
 
-    def __init__(
-        self,
-        *,
-        method: str,
-        target: str,
-        headers: tuple[tuple[str, str], ...],
-        body: bytes,
-        version: str = "1.1",
-        keep_alive: bool = True,
-    ) -> None:
-        self._length = next((i for i, (name, _) in enumerate(headers) if name == LENGTH), None)
-        rest = headers if self._length is None else headers[: self._length] + headers[self._length + 1 :]
-        self.head = Head(method, target, rest, version, keep_alive)
-        self.body = body
-
-    @classmethod
-    def again(cls, like: HttpRequest, body: bytes) -> HttpRequest:
+    def with_body(self, body: bytes) -> HttpRequest:
         """A request with the same head and another body."""
-        made = cls.__new__(cls)
-        made.head, made.body, made._length = like.head, body, like._length
-        return made
+        return HttpRequest(self.head, body, self.length_at)
 
     @property
     def method(self) -> str:
@@ -138,14 +126,14 @@ class HttpRequest:
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
         """As they came, repeated ones too."""
-        rest, at = self.head.headers, self._length
+        rest, at = self.head.headers, self.length_at
         return rest if at is None else (*rest[:at], (LENGTH, str(len(self.body))), *rest[at:])
 
     @property
     def joined(self) -> Mapping[str, str]:
         """Headers by name; repeated ones joined."""
         rest = self.head.joined
-        return rest if self._length is None else {**rest, LENGTH: str(len(self.body))}
+        return rest if self.length_at is None else {**rest, LENGTH: str(len(self.body))}
 
     def header(self, name: str) -> str | None:
         """A header's value, or None. `name` is lower case."""
@@ -162,6 +150,21 @@ class HttpRequest:
 
     def _told(self) -> tuple[object, ...]:
         return self.method, self.target, self.headers, self.body, self.version, self.keep_alive
+
+
+def request_of(
+    *,
+    method: str,
+    target: str,
+    headers: tuple[tuple[str, str], ...],
+    body: bytes,
+    version: str = "1.1",
+    keep_alive: bool = True,
+) -> HttpRequest:
+    """A request as it was read, with a head of its own."""
+    at = next((i for i, (name, _) in enumerate(headers) if name == LENGTH), None)
+    rest = headers if at is None else headers[:at] + headers[at + 1 :]
+    return HttpRequest(Head(method, target, rest, version, keep_alive), body, at)
 
 
 @dataclass(frozen=True, slots=True)

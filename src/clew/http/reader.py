@@ -18,7 +18,7 @@ import httptools
 
 from clew.http.known import Known, Seen
 from clew.http.long_body import LongBody
-from clew.http.message import HttpRequest, Limits, Refusal
+from clew.http.message import HttpRequest, Limits, Refusal, request_of
 
 __all__ = ["RequestReader"]
 
@@ -42,9 +42,9 @@ class RequestReader:
     """Reads the requests of one connection."""
 
     __slots__ = (
-        *("_body", "_head_size", "_headers", "_known", "_limits", "_opened", "_parser", "_refusal", "_seen"),
+        *("_body", "_head_size", "_headers", "_known", "_limits", "_opened", "_parser", "_refusal"),
         *("_target", "_unframed"),
-        *("body_size", "expects_continue", "finished", "in_body", "in_head", "ready"),
+        *("body_size", "expects_continue", "finished", "in_body", "in_head", "ready", "usual"),
     )
 
     def __init__(self, limits: Limits, known: Known | None = None) -> None:
@@ -57,27 +57,27 @@ class RequestReader:
         self.body_size = 0
         self.expects_continue = False
         """The client waits for a 100 before it sends the body that is due now."""
+        self.usual: Seen | None = None
+        """The head of the last request here, if that is known and nothing came behind it: the next one's is nearly always
+        the same, and if it is (`Seen.again`), it need not be fed. None inside a request, and if no more will come."""
         self._limits = limits
         self._known = known if known is not None else Known()
         self._parser: httptools.HttpRequestParser | None = None
         """There only inside a request: most need none (`known`), and a thousand idle streams should not keep a thousand."""
         self._refusal: Refusal | None = None
-        self._seen: Seen | None = None
-        """The head of the last request here, if that is known: the next one's is nearly always the same."""
         self._unframed = 0
         self._opened: _Opened | None = None
         """A request whose body is still to come, past the parser."""
         self._begin()
 
-    def again(self, data: bytes) -> HttpRequest | None:
-        """The request, if these bytes are one like others before, and neither a part of another nor a whole one waits."""
-        seen = self._seen
-        if seen is None or self.finished or self.in_head or self.in_body or self.ready:
-            return None
-        return seen.again(data, self._limits.body_bytes)
+    def finish(self) -> None:
+        """Read nothing more, and forget what waits."""
+        self.finished, self.usual = True, None
+        self.ready.clear()
 
     def feed(self, data: bytes) -> None:
         """Take what came from the client. Never raises for it."""
+        self.usual = None
         if self.finished:
             return
         if self._opened is not None:
@@ -92,11 +92,10 @@ class RequestReader:
         if seen is None:
             self._parse_new(key, data, len(data) - len(body))
         elif due:
-            self._seen = seen if seen.after else None
             self._await(seen.like, due, body)
         else:
-            self._seen = seen if seen.after else None
-            self.ready.append(HttpRequest.again(seen.like, bytes(body)))
+            self.usual = seen if seen.after else None
+            self.ready.append(seen.like.with_body(bytes(body)))
 
     def _parse_new(self, key: bytes, data: bytes, end: int) -> None:
         """A head that ends there and is not known yet: it is, once its request is whole."""
@@ -168,7 +167,7 @@ class RequestReader:
 
     def _complete(self, opened: _Opened) -> None:
         self._opened = None
-        self.ready.append(HttpRequest.again(opened.like, opened.body.whole()))
+        self.ready.append(opened.like.with_body(opened.body.whole()))
         self._begin()
         self.finished = not opened.like.keep_alive
         if opened.key and not self.finished:
@@ -217,7 +216,7 @@ class RequestReader:
         self.finished = not request.keep_alive
 
     def _request(self, parser: httptools.HttpRequestParser, body: bytes) -> HttpRequest:
-        return HttpRequest(
+        return request_of(
             method=parser.get_method().decode("ascii"),
             target=self._target.decode("latin-1"),
             headers=tuple(self._headers),

@@ -32,7 +32,7 @@ def decoded(request: HttpRequest) -> HttpRequest | Violation:
         return refusal("R62.too-large-decoded")
     if not inflate.eof:
         return _unreadable(400, f"the body is not whole {coding}")
-    return HttpRequest.again(request, body)
+    return request.with_body(body)
 
 
 def _unreadable(status: int, message: str) -> Violation:
