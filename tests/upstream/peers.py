@@ -39,6 +39,8 @@ class Call:
 
     async def say(self, *parts: bytes) -> None:
         for part in parts:
+            if self.writer.is_closing():  # uvloop raises something else for one that is closed
+                raise ConnectionResetError("the client is gone")
             self.writer.write(part)
             await self.writer.drain()
 
