@@ -131,7 +131,8 @@ class RoteWhole(Struct, Rote, InOnePiece, eq=False):
             else:
                 self._send(lines, shown)
                 parts.telling.note(over)
-                self._give_back()
+                self._is_heard = True
+                form.shelf.give_back(self._on, parts.pool.now())
                 self._client.release()
         except Exception as error:
             self.fail(error)
@@ -139,7 +140,7 @@ class RoteWhole(Struct, Rote, InOnePiece, eq=False):
 
     def _send(self, lines: bytes, shown: bytes) -> None:
         own = (_JSON_LINE, lines, b"x-clew-exchange: ", self._id.encode(), b"\r\n", self._form.lines)
-        self._client.send_lines(200, own, shown)
+        self._client.send_lines(own, shown)
 
     # With a store.
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from itertools import groupby
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from clew.engine.over import Alike, Over, alike
@@ -53,12 +52,12 @@ class Telling:
     def tell_all(self) -> None:
         """What was noted until now. One that cannot be told keeps no other from it."""
         notes, self._notes = self._notes, []
-        for like, row in groupby(notes, _like):
+        for row in _rows(notes):
             try:
-                if isinstance(like, Exchange):
-                    self._tell_alike(alike(like, [over for over in row if isinstance(over, Over)]))
+                if isinstance(row, list):
+                    self._tell_alike(alike(row[0].like, row))
                 else:
-                    self._tell(*like)
+                    self._tell(*row)
             except Exception:
                 _log.exception("an exchange could not be told")
 
@@ -70,6 +69,18 @@ class Telling:
                 _log.exception("an exchange could not be told")
 
 
-def _like(note: Over | _Written) -> Exchange | _Written:
-    """Notes in a row of which this is the same are told together."""
-    return note.like if isinstance(note, Over) else note
+def _rows(notes: Sequence[Over | _Written]) -> list[list[Over] | _Written]:
+    """Those that follow each other and went alike together, in their order."""
+    rows: list[list[Over] | _Written] = []
+    like: Exchange | None = None
+    row: list[Over] = []
+    for note in notes:
+        if isinstance(note, tuple):
+            rows.append(note)
+            like = None
+        elif note.like == like:
+            row.append(note)
+        else:
+            like, row = note.like, [note]
+            rows.append(row)
+    return rows

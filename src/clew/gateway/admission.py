@@ -38,7 +38,6 @@ _REFUSED: Final = Refusal(
 class Keys(Protocol):
     """What tells whose a gateway key is: `clew.settings.gateway_key.KeyTable`."""
 
-    @property
     def version(self) -> int:
         """Another number means that another answer is possible."""
         ...

@@ -122,7 +122,7 @@ class DataPlane:
     def handle(self, request: HttpRequest, respond: Responder) -> Awaitable[None] | None:
         """Answer one request, at once or later."""
         granted: _Pass | None = request.head.notes.get(self)
-        if granted and granted.settings is self.governs.settings and granted.keys == self._keys.version:
+        if granted and granted.settings is self.governs.settings and granted.keys == self._keys.version():
             return granted.answer(request, granted, respond)
         found = self._let_in(request)
         if isinstance(found, _Pass):
@@ -139,7 +139,7 @@ class DataPlane:
 
     def _let_in(self, request: HttpRequest) -> _Pass | Refusal:
         """The checks look at the head alone, so they are made once for a head, and again when settings or keys change."""
-        settings, keys = self.governs.settings, self._keys.version
+        settings, keys = self.governs.settings, self._keys.version()
         found = self._check(request)
         if isinstance(found, Refusal):
             return found

@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from clew.http.message import HttpRequest, Limits, Refusal, request_of
+from clew.http.message import Head, HttpRequest, Limits, Refusal
 from clew.http.outlet import Outlet
 from clew.http.reader import RequestReader
 from clew.http.responder import Responder
@@ -46,7 +46,7 @@ _PROBES = 8
 _PROBE_SECONDS = 0.1
 _LONG = 64 * 1024 if hasattr(os, "readv") else sys.maxsize
 """Bytes of a body that are worth a call of the kernel of our own. (Windows has no such call.)"""
-_UNREAD = request_of(method="", target="", headers=(), body=b"", keep_alive=False)
+_UNREAD = Head("", "", (), "1.1", keep_alive=False)
 
 
 class Connection(Outlet):
@@ -120,7 +120,8 @@ class Connection(Outlet):
     def released(self) -> None:
         """Whoever held the responder is done: the next request may have its turn."""
         self._rest()
-        if self._reader.ready or self._probes is not None or self._paused or self._reader.expects_continue:
+        reader = self._reader
+        if reader.ready or self._probes is not None or self._paused or reader.expects_continue:
             self._go_on()
 
     def close(self) -> None:
@@ -219,7 +220,8 @@ class Connection(Outlet):
 
     def _answer(self, item: HttpRequest) -> None:
         server = self._server
-        self._responder = responder = WireResponder(self, item, keep_alive=item.head.keep_alive and not server.closing)
+        head = item.head
+        self._responder = responder = WireResponder(self, head, head.keep_alive and not server.closing)
         try:
             work = server.handle(item, responder)
         except Exception:
@@ -254,10 +256,10 @@ class Connection(Outlet):
 
     def _rest(self) -> None:
         """Nothing is being answered."""
-        responder, self._task, self._responder = self._responder, None, None
-        self._since = self._server.now()
-        if self._server.closing:
-            self._server.rested()
+        responder, server, self._responder = self._responder, self._server, None
+        self._since = server.now()
+        if server.closing:
+            server.rested()
         if responder is not None and responder.after is not None:
             responder.after()
 
@@ -314,7 +316,7 @@ class Connection(Outlet):
     def _turn_away(self, refusal: Refusal) -> None:
         """Answer, then throw away what still comes: closing on unread bytes would reset the answer away."""
         self._closing = self._discarding = True
-        self._server.refuse(refusal, WireResponder(self, _UNREAD, keep_alive=False))
+        self._server.refuse(refusal, WireResponder(self, _UNREAD, False))
         self._since = self._server.now()
 
     # How long it may take.

@@ -12,7 +12,7 @@ Whoever answers from callbacks, without a task, says so with `hold`, is told by 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
@@ -32,7 +32,7 @@ class Holder(Protocol):
         ...
 
 
-class Responder(ABC):
+class Responder:
     """Answers one request, once."""
 
     started = ended = False
@@ -65,10 +65,10 @@ class Responder(ABC):
     def send(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
         """A whole response in one write."""
 
-    def send_lines(self, status: int, lines: Iterable[bytes], body: bytes = b"") -> None:
-        """The same with headers that are written out (`lines_of`), cut anywhere."""
+    def send_lines(self, lines: Iterable[bytes], body: bytes) -> None:
+        """The same with status 200, and with headers that are written out (`lines_of`), cut anywhere."""
         pairs = [line.partition(": ") for line in b"".join(lines).decode("latin-1").split("\r\n") if line]
-        self.send(status, [(name, value) for name, _, value in pairs], body)
+        self.send(200, [(name, value) for name, _, value in pairs], body)
 
     @abstractmethod
     def start(self, status: int, headers: HeaderList) -> None:

@@ -14,8 +14,10 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import Protocol
 
-from clew.http.message import HttpRequest
-from clew.http.responder import HeaderList, Responder, lines_of
+from msgspec import Struct
+
+from clew.http.message import Head
+from clew.http.responder import HeaderList, Holder, Responder, lines_of
 
 __all__ = ["Wire", "WireResponder"]
 
@@ -43,15 +45,19 @@ class Wire(Protocol):
     def released(self) -> None: ...
 
 
-class WireResponder(Responder):
-    """Answers one request, once."""
+class WireResponder(Struct, Responder, eq=False):
+    """Answers one request, once. (A struct, since there is one for each request: it is made without a step of Python.)"""
 
-    chunked = _silent = False
-
-    def __init__(self, wire: Wire, request: HttpRequest, *, keep_alive: bool) -> None:
-        self.keep_alive = keep_alive
-        self._wire = wire
-        self._head = request.head
+    _wire: Wire
+    _head: Head
+    keep_alive: bool
+    started: bool = False
+    ended: bool = False
+    draining: bool = False
+    holder: Holder | None = None
+    after: Callable[[], None] | None = None
+    chunked: bool = False
+    _silent: bool = False
 
     @property
     def asked(self) -> str:
@@ -73,13 +79,13 @@ class WireResponder(Responder):
         self._begin(status)
         self._send(status, lines_of(headers), body)
 
-    def send_lines(self, status: int, lines: Iterable[bytes], body: bytes = b"") -> None:
-        if status == 200 and self.keep_alive and not self.started and self._head.is_usual and len(body) < _LONG:
+    def send_lines(self, lines: Iterable[bytes], body: bytes) -> None:
+        if self.keep_alive and not self.started and self._head.is_usual and len(body) < _LONG:
             self.started = self.ended = True  # as nearly always: nothing is to be decided, and it is one piece
-            self._wire.put(b"".join((_CLOCK.usual(), *lines, b"content-length: %d\r\n\r\n" % len(body), body)))
+            self._wire.put(b"".join([_CLOCK.usual(), *lines, b"content-length: %d\r\n\r\n" % len(body), body]))
             return
-        self._begin(status)
-        self._send(status, b"".join(lines).decode("latin-1"), body)
+        self._begin(200)
+        self._send(200, b"".join(lines).decode("latin-1"), body)
 
     def _send(self, status: int, lines: str, body: bytes) -> None:
         if status not in _NO_BODY:

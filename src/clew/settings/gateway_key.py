@@ -133,7 +133,6 @@ class KeyTable:
         self._rows: dict[str, NamedKey] = {}
         self._version = 0
 
-    @property
     def version(self) -> int:
         """Rises when a key was added, removed or changed: what was admitted before has to be looked at again."""
         if self._path is not None and self._clock() - self._looked >= 1.0:  # asked for every request: no call for nothing
