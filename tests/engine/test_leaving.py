@@ -115,7 +115,7 @@ def test_a_client_that_catches_up_when_all_is_over_sets_nobody_elses_reads_going
         whole = b"".join(map(sse, EVENTS))
         pieces = [STARTED + chunk(whole[:600]), chunk(whole[600:]) + b"0\r\n\r\n"]
         await hand.asks("b", call, question("two", stream=True), Slow(pieces, hand))
-        connection = shelf.take_at_once(0.0)
+        connection = shelf.take(0.0)
         assert connection is not None
         connection.pause()
         assert hand.client is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from concurrent.futures import Future
 from typing import Final
 
@@ -49,7 +49,7 @@ def by_rote(parts: Parts, call: Call, body: bytes, client: Responder) -> Awaitab
     if form is None or not (question := question_in(body[form.messages], alone=form.translates)):
         return False
     now = parts.pool.now()
-    on = form.shelf.take_at_once(now)
+    on = form.shelf.take(now)
     if form.streams:
         stream = _kind_of_stream(parts, form)
         if on is not None:
@@ -124,12 +124,13 @@ class RoteWhole(Struct, Rote, InOnePiece, eq=False):
         over = Over(form.told, self._id, started, started + seconds, seconds, get("usage"), get("stop_reason"), request_id)
         try:
             shown = raw if get("model") == form.model else renamed(raw, form.model)
+            own = (_JSON_LINE, lines, b"x-clew-exchange: ", self._id.encode(), b"\r\n", form.lines)
             if parts.store is not None:
                 blocks, bodies = answer_of_message(message).blocks, self._bodies(head, raw)
                 turn = turn_of(form, over, self._question, self._body[form.messages], blocks, bodies)
-                self._keep(parts.store, turn, lines, shown)
+                self._keep(parts.store, turn, own, shown)
             else:
-                self._send(lines, shown)
+                self._client.send_lines(own, shown)
                 parts.telling.note(over)
                 self._is_heard = True
                 form.shelf.give_back(self._on, parts.pool.now())
@@ -137,10 +138,6 @@ class RoteWhole(Struct, Rote, InOnePiece, eq=False):
         except Exception as error:
             self.fail(error)
         return True
-
-    def _send(self, lines: bytes, shown: bytes) -> None:
-        own = (_JSON_LINE, lines, b"x-clew-exchange: ", self._id.encode(), b"\r\n", self._form.lines)
-        self._client.send_lines(own, shown)
 
     # With a store.
 
@@ -151,19 +148,19 @@ class RoteWhole(Struct, Rote, InOnePiece, eq=False):
         sent = going_out(form, self._body, self._question)
         return Bodies(asked=self._body, sent=sent, answered=raw, heads=with_answer(form.heads, head))
 
-    def _keep(self, store: Store, turn: Turn, lines: bytes, shown: bytes) -> None:
+    def _keep(self, store: Store, turn: Turn, own: Sequence[bytes], shown: bytes) -> None:
         """The turn is kept, then the answer goes out (law 8)."""
         self._give_back()
         write, parts = store.record(turn), self._parts
-        when_over(write, parts.commit_seconds, lambda: self._kept(write, turn, lines, shown))
+        when_over(write, parts.commit_seconds, lambda: self._kept(write, turn, own, shown))
 
-    def _kept(self, write: Future[bool], turn: Turn, lines: bytes, shown: bytes) -> None:
+    def _kept(self, write: Future[bool], turn: Turn, own: Sequence[bytes], shown: bytes) -> None:
         """The store has it, or cannot have it in time."""
         parts = self._parts
         try:
             if (problem := problem_of(write, parts.commit_seconds)) is not None:
                 parts.unrecorded(self._id, problem)
-            self._send(lines, shown)
+            self._client.send_lines(own, shown)
             parts.telling.note((turn.exchange, turn.recording))
         except Exception as error:
             self.fail(error)

@@ -44,9 +44,10 @@ class Telling:
         """To be told soon."""
         notes = self._notes
         notes.append(over)
-        if len(notes) == 1:
+        count = len(notes)
+        if count == 1:
             asyncio.get_running_loop().call_later(SECONDS, self.tell_all)
-        elif len(notes) >= MOST:
+        elif count >= MOST:
             self.tell_all()
 
     def tell_all(self) -> None:

@@ -82,7 +82,9 @@ class WireResponder(Struct, Responder, eq=False):
     def send_lines(self, lines: Iterable[bytes], body: bytes) -> None:
         if self.keep_alive and not self.started and self._head.is_usual and len(body) < _LONG:
             self.started = self.ended = True  # as nearly always: nothing is to be decided, and it is one piece
-            self._wire.put(b"".join([_CLOCK.usual(), *lines, b"content-length: %d\r\n\r\n" % len(body), body]))
+            if time.time() >= _CLOCK.next:
+                _CLOCK.renew()
+            self._wire.put(b"".join([_CLOCK.usual, *lines, b"content-length: %d\r\n\r\n" % len(body), body]))
             return
         self._begin(200)
         self._send(200, b"".join(lines).decode("latin-1"), body)
@@ -196,16 +198,14 @@ class _Clock:
 
     def __init__(self) -> None:
         self._second = 0
-        self._next = 0.0
-        self._usual = b""
         self._openings: dict[int, str] = {}
+        self.usual = b""
+        """How nearly every response begins, until the next second; then it is to be renewed."""
+        self.next = 0.0
 
-    def usual(self) -> bytes:
-        """How nearly every response begins."""
-        if time.time() >= self._next:
-            self._usual = self.opening(200).encode("latin-1")
-            self._next = self._second + 1.0
-        return self._usual
+    def renew(self) -> None:
+        self.usual = self.opening(200).encode("latin-1")
+        self.next = self._second + 1.0
 
     def opening(self, status: int) -> str:
         now = int(time.time())

@@ -63,28 +63,21 @@ class Shelf:
         """In use, and of a way out that was given up: not kept."""
         self.resting: list[tuple[float, ClientConnection]] = []
 
-    def take(self, now: float) -> ClientConnection | None:
-        """The one used last, if it still lives: so the others may grow old and go.
+    def take(self, now: float, slots: int = 1) -> ClientConnection | None:
+        """The one used last, if it still lives: so the others may grow old and go; with a slot for it, if there is one, or
+        with none for whoever has a slot. Who took it gives it back (`give_back`), or goes on with it (`Asking.goes_on`).
 
         The kernel is asked only of one that has rested for a while: what closed just now, the loop will say in a moment, and
         then the request goes out once more.
         """
-        resting = self.resting
-        while resting:
+        resting, room = self.resting, self.slots
+        while resting and room.free >= slots:
             since, connection = resting.pop()
             if not connection.is_closed and (now - since < _FRESH_SECONDS or connection.fresh):
+                room.free -= slots
                 return connection
             self.drop(connection)
         return None
-
-    def take_at_once(self, now: float) -> ClientConnection | None:
-        """One to send a request on, with a slot for it, if there are both: then whoever asked gives it back (`give_back`),
-        or goes on with it (`Asking.goes_on`)."""
-        slots = self.slots
-        kept = self.take(now) if slots.free else None
-        if kept is not None:
-            slots.free -= 1
-        return kept
 
     def give_back(self, connection: ClientConnection, now: float) -> None:
         """The exchange is over, and its slot free. Keep it if the answer was read to its end, else close it."""
@@ -197,7 +190,7 @@ class Pool:
     def begin(self, asking: Asking, shelf: Shelf, now: float) -> ClientConnection | None:
         """Send the request on a kept connection, if there is one."""
         asking.sent = now
-        kept = shelf.take(now)
+        kept = shelf.take(now, slots=0)
         if kept is not None:
             self._send(kept, asking)
         return kept
