@@ -10,9 +10,8 @@ from clew.engine.keeping import _KEYS
 from clew.engine.reply_head import _THINKING
 from clew.model.past import Fold, Retold, folded, retold
 from clew.model.request import Message
-from clew.pipeline.legal import _PAIRS, _TIDY
+from clew.pipeline.legal import _PAIRS, _PLAIN, _TIDY, _WELL
 from clew.pipeline.projector import _SET_NOTHING
-from clew.pipeline.system_messages import _PLAIN
 from clew.pipeline.thinking.usual import _BY_VENDORS, _ROW
 from clew.thinking import record
 from clew.thinking.history import _RUNS
@@ -25,6 +24,7 @@ FOLDS: list[Fold[object]] = [
     _THINKING,
     _PAIRS,
     _TIDY,
+    _WELL,
     _SET_NOTHING,
     _PLAIN,
     _BY_VENDORS,

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.model.past import retold
 from clew.pipeline import normalise, tool_structure
-from clew.pipeline.legal import is_paired, is_tidy
+from clew.pipeline.legal import is_paired, is_plain, is_tidy, is_well
 from clew.pipeline.step import Facts
 from tests.build import Json, assistant, request, target, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
@@ -25,6 +26,12 @@ _block = st.one_of(
     st.just({"type": "image", "source": {}}),
 )
 _content = st.one_of(st.sampled_from(["", " ", "words"]), st.lists(_block, max_size=4))
+_ROUNDS: tuple[list[Json], ...] = (
+    [user("a"), assistant("b")],
+    [assistant(thinking("x", "s"), tool_use("t1")), user(tool_result("t1"))],
+    [assistant(tool_use("t2")), user(tool_result("t2"), "and")],
+    [assistant("b", thinking("x", "s"))],
+)
 _message = st.builds(
     lambda role, content: {"role": role, "content": content}, st.sampled_from(["user", "assistant", "system"]), _content
 )
@@ -55,6 +62,16 @@ def test_a_history_that_looks_tidy_has_nothing_to_mend(messages: list[Json]) -> 
         assert closely is asked
 
 
+@many
+@given(st.lists(st.one_of(st.sampled_from(_ROUNDS), _message.map(lambda each: [each])), max_size=5), st.integers(0, 10))
+def test_all_is_well_where_each_look_finds_it_so(rounds: list[list[Json]], known: int) -> None:
+    """However much of the history was told before."""
+    messages = request(*[each for some in rounds for each in some]).messages
+    well = is_plain(messages) and is_tidy(messages) and is_paired(messages)
+
+    assert is_well(messages) == is_well(retold(messages, min(known, len(messages)))) == well
+
+
 @pytest.mark.parametrize("value", [5, 55, None, [], {}])
 def test_a_text_that_is_no_text_is_the_vendors_to_refuse(value: object) -> None:
     """R22 is about texts. A number of one digit has no second character to look at."""
@@ -74,3 +91,4 @@ def test_an_ordinary_tool_loop_is_seen_to_be_well() -> None:
 
     assert is_paired(request(*messages).messages)
     assert is_tidy(request(*messages).messages)
+    assert is_well(request(*messages).messages)

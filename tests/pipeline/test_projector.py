@@ -10,7 +10,7 @@ from clew.pipeline.project import project
 from clew.pipeline.projector import Projector
 from clew.pipeline.step import Facts
 from clew.thinking.profiles import profile_for
-from tests.build import Json, assistant, raw, system, thinking, user
+from tests.build import Json, assistant, raw, system, thinking, tool_result, tool_use, user
 from tests.counts import examples
 
 MODELS = ("claude-opus-5-5", "claude-sonnet-4-5", "claude-haiku-4-5", "qwen3-32b")
@@ -41,6 +41,10 @@ MESSAGES: tuple[list[Json], ...] = (
     [system("hi")],
     [user("hi"), system("be brief")],
     [user("hi"), assistant(thinking("t", "sig"), "yes"), user("more")],
+    [user("hi"), assistant(thinking("t", ""), "yes"), user("more")],
+    [user("hi"), assistant("yes", thinking("t", "sig"))],
+    [user("hi"), assistant(thinking("t", "sig"), tool_use("t1")), user(tool_result("t1"))],
+    [user("hi"), assistant(tool_use("t1")), user("no")],
     [user("hi"), {**system("x"), "output_config": {"effort": "max"}}, assistant("yes"), user("more")],
 )
 
@@ -68,6 +72,8 @@ def test_it_gives_what_the_projection_gives_also_the_second_time(
     for body, model, realm, betas in [*requests, *requests]:
         parsed = parse(body, betas=betas)
         projector = known.setdefault((model, realm), Projector(target(model, realm), options))
-        got, wanted = projector.project(parsed, facts), project(parsed, target(model, realm), facts)
+        got, again = projector.project(parsed, facts), projector.project(parsed, facts)
+        wanted = project(parsed, target(model, realm), facts)
 
         assert (got.body, got.changes, got.request.betas) == (wanted.body, wanted.changes, wanted.request.betas)
+        assert (again.body, again.changes, again.request.betas) == (wanted.body, wanted.changes, wanted.request.betas)

@@ -1,8 +1,9 @@
 """One quick look that tells a history in which there is nothing to mend: nearly every one.
 
-The steps that mend look closely at each turn, and would do so for every request. These two functions answer only "is all
-well?", in a single pass, and a step that hears "yes" returns the request as it is. They may say "perhaps not" of what is
-legal; they never say "yes" of what is not.
+The steps that mend look closely at each turn, and would do so for every request. These functions answer only "is all well?",
+in a single pass, and a step that hears "yes" returns the request as it is. They may say "perhaps not" of what is legal; they
+never say "yes" of what is not. `is_well` asks for all of them at once, since a history that was told before has its past
+looked up for each question.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from clew.model.past import Fold, all_of, folded
 from clew.model.request import Message
 from clew.pipeline.blank import MAY_BE_BLANK
 
-__all__ = ["is_paired", "is_tidy"]
+__all__ = ["is_paired", "is_plain", "is_tidy", "is_well"]
 
 
 class _Pairs(NamedTuple):
@@ -89,9 +90,13 @@ def _answers(content: tuple[Block, ...] | str | None, waiting: set[str], *, fres
 
 def is_tidy(messages: Sequence[Message]) -> bool:
     """No empty text, no message without a word, no mark on thinking, no thinking at the very end (R22, R33, R37)."""
+    return folded(messages, _TIDY) and not _ends_in_thinking(messages)
+
+
+def _ends_in_thinking(messages: Sequence[Message]) -> bool:
     last = messages[-1] if messages else None
     ends = last.content[-1:] if last and last.role == "assistant" and isinstance(last.content, tuple) else ()
-    return folded(messages, _TIDY) and not any(block.type in THINKING_TYPES for block in ends)
+    return bool(ends) and ends[0].type in THINKING_TYPES
 
 
 def _are_tidy(messages: Sequence[Message]) -> bool:
@@ -121,3 +126,29 @@ def _says_something(blocks: tuple[Block, ...]) -> bool:
             return False
         solid = True
     return solid
+
+
+def is_plain(messages: Sequence[Message]) -> bool:
+    """Nobody but the user and the assistant speaks, and no message sets anything (R32)."""
+    return folded(messages, _PLAIN)
+
+
+def _are_plain(messages: Sequence[Message]) -> bool:
+    odd = [message for message in messages if message.role == "system" or message.output_config is not UNSET]
+    return not odd
+
+
+_PLAIN = all_of(_are_plain)
+
+
+def is_well(messages: Sequence[Message]) -> bool:
+    """Plain, tidy and paired."""
+    pairs = folded(messages, _WELL)
+    return pairs.well and not pairs.waiting and not _ends_in_thinking(messages)
+
+
+def _well(pairs: _Pairs, messages: Sequence[Message], at: int) -> _Pairs:
+    return _paired(pairs, messages, at) if _are_plain(messages) and _are_tidy(messages) else _AMISS
+
+
+_WELL = Fold(_PAIRS.begin, _well)

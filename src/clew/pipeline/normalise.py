@@ -29,7 +29,7 @@ from clew.pipeline.system_prompt import tidied_prompt
 from clew.pipeline.values import changed_fields
 from clew.wire.splice import drop_key
 
-__all__ = ["normalise", "without_trailing"]
+__all__ = ["has_tidy_prompt", "normalise", "without_trailing"]
 
 STEP = "normalise"
 
@@ -49,10 +49,15 @@ def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, 
     return changed_fields(request, system=system), (*changes, *more)
 
 
+def has_tidy_prompt(request: Request) -> bool:
+    """Whether its prompt was found in order before, or there is none."""
+    return request.body.system is UNSET or request.body.system is request.source.in_order
+
+
 def _tidied_prompt(request: Request) -> tuple[Raw | UnsetType, tuple[Change, ...]]:
     """It is long, and mostly the very one that came with the request before."""
     given = request.body.system
-    if given is UNSET or given is request.source.in_order:
+    if has_tidy_prompt(request):
         return given, ()
     system, changes = tidied_prompt(given, step=STEP)
     if system is given:

@@ -4,7 +4,8 @@ Most steps only look at a request's parameters: the mode of thinking, effort, sa
 conversation to the next these are the same bytes, and for nearly every client they are what the target takes. So the
 parameters that were once found in order are remembered, as bytes, and their steps are skipped. What is skipped is what
 would have returned the request as it is, so the result is the same (a property test holds it to that). Messages are always
-looked at; but a single question in words, without a system prompt, holds nothing that any step could be about.
+looked at; but a single question in words, without a system prompt, holds nothing that any step could be about, and a history
+in which all is well holds nothing but thinking.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from clew.model.request import Message, Request
 from clew.model.target import Target
 from clew.pipeline.cache_marks import cache_marks
 from clew.pipeline.context_edits import context_edits
+from clew.pipeline.legal import is_well
 from clew.pipeline.limits import answer_length, forced_tools
+from clew.pipeline.normalise import has_tidy_prompt
 from clew.pipeline.options import Options
 from clew.pipeline.parameter import loop_parameter, thinking_parameter
 from clew.pipeline.project import Projection, model_name, project, steps_for
 from clew.pipeline.safeguards import safeguards
 from clew.pipeline.sampling import sampling
 from clew.pipeline.step import Facts, Step
+from clew.pipeline.thinking import keep_thinking
 
 __all__ = ["Projector", "is_question"]
 
@@ -58,7 +62,7 @@ class Projector:
     def __init__(self, target: Target, options: Options) -> None:
         self._target = target
         self._steps = steps_for(target)
-        self._short = tuple(step for step in self._steps if step not in ABOUT_PARAMETERS)
+        self._mending = tuple(step for step in self._steps if step not in (*ABOUT_PARAMETERS, keep_thinking))
         self._in_order: set[_Parameters] = set()
         self.is_about_form = options.cache is None and options.budget is None
         """Whether all that is done about a question (`is_question`) follows from what stands around it: no step reads its
@@ -73,11 +77,19 @@ class Projector:
         if in_order and request.body.system is UNSET and is_question(request.messages):
             return Projection(*model_name(request, self._target, facts))
         if in_order and _is_still(loop_parameter, request, self._target, facts):
-            return project(request, self._target, facts, steps=self._short)
+            return self._project_messages(request, facts)
         projected = project(request, self._target, facts, steps=self._steps)
         if known and self._all_still(request, facts):
             self._remember(asked)
         return projected
+
+    def _project_messages(self, request: Request, facts: Facts) -> Projection:
+        """The same where all about the parameters is in order."""
+        going, changes = keep_thinking(request, self._target, facts)
+        if going is request and self._target.binding and has_tidy_prompt(request) and is_well(request.messages):
+            return Projection(*model_name(request, self._target, facts))
+        mended = project(going, self._target, facts, steps=self._mending)
+        return Projection(mended.request, (*changes, *mended.changes))
 
     def _all_still(self, request: Request, facts: Facts) -> bool:
         """Whether none of the steps about parameters has anything to do."""

@@ -9,17 +9,16 @@ the role goes what only that role may have: a message's own `output_config`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import takewhile
 
 from msgspec import UNSET
 
 from clew.model.blocks import Block, Made, string_of, text_block
 from clew.model.change import Change
-from clew.model.past import all_of, folded
 from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
 from clew.pipeline.blank import is_blank_text, is_empty_text, is_nothing_but_blank
+from clew.pipeline.legal import is_plain
 from clew.pipeline.places import block_path, message_path
 from clew.pipeline.step import Facts
 from clew.pipeline.values import object_of, value_of
@@ -41,7 +40,7 @@ NOT_TEXT = "only text can be said by the user (R32)"
 
 def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
-    if folded(request.messages, _PLAIN):
+    if is_plain(request.messages):
         return request, ()
     head = sum(1 for _ in takewhile(lambda message: message.role == "system", request.messages))
     done: list[Message] = []
@@ -54,13 +53,6 @@ def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Req
         else:
             _fold(request, index, done, changes, HEAD if target.profile.system_messages else ROLE)
     return request.with_messages(tuple(done)), tuple(changes)
-
-
-def _are_plain(messages: Sequence[Message]) -> bool:
-    return not any(message.role == "system" or message.output_config is not UNSET for message in messages)
-
-
-_PLAIN = all_of(_are_plain)
 
 
 def _is_directive(message: Message) -> bool:
