@@ -30,7 +30,11 @@ class Flowing(Lent):
         return self._flow.shown if self._flow is not None else 0.0
 
     def data_received(self, data: bytes) -> None:
-        """Written in one piece, because every event of every stream goes through it."""
+        """Written in one piece, because every event of every stream goes through it.
+
+        What is called out of a slot is taken out first: the interpreter learns how to find an attribute, or a method of a
+        class, but not how to call what an attribute holds.
+        """
         flow = self._flow
         if flow is None:
             if (tenant := self._tenant) is not None:
@@ -42,9 +46,9 @@ class Flowing(Lent):
                 self.goes_on()
             self._came(data)
             return
-        size = len(data)
+        size, passes = len(data), flow.passes
         try:
-            new = flow.passes(data, size) if size <= flow.room else b""
+            new = passes(data, size) if size <= flow.room else b""
         except Exception as error:
             self._sink_failed(error)
             return

@@ -52,8 +52,9 @@ class Turn:
 
     def begin(self) -> None:
         """Something will have to be written when this turn ends."""
-        self.time = self._now()
-        self._call_soon(self.end)
+        now, call_soon = self._now, self._call_soon
+        self.time = now()
+        call_soon(self.end)
 
     def end(self) -> None:
         """Write what waits, now. A connection that was given up meanwhile takes nothing."""

@@ -19,6 +19,8 @@ _CRLF: Final = b"\r\n"
 class Beginnings(dict[int, bytes]):
     """How a chunk begins whose event begins with `opening`, by the length of all of it; as none does, if it is too long."""
 
+    __slots__ = ("_opening",)
+
     def __init__(self, opening: bytes = b"") -> None:
         super().__init__()
         self._opening = opening

@@ -35,6 +35,8 @@ class _Frames(dict[int, bytes]):
     """What stands before a word in a chunk for the client, by its length (nothing, if it is empty: none is told of it), and
     behind it."""
 
+    __slots__ = ("_around", "_head", "back")
+
     def __init__(self, head: bytes, tail: bytes) -> None:
         super().__init__()
         self.back = tail + _CRLF
@@ -101,7 +103,8 @@ class Singles:
             return b""
         frames = self._frames
         front = frames[said]
-        if not front or (word.strip(self._sure) and not self._fits(word)):
+        fits = self._fits
+        if not front or (word.strip(self._sure) and not fits(word)):
             return b""
         if self._note is not None:
             heard = self._heard
