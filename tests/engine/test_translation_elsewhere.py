@@ -259,6 +259,17 @@ def test_a_repair_of_a_vendor_lasts_and_only_for_what_follows_it(gating: Gating,
     assert len(refusals(kimi)) == 2
 
 
+def test_no_thinking_lasts_until_the_loop_is_over(gating: Gating, deepseek: Simulator) -> None:
+    """As towards Claude: the same for each request of a loop, and no longer."""
+    gate = gating(chat(deepseek, "deepseek"))
+    talk = Talk(gate)
+    deepseek.fault(f"status 400 message='{MISSING}'")
+    talk.says(LOOP)
+    assert [thinks(body) for body in bodies(deepseek)] == [True, False, False, False, False]
+    talk.says("[[scenario:thinking]] And then?")
+    assert thinks(bodies(deepseek)[-1]) is True
+
+
 UNREAD = "Invalid `signature` in `thinking` block"
 
 

@@ -157,8 +157,13 @@ def test_a_conversation_with_an_image_goes_on_at_a_model_that_cannot_see(gating:
     with Simulator(kind=kind) as blind:
         preset, model = BLIND[kind]
         gate = gating(chat(blind, preset, f'model = "{model}"'))
-        answer = gate.ask(asked(messages=[user({"type": "text", "text": "see"}, PNG)]))
+        talk = [user({"type": "text", "text": "see"}, PNG)]
+        answer = gate.ask(asked(messages=talk))
         sent = json.loads(blind.body(blind.journal()[-1]["n"]))
+        said = {"role": "assistant", "content": answer.json["content"]}
+        gate.ask(asked(messages=[*talk, said, user("And?")]))
+        statuses = [entry["response"]["status"] for entry in blind.journal()]
 
+    assert (len(statuses), statuses[1:]) == (3, [200, 200]), "only the first request of a conversation pays for it"
     assert (answer.status, answer.headers["x-clew-thinking"].endswith("healed=0")) == (200, True)
     assert sent["messages"] == [{"role": "user", "content": f"see\n\n{OMITTED}"}]
