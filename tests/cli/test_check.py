@@ -61,6 +61,7 @@ def test_a_clean_request_ends_with_0_and_says_what_cannot_be_checked() -> None:
     ]
     unchecked = [line.split()[0] for line in result.stdout.splitlines()[8:]]
     assert {"R33.invalid-signature", "R44.conversation", "R8.prompt-too-long"} <= set(unchecked)
+    assert "{model}" not in result.stdout
 
 
 def test_a_violation_has_rule_place_the_vendors_words_and_what_would_be_right(tmp_path: Path) -> None:

@@ -139,6 +139,7 @@ def test_before_the_first_request_it_says_how_to_begin_and_makes_nothing(home: H
     assert not home.file.exists()
     home.keep()
     assert home.lines("log") == [begin]
+    assert home.lines("log", "-n", "0") == []
 
 
 def test_a_backends_words_cannot_steer_the_terminal(home: Home) -> None:

@@ -113,7 +113,12 @@ def _notes(report: Report) -> Iterable[Line]:
         yield Line("")
         yield Line("only the vendor can check:", "quiet")
     for rule in report.unchecked:
-        yield Line(f"  {rule}  {rules()[rule].means.partition('. ')[0].rstrip('.')}", "quiet")
+        yield Line(f"  {rule}  {_in_short(rules()[rule].means)}", "quiet")
+
+
+def _in_short(means: str) -> str:
+    """What a rule is about, without what stands for the names in the vendor's words."""
+    return means.partition(". ")[0].partition("; {")[0].rstrip(".")
 
 
 def _pointer(file: str, report: Report) -> Iterable[Line]:

@@ -57,7 +57,7 @@ def log(count: int, follow: bool, thread: str | None, principal: str, json_: boo
             wanted = Wanted(principal=principal, thread=thread_named(store, principal, thread).id if thread else None)
             if follow:
                 _follow(store, wanted, count, json_)
-            elif not _say(wanted.last(store, count), json_):
+            elif count and not _say(wanted.last(store, count), json_):
                 _say_nothing(json_)
 
 
