@@ -21,6 +21,7 @@ from clew.engine.log_lines import Form, Sink, as_json, as_pairs, line_of
 from clew.engine.log_summary import Counts, Summaries
 from clew.engine.over import Alike, Over, alike
 from clew.engine.redact import Redactor
+from clew.engine.turns import counts_of
 from clew.model.change import Change
 from clew.settings.home import Home
 from clew.store.values import Exchange
@@ -56,6 +57,17 @@ overs = st.builds(
     stop_reason=st.none() | st.just("end_turn"),
     request_id=st.sampled_from(["", "req_1"]),
 )
+
+
+@given(
+    st.dictionaries(st.sampled_from(names), counts)
+    | st.fixed_dictionaries(dict.fromkeys(names[:4], st.sampled_from([7, 0, -1, True])))
+)
+@settings(max_examples=examples(200))
+def test_a_count_that_is_none_counts_as_nothing(usage: dict[str, Any]) -> None:
+    """Whatever is told beside it, and whatever is not."""
+    told = [usage.get(name) for name in names[:4]]
+    assert list(counts_of(usage)) == [value if type(value) is int and value > 0 else 0 for value in told]
 
 
 @st.composite

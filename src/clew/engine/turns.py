@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
+from operator import itemgetter
 
 import msgspec
 from msgspec import Struct, structs
@@ -27,6 +28,7 @@ __all__ = ["Heard", "asked_raw", "counts_of", "origin_of", "recording_for", "tit
 
 _TITLE = 80
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_all_counts: Callable[[JsonObject], tuple[JsonValue, ...]] = itemgetter(*_COUNTS)
 _PREFIX_MISMATCH = "prefix_binding_mismatch"
 
 
@@ -141,10 +143,19 @@ def usage_of(usage: JsonObject, *, estimated: bool) -> Usage | None:
     )
 
 
-def counts_of(usage: JsonObject) -> list[int]:
-    """Of the input, of the output, read from a cache and written to it."""
-    given = map(usage.get, _COUNTS)
-    return [value if type(value) is int and value > 0 else 0 for value in given]
+def counts_of(usage: JsonObject) -> Sequence[int]:
+    """Of the input, of the output, read from a cache and written to it. Every exchange is counted: where all four are told,
+    as nearly always, they are taken at once."""
+    try:
+        asked, said, read, written = counts = _all_counts(usage)
+    except KeyError:
+        counts = tuple(map(usage.get, _COUNTS))
+    else:
+        if (type(asked) is int and type(said) is int and type(read) is int and type(written) is int) and (
+            asked >= 0 and said >= 0 and read >= 0 and written >= 0
+        ):
+            return asked, said, read, written
+    return [value if type(value) is int and value > 0 else 0 for value in counts]
 
 
 def _thought(details: JsonValue) -> int | None:
