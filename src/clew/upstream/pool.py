@@ -259,7 +259,7 @@ class Asking:
         return self.begun
 
     def goes_on(self, begun: ClientConnection, since: float, *, is_fresh: bool = False) -> Asking:
-        """It went out already, so long ago, on a connection that was taken for it (`Pool.take`)."""
+        """It went out already, so long ago, on a connection that was taken for it (`Shelf.take`)."""
         self.begun, self.is_fresh = begun, is_fresh
         self.began = self.sent = self.began - since
         return self
