@@ -99,7 +99,7 @@ class Singles:
         line = SIZE_LINES[size]
         word = chunk[len(line) + self._before : self._stop]
         said = len(word)
-        if said > self._most or line + self._head + word + self._end != chunk:
+        if said > self._most or b"".join((line, self._head, word, self._end)) != chunk:
             return b""
         frames = self._frames
         front = frames[said]
