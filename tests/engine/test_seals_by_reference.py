@@ -85,6 +85,19 @@ def test_what_a_seal_refers_to_is_on_disk_before_the_client_has_the_seal(gating:
         client.leaves()
 
 
+def test_what_was_kept_for_a_seal_is_not_replaced_by_what_lingered_from_before_it(gating: Gating) -> None:
+    """A stream is kept as open now and then, and nobody waits for that: it must not take back what a client relies on."""
+    with telling(chunk(content="Let me see."), 0.35, *CHAT, SILENCE, *CHAT_END) as backend:
+        gate = gating(chat_row("glm", backend.url), thinking=BY_REFERENCE)
+        client = Client(gate).asks(question())
+        client.read_until(b"signature_delta")
+        ends = time.monotonic() + 0.5  # what lingers at that time does so for half of it
+        while time.monotonic() < ends:
+            assert thoughts_on_disk(gate) == 1
+            time.sleep(0.01)
+        client.leaves()
+
+
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("pause", [0.0, 0.1])
 def test_a_stream_with_such_a_seal_is_whole_and_in_order(gating: Gating, name: str, pause: float) -> None:

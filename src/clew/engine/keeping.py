@@ -36,6 +36,8 @@ class Keeping:
     done = False
     _timer: asyncio.TimerHandle | None = None
     _flushed = -1
+    _lingers: Future[bool] | None = None
+    """What was kept last as open, and nobody waits for."""
     _handed: Turn | None = None
     """In the store's hands, and not told of yet."""
     _write: Future[bool] | None = None
@@ -56,16 +58,19 @@ class Keeping:
         if hearing.stops != self._flushed:
             self._flushed = hearing.stops
             if max(hearing.size, len(story.asking.call.body)) > LARGE:
-                loop.run_in_executor(None, self._open, story, hearing)
+                loop.run_in_executor(None, self._open, story, hearing, hearing.stops)
             else:
-                self._open(story, hearing)
+                self._open(story, hearing, hearing.stops)
         self._timer = loop.call_later(NEXT_FLUSH, self._flush, story, hearing)
 
-    def _open(self, story: Story, hearing: StreamHearing) -> None:
+    def _open(self, story: Story, hearing: StreamHearing, stops: int) -> None:
+        """Unless more of it was secured while this was put together."""
         store = self._parts.store
         if store is not None and not self.done:
             turn = story.turn("open", hearing.heard(whole=False), self._parts.wall())
-            store.record_open(turn).add_done_callback(_retrieved)
+            if self._flushed == stops:
+                self._lingers = store.record_open(turn)
+                self._lingers.add_done_callback(_retrieved)
 
     def secure(self, story: Story, hearing: StreamHearing, then: Callable[[], None]) -> None:
         """What came so far, at once: the client is about to get a seal that refers to it. Nothing if the end is near, since
@@ -75,6 +80,8 @@ class Keeping:
         if not self.done:
             self._flushed = hearing.stops
             turn = story.turn("open", hearing.heard(whole=False), parts.wall())
+            if self._lingers is not None:
+                self._lingers.cancel()  # it has less, and would come after this
             when_over(parts.store.record(turn), parts.commit_seconds, then)
 
     def _end(self) -> None:
@@ -177,4 +184,5 @@ _KEYS = each_of(_keys_in)
 
 def _retrieved(done: Future[bool]) -> None:
     """A write that failed is in the store's health; a future that nobody looks at would complain."""
-    done.exception()
+    if not done.cancelled():
+        done.exception()
