@@ -140,6 +140,31 @@ def test_a_seal_waits_for_a_store_that_is_busy(gating: Gating, name: str) -> Non
     assert whole.index(b"Hm.") < whole.index(b"signature_delta") < whole.index(b"Yes.")
 
 
+def test_events_that_come_alone_do_not_overtake_a_seal_that_waits(gating: Gating) -> None:
+    """The first read holds the seal, so all of it waits; what comes in reads of its own waits behind it."""
+    opening = START + said(0, "thinking", **THOUGHT) + event("content_block_start", index=1, content_block=TEXT)
+    words = [closely("content_block_delta", index=1, delta={"type": "text_delta", "text": word}) for word in "abc"]
+    with telling(opening, 0.02, words[0], 0.02, words[1], 0.02, words[2], event("content_block_stop", index=1) + END) as own:
+        gate = gating(own_row("glm", own.url), thinking=BY_REFERENCE)
+        with locked(gate):
+            client = Client(gate).asks(question())
+            until(lambda: b"text/event-stream" in peeked(client))
+            time.sleep(0.15)
+        whole = client.read_until(b"message_stop")
+        client.leaves()
+    marks = (b"message_start", b"signature_delta", b'"a"', b'"b"', b'"c"', b"message_stop")
+    assert [whole.count(mark) for mark in marks[1:5]] == [1, 1, 1, 1]
+    assert sorted(marks, key=whole.index) == [*marks]
+
+
+TEXT = {"type": "text", "text": ""}
+
+
+def closely(kind: str, **fields: object) -> bytes:
+    """As the vendor writes it: without white space."""
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields}, separators=(',', ':'))}\n\n".encode()
+
+
 def peeked(client: Client) -> bytes:
     """What has come, which stays where it is."""
     try:

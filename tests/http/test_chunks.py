@@ -48,6 +48,7 @@ def flowed(reads: list[bytes], verdicts: list[bool], limits: ResponseLimits | No
 
     class Chunks:
         eager = None
+        withholds = False
 
         def passes(self, data: bytes, size: int) -> bytes:
             line = SIZE_LINES[size]
@@ -130,6 +131,8 @@ def test_a_body_that_looks_like_chunks_is_a_body() -> None:
 
 class Client:
     """Who gets the chunks, and may fall behind."""
+
+    withholds = False
 
     def __init__(self, *, behind: bool = False) -> None:
         self.eager = None if behind else cast("asyncio.Transport", self)

@@ -139,6 +139,11 @@ class Passing:
 
     # What waits for the store.
 
+    @property
+    def withholds(self) -> bool:
+        """All that comes waits, too."""
+        return self._withheld is not None
+
     def secure(self, commit: Commit) -> Callable[[], None]:
         """What to call when a seal was put on that refers to the store: all from there on waits for `commit`."""
         self._commit = commit

@@ -45,6 +45,11 @@ class Pushes(Protocol):
 class Behind(Protocol):
     """Whoever waits then."""
 
+    @property
+    def withholds(self) -> bool:
+        """Does something wait that came before? Then whatever comes has to wait behind it."""
+        ...
+
     def falls_behind(self) -> None: ...
 
 
@@ -65,7 +70,8 @@ class Flow:
 
     def goes_on(self, reader: ResponseReader) -> None:
         """After a read that came the usual way."""
-        passes = self._relay.passes if reader.is_level and not reader.done else None
+        may_pass = reader.is_level and not reader.done and not self._passing.withholds
+        passes = self._relay.passes if may_pass else None
         if passes is not None:
             self.passes, self.room = passes, reader.room
 
