@@ -225,7 +225,9 @@ class Passing:
             self._round = 0.0
 
     def close(self) -> None:
+        """The source is over, or not ours any more: nothing sets it going."""
         self.hush()
+        self._source = None
         if self._catching_up is not None:
             self._catching_up.cancel()
 
