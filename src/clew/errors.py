@@ -128,7 +128,7 @@ class BackendUnreachable(BackendError):
 
 
 class BackendTimedOut(BackendError):
-    """Nothing happened for longer than the phase may last. `phase` is one of `clew.http.client_message.Phase`."""
+    """Nothing happened for longer than the phase may last. `phase` is one of `clew.http.client.message.Phase`."""
 
     status: int = 504
     error_type: str = "timeout_error"

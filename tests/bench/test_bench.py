@@ -13,8 +13,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.stream import ChatStream
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.model.assemble import Assembler, assemble
 from clew.model.lifecycle import STRICT
 from clew.wire.events import decode_event

@@ -13,7 +13,7 @@ from clew.engine.engine import Engine
 from clew.engine.parts import Parts
 from clew.engine.snapshot import Snapshot
 from clew.errors import ClewError
-from clew.http.client import ClientConnection
+from clew.http.client.connection import ClientConnection
 from clew.http.message import HttpRequest, request_of
 from clew.http.outlet import Outlet
 from clew.http.wire_responder import WireResponder

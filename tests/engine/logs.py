@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from clew.engine.log import RequestLog
-from clew.engine.log_lines import Sink, as_json, line_of
+from clew.engine.log.lines import Sink, as_json, line_of
+from clew.engine.log.request_log import RequestLog
 from clew.engine.redact import Redactor
 
 _names = (f"clew.test.{number}" for number in itertools.count())

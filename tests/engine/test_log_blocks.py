@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.translate import Translation
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.translate import Translation
 from clew.pipeline.stream.traced import Traced
 from tests.engine.logs import Written
 from tests.manifest import proves

@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
-from clew.engine import log_lines
-from clew.engine.log_lines import Sink, as_json, line_of
+from clew.engine.log import lines as log_lines
+from clew.engine.log.lines import Sink, as_json, line_of
 from clew.engine.redact import Redactor
 from tests.engine.logs import Stuck
 from tests.manifest import proves

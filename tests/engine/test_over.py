@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
-from clew.engine import log_lines
 from clew.engine.hub import Hub
-from clew.engine.log import RequestLog
-from clew.engine.log_lines import Form, Sink, as_json, as_pairs, line_of
-from clew.engine.log_summary import Counts, Summaries
+from clew.engine.log import lines as log_lines
+from clew.engine.log.lines import Form, Sink, as_json, as_pairs, line_of
+from clew.engine.log.request_log import RequestLog
+from clew.engine.log.summary import Counts, Summaries
 from clew.engine.over import Alike, Over, alike
 from clew.engine.redact import Redactor
 from clew.engine.turns import counts_of

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from clew.backends.row import Backend, Secret
 from clew.engine import engine as engines
-from clew.engine.by_rote import by_rote
 from clew.engine.call import Call
 from clew.engine.express import Express
+from clew.engine.rote.by_rote import by_rote
 from clew.engine.snapshot import Snapshot, snapshot_of
-from clew.http.client import ClientConnection
+from clew.http.client.connection import ClientConnection
 from clew.model.facts import models
 from clew.settings.values import BuildSettings, Retry, Settings, StoreSettings, ThinkingSettings
 from clew.thinking.secret import ring_of
@@ -450,7 +450,7 @@ def test_a_stream_that_lasts_is_kept_while_it_comes_and_ends_as_it_would_have() 
         return await both(talk, then=usual, mood="willing", slowly=True)
 
     with (
-        patch("clew.engine.rote_streams.FIRST_FLUSH", 0.0),
+        patch("clew.engine.rote.streams.FIRST_FLUSH", 0.0),
         patch.object(Express, "go_on_streaming", autospec=True, side_effect=Express.go_on_streaming) as lasted,
         patch.object(KeptByHand, "record_open", autospec=True, side_effect=KeptByHand.record_open) as opened,
     ):

@@ -8,9 +8,9 @@ from unittest.mock import patch
 import pytest
 
 from clew.engine import engine as engines
-from clew.engine.by_rote import by_rote
 from clew.engine.call import Call
-from clew.http.client import ClientConnection
+from clew.engine.rote.by_rote import by_rote
+from clew.http.client.connection import ClientConnection
 from tests.engine.by_hand import ByHand, Seen, in_use
 from tests.engine.test_rote import SNAPSHOTS, STREAM, question
 from tests.engine.test_rote_translated import SNAPSHOTS as TRANSLATED

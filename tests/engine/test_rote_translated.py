@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from clew.backends.row import Backend, Secret
 from clew.engine import engine as engines
-from clew.engine.by_rote import by_rote
 from clew.engine.call import Call
+from clew.engine.rote.by_rote import by_rote
 from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.model.facts import models
 from clew.settings.values import Retry, Settings, StoreSettings, ThinkingSettings

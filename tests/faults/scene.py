@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clew.http.client_message import Timeouts
+from clew.http.client.message import Timeouts
 from clew.settings.values import GatewaySettings, Retry
 from clew.store.values import Exchange
 from clew.testing import Simulator

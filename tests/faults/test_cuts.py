@@ -18,8 +18,8 @@ from clew.engine.passing import Passing
 from clew.engine.turns import Heard
 from clew.errors import BackendBroken, BackendError
 from clew.http.chunks import Flow
-from clew.http.client import Sink
-from clew.http.client_message import ResponseHead
+from clew.http.client.connection import Sink
+from clew.http.client.message import ResponseHead
 from clew.http.responder import Responder
 from clew.model.unfold import events_of
 from clew.pipeline.stream.dress import Dress, Wear

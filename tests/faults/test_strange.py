@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clew.engine import underway
-from clew.http.client_message import ResponseLimits
+from clew.http.client.message import ResponseLimits
 from clew.settings.values import Retry
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
-from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.lanes import Lanes
-from clew.dialects.openai_chat.moulds import Member
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.speech import Speech
-from clew.dialects.openai_chat.translate import Translation
+from clew.dialects.openai_chat.unread.lanes import Lanes
+from clew.dialects.openai_chat.unread.moulds import Member
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.translated import TranslatedRelay
 from tests.golden.driving import MODEL, wear

@@ -17,8 +17,8 @@ from clew.backends.chat import wire_of
 from clew.backends.presets import presets
 from clew.backends.row import Backend, target_of
 from clew.dialects.anthropic.requests import parse
-from clew.dialects.openai_chat.heals import Rung, heal
-from clew.dialects.openai_chat.requests import encode
+from clew.dialects.openai_chat.failures.heals import Rung, heal
+from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import RequestInvalid, SealInvalid, Unrepresentable
 from clew.model.blocks import made

@@ -14,12 +14,12 @@ import msgspec
 
 from clew.backends.manner import Quirks
 from clew.backends.row import Backend
-from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.errors import Failure, failure_of
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.stream import ChatStream
+from clew.dialects.openai_chat.answer.translate import Translation
+from clew.dialects.openai_chat.answer.whole import translated
+from clew.dialects.openai_chat.failures.errors import Failure, failure_of
 from clew.dialects.openai_chat.speech import Speech
-from clew.dialects.openai_chat.stream import ChatStream
-from clew.dialects.openai_chat.translate import Translation
-from clew.dialects.openai_chat.whole import translated
 from clew.engine.call import Call
 from clew.engine.dialects import Hints
 from clew.engine.dialects.messages import Messages

@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from clew.dialects.openai_chat.stream import ChatStream
+from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, MessageStart, StreamFailed
 
 __all__ = ["lines_of", "opening"]

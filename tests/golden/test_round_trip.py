@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from clew.dialects.anthropic.requests import parse
-from clew.dialects.openai_chat.requests import encode
+from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.model.assemble import assemble
 from clew.model.target import Target

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clew.dialects.openai_chat.translate import Translation
+from clew.dialects.openai_chat.answer.translate import Translation
 from clew.errors import SealInvalid
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.translated import TranslatedRelay

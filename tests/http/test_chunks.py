@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.http.chunks import Flow
-from clew.http.client import ClientConnection
-from clew.http.client_message import ClientRequest, ResponseBroken, ResponseLimits, Timeouts
+from clew.http.client.connection import ClientConnection
+from clew.http.client.message import ClientRequest, ResponseBroken, ResponseLimits, Timeouts
 from clew.wire.chunks import SIZE_LINES, WHOLE
 from tests.counts import examples
 

@@ -7,8 +7,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from clew.http.client import ClientConnection
-from clew.http.client_message import (
+from clew.http.client.connection import ClientConnection
+from clew.http.client.message import (
     ClientRequest,
     PeerClosed,
     PhaseTimedOut,

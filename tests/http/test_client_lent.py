@@ -7,9 +7,9 @@ from typing import ParamSpec, cast
 
 import pytest
 
-from clew.http.client import ClientConnection
-from clew.http.client_message import ClientRequest, PeerClosed, PhaseTimedOut, ResponseLimits, Timeouts
-from clew.http.client_whole import read_at_once
+from clew.http.client.connection import ClientConnection
+from clew.http.client.message import ClientRequest, PeerClosed, PhaseTimedOut, ResponseLimits, Timeouts
+from clew.http.client.whole import read_at_once
 from clew.http.turn import turn_of
 
 REQUEST = ClientRequest(method=b"POST", target=b"/", headers=((b"host", b"x"),))

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.http.client_message import ResponseLimits
-from clew.http.client_mould import Mould
-from clew.http.client_whole import read_at_once
+from clew.http.client.message import ResponseLimits
+from clew.http.client.mould import Mould
+from clew.http.client.whole import read_at_once
 from tests.counts import examples
 from tests.http.test_client_whole import answers
 

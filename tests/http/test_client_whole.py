@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.http.client_message import ResponseBroken, ResponseHead, ResponseLimits
-from clew.http.client_reader import ResponseReader
-from clew.http.client_whole import read_at_once
+from clew.http.client.message import ResponseBroken, ResponseHead, ResponseLimits
+from clew.http.client.reader import ResponseReader
+from clew.http.client.whole import read_at_once
 from tests.counts import examples
 
 LIMITS = ResponseLimits(head_bytes=400, head_count=5, body_bytes=40)

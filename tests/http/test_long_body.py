@@ -87,3 +87,11 @@ def test_a_body_takes_no_more_memory_than_it_has_bytes() -> None:
     finally:
         tracemalloc.stop()
     assert (len(whole), whole.count(0), most < (2 << 20) + 10_000) == (2 << 20, 2 << 20, True)
+
+
+def test_what_was_never_written_to_is_never_read() -> None:
+    """The buffer is not cleared: a body that is not whole would be somebody else's bytes."""
+    body = LongBody(100)
+    body.add(b"x" * 60)
+    with pytest.raises(ValueError, match="40 bytes"):
+        body.whole()

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from clew.errors import BackendBroken, BackendUnreachable
-from clew.http.client_message import ClientRequest
-from clew.http.tls import TlsTransport
+from clew.http.client.message import ClientRequest
+from clew.http.client.tls import TlsTransport
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.pool import Pool, PoolSettings
 from tests.ports import own_port

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.http.tls import TlsTransport
+from clew.http.client.tls import TlsTransport
 from tests.counts import examples
 from tests.upstream.certificates import Certificate, make_certificate
 

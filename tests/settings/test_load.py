@@ -9,7 +9,7 @@ import pytest
 from clew.backends.presets import presets
 from clew.backends.row import Backend, Patience, Quirks, Secret
 from clew.errors import SettingsInvalid
-from clew.http.client_message import Timeouts
+from clew.http.client.message import Timeouts
 from clew.pipeline.options import CacheRules, Options
 from clew.settings import sources
 from clew.settings.load import Fault, Loaded, config_file, faults_of, load

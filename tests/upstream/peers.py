@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from clew.http.client import ClientConnection
-from clew.http.client_message import ClientRequest
+from clew.http.client.connection import ClientConnection
+from clew.http.client.message import ClientRequest
 from clew.http.loops import new_event_loop
 from clew.upstream.endpoint import Endpoint
 

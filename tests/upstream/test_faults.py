@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clew.errors import BackendBroken, BackendError, BackendOverloaded, BackendTimedOut
-from clew.http.client_message import ClientRequest, Timeouts
+from clew.http.client.message import ClientRequest, Timeouts
 from clew.pipeline.attempts import Candidate, CoolDowns, Outcome, Policy, Verdict, attempts
 from clew.pipeline.retry_hints import retry_after_of, should_retry_of
 from clew.testing import Simulator

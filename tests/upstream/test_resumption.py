@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clew.errors import BackendUnreachable
-from clew.http.client_message import ClientRequest
+from clew.http.client.message import ClientRequest
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.pool import Pool, PoolSettings
 from tests.upstream.certificates import make_certificate

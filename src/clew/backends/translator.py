@@ -13,12 +13,12 @@ from clew.backends.chat import speech_of, wire_of
 from clew.backends.presets import presets
 from clew.backends.row import Backend
 from clew.dialects.anthropic.requests import parse
-from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.errors import Failure, failure_of
-from clew.dialects.openai_chat.requests import Encoded, encode
-from clew.dialects.openai_chat.tool_names import own_name
-from clew.dialects.openai_chat.translate import Translation
-from clew.dialects.openai_chat.whole import translated
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.translate import Translation
+from clew.dialects.openai_chat.answer.whole import translated
+from clew.dialects.openai_chat.failures.errors import Failure, failure_of
+from clew.dialects.openai_chat.request.requests import Encoded, encode
+from clew.dialects.openai_chat.request.tool_names import own_name
 from clew.errors import BackendRejected, SettingsInvalid
 from clew.model.events import Event
 from clew.model.json import JsonObject

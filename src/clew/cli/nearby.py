@@ -19,7 +19,7 @@ from clew.admin.trial.beside import listed_models, models_heard
 from clew.backends.presets import Preset, presets
 from clew.backends.row import Backend
 from clew.errors import BackendError
-from clew.http.client_message import Timeouts
+from clew.http.client.message import Timeouts
 from clew.upstream.pool import Pool, PoolSettings
 
 __all__ = ["Server", "listed", "local_rows", "nearby"]

@@ -14,7 +14,7 @@ from clew.model.recording import Recording
 from clew.thinking.recognise import Context
 
 if TYPE_CHECKING:
-    from clew.engine.form import Form
+    from clew.engine.rote.form import Form
     from clew.store.values import Exchange  # late: the listener does not wait for the store
 
 __all__ = ["AGENT", "CLASS", "SESSION", "Call", "Entry", "Kind"]

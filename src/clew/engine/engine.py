@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from clew.engine.by_rote import by_rote
 from clew.engine.call import Call
 from clew.engine.express import Express
 from clew.engine.parts import Parts
+from clew.engine.rote.by_rote import by_rote
 from clew.http.responder import Responder
 
 __all__ = ["Engine"]

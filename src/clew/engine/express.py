@@ -16,19 +16,19 @@ from clew.engine.aside import LARGE
 from clew.engine.asking import asking_of
 from clew.engine.dialects import Refused
 from clew.engine.exchange import LiveExchange
-from clew.engine.form import learn
 from clew.engine.hearing import LIMITS, StreamHearing, Whole, read_whole
 from clew.engine.in_one_piece import InOnePiece
 from clew.engine.outgoing import place_of
 from clew.engine.passing import Passing
 from clew.engine.reply_head import JSON_TYPE
+from clew.engine.rote.form import learn
 from clew.engine.snapshot import Snapshot
 from clew.engine.story import Story
 from clew.engine.streaming import Streaming
 from clew.engine.turns import Heard
 from clew.errors import BackendError, ClewError
-from clew.http.client import ClientConnection
-from clew.http.client_message import ClientRequest, ResponseHead
+from clew.http.client.connection import ClientConnection
+from clew.http.client.message import ClientRequest, ResponseHead
 from clew.model.change import Change
 from clew.settings.values import Settings
 from clew.upstream.pool import Asking

@@ -17,7 +17,7 @@ from clew.engine.call import Call
 from clew.engine.outgoing import outgoing
 from clew.engine.redact import HIDDEN
 from clew.engine.route import Way
-from clew.http.client_message import ResponseHead
+from clew.http.client.message import ResponseHead
 from clew.model.request import Request
 from clew.store.values import Heads
 

@@ -22,7 +22,7 @@ from clew.engine.passing import Passing
 from clew.engine.turns import Heard
 from clew.errors import BackendBroken, BackendError, BackendTimedOut, StreamIllegal
 from clew.http.chunks import Flow
-from clew.http.client_message import ResponseHead, ResponseLimits
+from clew.http.client.message import ResponseHead, ResponseLimits
 from clew.model.blocks import made
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message

@@ -8,8 +8,8 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from clew.engine.hearing import JSON, comes_as
-from clew.http.client import ClientConnection
-from clew.http.client_message import ResponseHead
+from clew.http.client.connection import ClientConnection
+from clew.http.client.message import ResponseHead
 
 __all__ = ["InOnePiece"]
 

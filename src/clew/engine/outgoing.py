@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from clew.backends.row import auth_headers
 from clew.engine.call import Call
 from clew.engine.route import Sent, Way
-from clew.http.client_message import ClientRequest
+from clew.http.client.message import ClientRequest
 from clew.model.request import Request
 from clew.upstream.endpoint import Endpoint, endpoint_of
 

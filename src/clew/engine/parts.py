@@ -11,7 +11,7 @@ from clew.engine.cooling import tell_cool_downs
 from clew.engine.histories import Histories
 from clew.engine.hub import Hub
 from clew.engine.ids import new_id
-from clew.engine.log import RequestLog
+from clew.engine.log.request_log import RequestLog
 from clew.engine.over import Alike
 from clew.engine.seen import Seen
 from clew.engine.sessions import Sessions

@@ -17,7 +17,7 @@ from clew.backends.aliases import meant_by
 from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
 from clew.engine.dialects import Dialect, dialect_of
 from clew.errors import SettingsInvalid
-from clew.http.client_message import ClientRequest, Timeouts
+from clew.http.client.message import ClientRequest, Timeouts
 from clew.model.request import Body
 from clew.model.target import Target
 from clew.pipeline.attempts import Candidate

@@ -10,7 +10,7 @@ import threading
 
 import msgspec
 
-from clew.engine.log import RequestLog
+from clew.engine.log.request_log import RequestLog
 from clew.engine.route import Way
 from clew.engine.story import Story
 from clew.model.json import JsonValue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from clew.dialects.openai_chat.unsaid import left_out
+from clew.dialects.openai_chat.answer.unsaid import left_out
 from clew.engine.asking import Asking
 from clew.engine.dialects import Dialect, Hints
 from clew.engine.heads import heads_of
@@ -13,7 +13,7 @@ from clew.engine.reply_head import Counts, is_unsaid_thought, thinking_counts
 from clew.engine.route import Way
 from clew.engine.turns import Heard, asked_raw, origin_of, recording_for, title_of, usage_of
 from clew.errors import ClewError
-from clew.http.client_message import ResponseHead
+from clew.http.client.message import ResponseHead
 from clew.model.change import Change
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.request import Request

@@ -14,8 +14,8 @@ from clew.engine.hearing import STREAM, StreamHearing, comes_as
 from clew.engine.passing import Passing
 from clew.engine.turns import Heard
 from clew.errors import BackendError, StreamIllegal
-from clew.http.client import ClientConnection
-from clew.http.client_message import ResponseHead
+from clew.http.client.connection import ClientConnection
+from clew.http.client.message import ResponseHead
 from clew.http.responder import Responder
 from clew.settings.values import Settings
 from clew.upstream.reply import Reply

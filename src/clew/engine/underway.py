@@ -24,7 +24,7 @@ from clew.engine.story import Story
 from clew.engine.token_learning import learn
 from clew.engine.turns import Heard
 from clew.errors import ClewError
-from clew.http.client_message import ResponseHead
+from clew.http.client.message import ResponseHead
 from clew.http.responder import Responder
 from clew.model.request import Request
 from clew.pipeline.project import Projection

@@ -19,7 +19,7 @@ from clew.engine.current import Current, Reloaded
 from clew.engine.engine import Engine
 from clew.engine.histories import Histories
 from clew.engine.hub import Hub
-from clew.engine.log import RequestLog, open_log
+from clew.engine.log.request_log import RequestLog, open_log
 from clew.engine.parts import Parts
 from clew.engine.redact import Redactor
 from clew.model.recording import Recording

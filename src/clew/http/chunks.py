@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from clew.http.client_reader import ResponseReader
+from clew.http.client.reader import ResponseReader
 
 __all__ = ["Behind", "Flow", "Passes", "Pushes", "Relays"]
 

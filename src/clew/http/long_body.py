@@ -63,6 +63,8 @@ class LongBody:
 
     def whole(self) -> bytes:
         """All of it, once nothing is due. There is no copy: nobody else has the buffer."""
+        if self.due:  # what was never written to is nobody's to read
+            raise ValueError(f"{self.due} bytes of the body have not come")
         self._reserves(0)
         return self._into.getvalue()
 

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 
 from clew.backends.names import Family
 from clew.backends.row import Backend
-from clew.http.client_message import Timeouts
+from clew.http.client.message import Timeouts
 from clew.model.facts import ModelFacts
 from clew.model.target import Foreign
 from clew.pipeline.attempts import Policy as Retry

@@ -16,8 +16,8 @@ from itertools import chain, zip_longest
 from types import TracebackType
 from typing import TypeAlias
 
-from clew.http.client import ClientConnection
-from clew.http.client_message import Phase, PhaseTimedOut, Timeouts
+from clew.http.client.connection import ClientConnection
+from clew.http.client.message import Phase, PhaseTimedOut, Timeouts
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.proxy import Proxy, open_tunnel
 from clew.upstream.tls import Tls

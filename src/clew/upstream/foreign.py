@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from clew.errors import BackendBroken, BackendError, BackendTimedOut, BackendUnreachable
-from clew.http.client_message import PeerClosed, PhaseTimedOut, ResponseBroken
+from clew.http.client.message import PeerClosed, PhaseTimedOut, ResponseBroken
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.proxy import ProxyRefused
 

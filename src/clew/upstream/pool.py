@@ -19,8 +19,8 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 
 from clew.errors import BackendError, BackendUnreachable
-from clew.http.client import ClientConnection
-from clew.http.client_message import ClientRequest, PeerClosed, ResponseHead, ResponseLimits, Timeouts
+from clew.http.client.connection import ClientConnection
+from clew.http.client.message import ClientRequest, PeerClosed, ResponseHead, ResponseLimits, Timeouts
 from clew.upstream.dial import Tls, Within, dial
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.foreign import FOREIGN, translated

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 from clew.errors import SettingsInvalid
-from clew.http.client_message import ResponseBroken, ResponseLimits
-from clew.http.client_reader import ResponseReader
+from clew.http.client.message import ResponseBroken, ResponseLimits
+from clew.http.client.reader import ResponseReader
 from clew.upstream.endpoint import Endpoint
 
 __all__ = ["Proxy", "ProxyRefused", "open_tunnel", "proxy_for"]

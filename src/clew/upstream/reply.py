@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 
 from clew.errors import BackendBroken
 from clew.http.chunks import Flow
-from clew.http.client import ClientConnection, Sink
-from clew.http.client_message import Headers, ResponseHead
+from clew.http.client.connection import ClientConnection, Sink
+from clew.http.client.message import Headers, ResponseHead
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.foreign import FOREIGN, translated
 

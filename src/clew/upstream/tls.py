@@ -10,8 +10,8 @@ from __future__ import annotations
 import ssl
 from functools import partial
 
-from clew.http.client import ClientConnection
-from clew.http.tls import TlsTransport
+from clew.http.client.connection import ClientConnection
+from clew.http.client.tls import TlsTransport
 from clew.upstream.endpoint import Endpoint
 
 __all__ = ["Tls"]

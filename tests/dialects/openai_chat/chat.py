@@ -2,9 +2,9 @@
 
 import json
 
-from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.dialects.openai_chat.speech import Speech
-from clew.dialects.openai_chat.stream import ChatStream
 from clew.model.assemble import assemble
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, StreamFailed
 from clew.model.json import JsonObject, JsonValue

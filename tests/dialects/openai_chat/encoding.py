@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from clew.dialects.openai_chat.requests import encode
+from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.model.change import Change
 from clew.model.request import Request

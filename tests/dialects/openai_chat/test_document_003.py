@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.openai_chat.translate import Translation
+from clew.dialects.openai_chat.answer.translate import Translation
 from clew.model.json import JsonObject
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.translated import TranslatedRelay

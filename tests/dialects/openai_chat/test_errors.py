@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.errors import Failure, failure_in, failure_of
+from clew.dialects.openai_chat.failures.errors import Failure, failure_in, failure_of
 from clew.model.facts.failures import meanings
 from clew.model.json import JsonObject
 from tests.build import Json

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clew.dialects.openai_chat.headers import rate_headers, response_headers
-from clew.dialects.openai_chat.waits import duration_of, wait_in
+from clew.dialects.openai_chat.answer.headers import rate_headers, response_headers
+from clew.dialects.openai_chat.failures.waits import duration_of, wait_in
 
 NOON = 1_800_000_000.0  # 2027-01-15T08:00:00Z
 

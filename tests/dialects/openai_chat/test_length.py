@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clew.dialects.openai_chat.errors import Failure, failure_of
-from clew.dialects.openai_chat.heals import heal
+from clew.dialects.openai_chat.failures.errors import Failure, failure_of
+from clew.dialects.openai_chat.failures.heals import heal
 from clew.dialects.openai_chat.wire import Wire
 from clew.model.change import Change
 from tests.build import request, user

@@ -2,7 +2,7 @@
 
 from unittest.mock import patch
 
-from clew.dialects.openai_chat.lines import Lines
+from clew.dialects.openai_chat.unread.lines import Lines
 
 EVENTS = [b"data: %d\n" % number for number in range(6)]
 WHOLE = b"\n".join([*EVENTS, b""])
@@ -34,6 +34,6 @@ def test_a_place_that_is_none_of_a_line_of_its_own_is_looked_for_anew() -> None:
 
 
 def test_more_than_is_cut_at_once_is_cut_when_it_is_asked_for() -> None:
-    with patch("clew.dialects.openai_chat.lines._AT_ONCE", 2 * SIZE):
+    with patch("clew.dialects.openai_chat.unread.lines._AT_ONCE", 2 * SIZE):
         read = Lines(WHOLE)
         assert [read.events_at(number * SIZE) for number in (0, 2, 3)] == [EVENTS[:2], EVENTS[2:4], EVENTS[3:4]]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.literals import ANY, IN_TAGS, PLAIN, THOUGHT, Literals, Run
+from clew.dialects.openai_chat.unread.literals import ANY, IN_TAGS, PLAIN, THOUGHT, Literals, Run
 from tests.counts import examples
 
 KINDS = {"any": ANY, "thought": THOUGHT, "plain": PLAIN, "in tags": IN_TAGS}

@@ -5,10 +5,10 @@ from functools import partial
 
 import pytest
 
-from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.speech import Speech
-from clew.dialects.openai_chat.translate import Translation
-from clew.dialects.openai_chat.writing import Writing
+from clew.dialects.openai_chat.unread.writing import Writing
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relays
 from clew.pipeline.stream.sealing import seal_bytes

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.dialects.openai_chat.payloads import payload_of, proof
+from clew.dialects.openai_chat.answer.payloads import payload_of, proof
 from clew.model.json import JsonObject
 
 

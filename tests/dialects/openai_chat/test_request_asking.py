@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.openai_chat.requests import encode
+from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import SettingsInvalid
 from clew.model.facts.efforts import LEVELS, knob, knobs, level_of_budget

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.dialects.openai_chat.requests import encode
+from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.model.facts.efforts import knobs
 from tests.build import Json, request, user

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clew.dialects.anthropic.requests import parse
-from clew.dialects.openai_chat.requests import encode
+from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import RequestInvalid, Unrepresentable
 from tests.build import Json, request, user

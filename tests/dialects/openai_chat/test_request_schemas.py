@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.schemas import fitted
+from clew.dialects.openai_chat.request.schemas import fitted
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.facts.validators import validator, validators
 from tests.build import Json, request, user

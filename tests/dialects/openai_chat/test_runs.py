@@ -5,11 +5,11 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 
-from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.lanes import Lanes
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.stream import Told
+from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.speech import Speech
-from clew.dialects.openai_chat.stream import Told
-from clew.dialects.openai_chat.translate import Translation
+from clew.dialects.openai_chat.unread.lanes import Lanes
 from clew.model.events import BlockDelta, Event
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.translated import TranslatedRelay

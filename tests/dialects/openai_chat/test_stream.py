@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.events import BlockDelta, MessageDelta, MessageStart, MessageStop, Ping, StreamFailed
 from clew.model.json import JsonObject

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.dialects.openai_chat.decoder import Asked
+from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.model.json import JsonObject, JsonValue
 from tests.dialects.openai_chat.chat import Told, call, stream
 from tests.manifest import proves

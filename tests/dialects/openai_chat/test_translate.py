@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.stream import Told
-from clew.dialects.openai_chat.translate import Translation
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.stream import Told
+from clew.dialects.openai_chat.answer.translate import Translation
 from clew.model.events import (
     BlockDelta,
     BlockStart,

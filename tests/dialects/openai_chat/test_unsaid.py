@@ -5,8 +5,8 @@ import json
 import pytest
 
 from clew.backends.translator import Translator
-from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.whole import translated
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.whole import translated
 from clew.model.json import JsonObject, JsonValue
 from tests.dialects.openai_chat.chat import Told, stream
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.dialects.openai_chat.usage import Usage, usage_in, usage_of
+from clew.dialects.openai_chat.answer.usage import Usage, usage_in, usage_of
 from clew.model.json import JsonObject
 from tests.dialects.openai_chat.chat import DONE, Told, chunk, data
 from tests.manifest import proves

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.responses import Answer, answer_of
+from clew.dialects.openai_chat.answer.responses import Answer, answer_of
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.json import JsonObject, JsonValue
 from tests.counts import examples

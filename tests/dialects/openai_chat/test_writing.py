@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.dialects.openai_chat import shapes
-from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.known_moulds import KnownMoulds
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.speech import Speech
-from clew.dialects.openai_chat.translate import Translation
-from clew.dialects.openai_chat.writing import Writing
+from clew.dialects.openai_chat.unread.known_moulds import KnownMoulds
+from clew.dialects.openai_chat.unread.writing import Writing
 from clew.model.events import Event
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relays

@@ -11,7 +11,7 @@ from msgspec import Struct
 from clew.backends.credential import credential_in
 from clew.backends.row import Backend, Credential, auth_headers
 from clew.errors import BackendError
-from clew.http.client_message import ClientRequest
+from clew.http.client.message import ClientRequest
 from clew.upstream.endpoint import endpoint_of
 from clew.upstream.pool import Pool
 

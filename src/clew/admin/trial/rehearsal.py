@@ -25,7 +25,7 @@ from clew.backends.row import Backend, Credential
 from clew.gateway.plan import Plan
 from clew.gateway.process import Gateway, opened
 from clew.gateway.works import Works
-from clew.http.client_message import ClientRequest, Timeouts
+from clew.http.client.message import ClientRequest, Timeouts
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import Answer, answer_of
 from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, Home

@@ -18,7 +18,7 @@ from clew.admin.trial.lessons import Learned, learned, model_in
 from clew.admin.trial.rehearsal import Heard, Rehearsal, rehearsal
 from clew.backends.row import Backend, Credential
 from clew.errors import ClewError
-from clew.http.client_message import Timeouts
+from clew.http.client.message import Timeouts
 from clew.model.json import JsonObject, JsonValue
 from clew.settings.values import Settings
 from clew.upstream.pool import Pool, PoolSettings

@@ -16,7 +16,7 @@ from clew.chat.formats.documents import document_reader
 from clew.chat.formats.shape import UNREADABLE, Format
 from clew.chat.formats.turns import answers_in_line, messages_of
 from clew.dialects.anthropic.requests import parse
-from clew.dialects.openai_chat.requests import encode
+from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import ClewError
 from clew.model.blocks import FILLER

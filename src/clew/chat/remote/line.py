@@ -10,7 +10,7 @@ import msgspec
 from clew.backends.row import Credential
 from clew.chat.remote.troubles import refused
 from clew.errors import BackendBroken, SettingsInvalid
-from clew.http.client_message import ClientRequest, Headers, Timeouts
+from clew.http.client.message import ClientRequest, Headers, Timeouts
 from clew.upstream.endpoint import Endpoint, endpoint_of
 from clew.upstream.pool import Asking, Pool, PoolSettings
 from clew.upstream.reply import Reply

@@ -14,7 +14,7 @@ from clew.dialects.anthropic.requests import encode
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused, refused_with
 from clew.engine.dialects.shape import Hints, Recalled, Repair, Written
-from clew.http.client_message import Headers
+from clew.http.client.message import Headers
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress

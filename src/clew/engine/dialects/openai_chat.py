@@ -14,21 +14,21 @@ from clew.backends.chat import path_of, speech_of, wire_of
 from clew.backends.manner import Speech, Wire
 from clew.backends.row import Backend
 from clew.dialects.anthropic.errors import error_body
-from clew.dialects.openai_chat.decoder import Asked
-from clew.dialects.openai_chat.errors import CUT, UNREADABLE, Failure, failure_of
-from clew.dialects.openai_chat.headers import response_headers
-from clew.dialects.openai_chat.heals import LASTING, LOOP_LONG, Heal, Rung, heal, held
-from clew.dialects.openai_chat.known_moulds import KnownMoulds
-from clew.dialects.openai_chat.lighter import all_lighter
-from clew.dialects.openai_chat.requests import encode
-from clew.dialects.openai_chat.tool_names import own_name
-from clew.dialects.openai_chat.translate import Translation
-from clew.dialects.openai_chat.whole import translated
-from clew.dialects.openai_chat.writing import Writing
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.headers import response_headers
+from clew.dialects.openai_chat.answer.translate import Translation
+from clew.dialects.openai_chat.answer.whole import translated
+from clew.dialects.openai_chat.failures.errors import CUT, UNREADABLE, Failure, failure_of
+from clew.dialects.openai_chat.failures.heals import LASTING, LOOP_LONG, Heal, Rung, heal, held
+from clew.dialects.openai_chat.request.lighter import all_lighter
+from clew.dialects.openai_chat.request.requests import encode
+from clew.dialects.openai_chat.request.tool_names import own_name
+from clew.dialects.openai_chat.unread.known_moulds import KnownMoulds
+from clew.dialects.openai_chat.unread.writing import Writing
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused
 from clew.engine.dialects.shape import Hints, Recalled, Repair, Written
-from clew.http.client_message import Headers
+from clew.http.client.message import Headers
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.request import Request

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.dialects.anthropic.errors import ERROR_TYPES
-from clew.http.client_message import Headers
+from clew.http.client.message import Headers
 from clew.model.json import JsonObject
 
 __all__ = ["Refused", "refused_with"]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused
-from clew.http.client_message import Headers
+from clew.http.client.message import Headers
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.request import Request

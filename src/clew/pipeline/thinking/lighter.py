@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clew.dialects.openai_chat.lighter import lighter
+from clew.dialects.openai_chat.request.lighter import lighter
 from clew.model.change import Change
 from clew.model.target import Target
 from clew.pipeline.step import Facts

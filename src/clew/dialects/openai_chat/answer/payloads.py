@@ -1,0 +1,100 @@
+"""What a backend needs back of each thought, beside the text that the client sees.
+
+One object per thinking block, by the names of the wire: `field` is the name under which the text came (the text itself is
+the block's), `reasoning_details` and `thinking_blocks` are the entries, `content` the chunks of a content list, `tags` the
+markup around a thought in the content, `tool_calls` what calls carry for their maker. Written as JSON, the object is the
+block's `proof`: it stands where Anthropic has a signature, and so becomes the payload of the block's seal.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from clew.dialects.openai_chat.answer.details import join_entry
+from clew.dialects.openai_chat.shapes import object_of, objects_of, read_object, text_of, whole_value
+from clew.model.json import JsonObject
+
+__all__ = ["Payload", "payload_of", "proof"]
+
+
+def proof(payload: JsonObject) -> str:
+    """What a backend needs back of a thought, in the place where Anthropic has a signature."""
+    return msgspec.json.encode(payload).decode()
+
+
+def payload_of(signature: str) -> JsonObject | None:
+    """The same read again; None for a vendor's own signature, which is never an object."""
+    return read_object(signature.encode("utf-8", "surrogatepass")) if signature.startswith("{") else None
+
+
+class Payload:
+    """The payload of one thinking block, while it grows."""
+
+    __slots__ = ("_calls", "_close", "_entries", "_field", "_open")
+
+    def __init__(self) -> None:
+        self._field = ""
+        self._entries: dict[str, list[JsonObject]] = {}
+        self._calls: JsonObject = {}
+        self._open = ""
+        self._close = ""
+
+    def __bool__(self) -> bool:
+        return bool(self._field or self._entries or self._calls)
+
+    def value(self) -> JsonObject:
+        """The object, fit to be written as JSON."""
+        value: JsonObject = {"field": self._field} if self._field else {}
+        value.update({name: list(entries) for name, entries in self._entries.items()})
+        if self._open or self._close:
+            value["tags"] = {"open": self._open, "close": self._close}
+        if self._calls:
+            value["tool_calls"] = self._calls
+        return object_of(whole_value(value))
+
+    def came_in(self, field: str) -> None:
+        """The first name counts; what comes under others mirrors it."""
+        self._field = self._field or field
+
+    def add(self, name: str, entries: list[JsonObject]) -> None:
+        """Entries of `reasoning_details` or `thinking_blocks`."""
+        for entry in entries:
+            join_entry(self._entries.setdefault(name, []), entry)
+
+    def add_chunk(self, chunk: JsonObject) -> None:
+        """A thinking chunk of a content list: pieces of the same thought are one chunk with one list."""
+        chunks = self._entries.setdefault("content", [])
+        if not chunks or chunks[-1].get("signature"):
+            chunks.append({**chunk, "thinking": []})
+        last = chunks[-1]
+        parts = objects_of(last.get("thinking"))
+        for part in objects_of(chunk.get("thinking")):
+            _join_part(parts, part)
+        last.update({**chunk, "thinking": list(parts)})
+
+    def add_call(self, call_id: str, extra: JsonObject) -> None:
+        self._calls[call_id] = extra
+
+    def open_frame(self, markup: str) -> None:
+        self._open += markup
+
+    def close_frame(self, markup: str) -> None:
+        self._close += markup
+
+    def absorb(self, other: Payload) -> None:
+        """Takes over what another has gathered before this block was there."""
+        self.came_in(other._field)
+        for name, entries in other._entries.items():
+            self.add(name, entries)
+        self._calls.update(other._calls)
+
+
+def _join_part(parts: list[JsonObject], part: JsonObject) -> None:
+    if not parts or not part.get("type") == "text" == parts[-1].get("type"):
+        parts.append(dict(part))
+        return
+    last = parts[-1]
+    text = text_of(last.get("text"))
+    last["text"] = ""  # as in `details`, the text grows in place
+    text += text_of(part.get("text"))
+    last["text"] = text

@@ -1,0 +1,47 @@
+"""A whole answer: the message that the same answer would have told as a stream.
+
+It is decoded as a stream of one chunk, so that there is one reading of the protocol and not two.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from clew.dialects.openai_chat.answer.decoder import Asked, ChatDecoder
+from clew.dialects.openai_chat.answer.scribes import EventScribe
+from clew.dialects.openai_chat.failures.errors import UNREADABLE, Failure
+from clew.dialects.openai_chat.shapes import object_of, objects_of, read_object
+from clew.dialects.openai_chat.speech import Speech
+from clew.model.assemble import assemble
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = ["Answer", "answer_of"]
+
+
+class Answer(Struct, frozen=True):
+    """The message, and what a stream of it would have shown beside it."""
+
+    message: JsonObject
+    payloads: dict[int, JsonObject]
+    wire_ids: dict[str, str]
+
+
+def answer_of(body: bytes, asked: Asked, speech: Speech | None = None) -> Answer | Failure:
+    """The answer in a body that came with 200; a failure if it holds an error, or no answer at all."""
+    value = read_object(body)
+    if value is None:
+        return UNREADABLE
+    scribe = EventScribe()
+    decoder = ChatDecoder(asked, speech or Speech(), scribe)
+    decoder.take({**value, "choices": [_as_delta(choice) for choice in objects_of(value.get("choices"))]})
+    decoder.end()
+    if decoder.failure is not None:
+        return decoder.failure
+    return Answer(assemble(scribe.told), decoder.payloads, decoder.wire_ids)
+
+
+def _as_delta(choice: JsonObject) -> JsonObject:
+    """A whole message as the only delta. Its calls are told apart by their order."""
+    message = object_of(choice.get("message"))
+    calls: list[JsonValue] = [{**call, "index": at} for at, call in enumerate(objects_of(message.get("tool_calls")))]
+    return {**choice, "delta": {**message, "tool_calls": calls}}

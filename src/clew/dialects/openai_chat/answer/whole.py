@@ -1,0 +1,29 @@
+"""A whole answer as a message of the Messages API, in the form that a translated stream would have told it."""
+
+from __future__ import annotations
+
+from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.openai_chat.answer.payloads import proof
+from clew.dialects.openai_chat.answer.responses import Answer, answer_of
+from clew.dialects.openai_chat.failures.errors import Failure
+from clew.dialects.openai_chat.shapes import objects_of
+from clew.dialects.openai_chat.speech import Speech
+from clew.model.json import JsonObject
+
+__all__ = ["translated"]
+
+
+def translated(body: bytes, asked: Asked, speech: Speech | None = None, *, own_ids: bool = True) -> JsonObject | Failure:
+    """The message, with what its maker needs back as signatures, and the maker's own ids on calls; or why there is none."""
+    answer = answer_of(body, asked, speech)
+    if isinstance(answer, Failure):
+        return answer
+    blocks = objects_of(answer.message.get("content"))
+    return {**answer.message, "content": [_proved(answer, *each, own_ids) for each in enumerate(blocks)]}
+
+
+def _proved(answer: Answer, index: int, block: JsonObject, own_ids: bool) -> JsonObject:
+    if block.get("type") == "thinking":
+        return {**block, "signature": proof(answer.payloads.get(index, {}))}
+    own = answer.wire_ids.get(str(block.get("id"))) if own_ids and block.get("type") == "tool_use" else ""
+    return {**block, "id": own} if own else block

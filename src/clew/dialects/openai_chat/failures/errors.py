@@ -1,0 +1,110 @@
+"""A backend's error in the client's words, whether it came as a response or inside a stream that began with 200.
+
+Clients act on status, type and a few phrases: they wait after 429 and 529, and compact the conversation when a prompt is
+"too long". So a status is found even where the error names none, a status that says something else than the words is set
+right (`failures.toml`), and the many ways to say that the context is full become the ones that clients look for. The
+backend's own words stay in the message otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from clew.dialects.anthropic.errors import error_type_of
+from clew.dialects.openai_chat.answer.stops import FAILED
+from clew.dialects.openai_chat.failures.bodies import codes_of, error_in, error_of, message_of
+from clew.dialects.openai_chat.failures.overflow import over_the_cap, too_long
+from clew.dialects.openai_chat.failures.waits import duration_of, wait_in
+from clew.dialects.openai_chat.shapes import count_of, object_of, objects_of, text_of
+from clew.model.facts.failures import Reason, meaning_of, usual_status
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = ["CUT", "UNREADABLE", "Failure", "failure_in", "failure_of"]
+
+_UNSAID: Final[dict[int, str]] = {
+    413: "Request exceeds the maximum size",
+    429: "the backend asks to wait, without a word why",
+    529: "Overloaded",
+}
+"""What a status says where the backend says nothing."""
+
+FILTERED: Final = "the backend's content filter refused this: "
+BAD_CALL: Final = "the model's answer was no valid tool call or JSON, and the backend threw it away: "
+
+_BEFORE: Final[dict[Reason, str]] = {"filter": FILTERED, "answer": BAD_CALL}
+_WAITING: Final = frozenset({429, 529})
+
+
+class Failure(Struct, frozen=True):
+    """What went wrong: the status that it would have as a response, its type, its message, and how long to wait."""
+
+    status: int
+    type: str
+    message: str
+    retry_after: float | None = None
+
+    def error(self) -> JsonObject:
+        """As the error object of a body or of an error event."""
+        return {"type": self.type, "message": self.message}
+
+
+CUT: Final = Failure(502, "api_error", "the backend's stream ended before the answer did")
+UNREADABLE: Final = Failure(502, "api_error", "the backend sent an event that is no JSON object")
+
+
+def failure_of(status: int, body: bytes) -> Failure:
+    """The failure that a response with this status tells."""
+    return _from(error_of(body), status)
+
+
+def failure_in(chunk: JsonObject) -> Failure | None:
+    """The failure that a chunk of a stream, or a body that came with 200, tells; None if it is an ordinary one."""
+    error = error_in(chunk)
+    if error is not None:
+        return _from(error, 0)
+    for choice in objects_of(chunk.get("choices"))[:1]:
+        reason = text_of(choice.get("finish_reason"))
+        if reason in FAILED:
+            return _from({"message": f"the backend gave up: {reason}", **object_of(choice.get("error"))}, FAILED[reason])
+    return None
+
+
+def _from(error: JsonObject, given: int) -> Failure:
+    message, codes = message_of(error), codes_of(error)
+    status = given if given >= 400 else _said_status(error)
+    meaning = meaning_of(status, codes, message)
+    if meaning is None:
+        return _failure(usual_status(status or 500), message, error)
+    return _failure(meaning.says, _worded(meaning.reason, message, error), error)
+
+
+def _worded(reason: Reason, message: str, error: JsonObject) -> str:
+    if reason == "full":
+        return too_long(message, error)
+    return over_the_cap(message) if reason == "cap" else f"{_BEFORE.get(reason, '')}{message}"
+
+
+def _failure(status: int, message: str, error: JsonObject) -> Failure:
+    words = message or _UNSAID.get(status, f"the backend reported an error ({status}) without a word why")
+    return Failure(status, error_type_of(status), words, _wait(message, error) if status in _WAITING else None)
+
+
+def _said_status(error: JsonObject) -> int:
+    """What an error without a response's status says of itself, in numbers; else 0."""
+    said = (_number(error.get(name)) for name in ("code", "status", "status_code"))
+    return next((number for number in said if 400 <= number <= 599), 0)
+
+
+def _number(value: JsonValue) -> int:
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 4 else 0
+    return count_of(value)
+
+
+def _wait(message: str, error: JsonObject) -> float | None:
+    """The seconds that it asks to wait: in Google's details, or in words."""
+    delays: Iterable[str] = (text_of(each.get("retryDelay")) for each in objects_of(error.get("details")))
+    return next(filter(None, map(duration_of, delays)), None) or wait_in(message)

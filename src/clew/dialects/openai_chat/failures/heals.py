@@ -1,0 +1,128 @@
+"""What to change after a backend refused a request for its reasoning, length or images, before the first byte of an answer.
+
+A repair is a weaker `Wire`: the same request is written again with it. Each kind of refusal has its own ladder, and no rung
+is tried twice. The words are the vendors' and unstable, so they are searched for by what cannot be left out; a refusal that
+is not recognised goes to the client as it is. Only a 400 counts: a signature that is refused with a 403 is a credential's.
+Images are refused with other statuses too; a conversation with one in it could not go on at such a backend otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct, structs
+
+from clew.dialects.openai_chat.failures.overflow import room_in
+from clew.dialects.openai_chat.wire import Wire
+
+__all__ = ["LASTING", "LOOP_LONG", "MOST_HEALS", "Heal", "Rung", "heal", "held"]
+
+MOST_HEALS = 3
+
+_MOST = 4000
+"""Characters that are searched. Some servers send the whole request back with their error, where all words are found."""
+
+Rung: TypeAlias = Literal["less", "images", "fill", "entries", "effort", "free tools", "off"]
+
+_STEPS: Final[dict[Rung, dict[str, object]]] = {
+    "images": {"images": "omit"},
+    "fill": {"missing": "space", "missing_on": "all", "empty": {}},
+    "entries": {"entries": False},
+    "effort": {"knob": ""},
+    "free tools": {"forced": "auto"},
+    "off": {"thinks": False},
+}
+"""What each rung changes."""
+
+LASTING: Final[tuple[Rung, ...]] = ("images", "fill", "effort", "free tools")
+"""What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on each
+request; which entries could not be read is in the strand itself, thought by thought: `lighter`.)"""
+LOOP_LONG: Final[tuple[Rung, ...]] = ("off",)
+"""What holds until the tool loop is over."""
+
+_WHY: Final[dict[Rung, str]] = {
+    "less": "refused for the length of the answer that was asked for: it is asked for less",
+    "images": "refused for an image: each is left out, with a text in its place",
+    "fill": "refused for missing reasoning: every answer gets the least that can stand for it",
+    "entries": "refused for reasoning that it could not read: only its text goes",
+    "effort": "refused for the effort: the backend's default holds",
+    "free tools": "refused for a forced tool: the choice is free",
+    "off": "refused for its reasoning: no thinking this time",
+}
+
+_WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
+    (r"reasoning_content\b.*(?:must be passed back|is missing)|missing reasoning_content", ("fill", "off")),
+    (r"thinking\b.*must be passed back", ("fill", "off")),
+    (r"missing an?\W+thought_?signature|thought_?signature\W+is\W+(?:missing|required)", ("off",)),
+    (r"(?:corrupted|invalid)\W+thought\W*signature", ("entries", "off")),
+    (r"invalid\W+signature\W+in\W+\W*thinking|invalid\W+data\W+in\W+\W*redacted_thinking", ("entries", "off")),
+    (r"thinking\W+blocks.*cannot be modified|bound to a different conversation", ("entries", "off")),
+    (
+        r"invalid_encrypted_content|encrypted content.*(?:could not be verified|decrypted|did not match)",
+        ("entries", "off"),
+    ),
+    (r"duplicate item|item with id 'rs_|without its required", ("entries", "off")),
+    (r"thinking mode does not support this tool_choice|tool_choice.*(?:thinking|reasoning)", ("free tools", "off")),
+    (r"reasoning_effort|reasoning\.effort|unsupported (?:value|effort).*effort", ("effort",)),
+    (r"does not support thinking|think value\b.*is not supported", ("effort",)),
+)
+"""Vendors' words, and what to try after them, in order; the first that fits counts."""
+
+_BLIND: Final = re.compile(
+    r"not a multimodal model|image input is not supported|support image input|image_url is only supported"
+    r"|unknown variant `?image_url|(?:does not|doesn't) support (?:image|vision)"
+    r"|Invalid API parameter, please check the documentation",
+    re.IGNORECASE,
+)
+"""vLLM, llama.cpp, OpenRouter, Groq, DeepSeek; what others say; and Z.ai, which says no more than that of an image (nor of
+other things: where there is no image, this changes nothing and is not tried)."""
+_BLIND_STATUS: Final = frozenset({400, 404, 422, 500})
+
+_LADDERS: Final = tuple((re.compile(words, re.IGNORECASE), rungs) for words, rungs in _WORDS)
+
+
+class Heal(Struct, frozen=True):
+    """The wire to try next, and why."""
+
+    wire: Wire
+    rung: Rung
+    why: str
+
+
+def heal(wire: Wire, status: int, words: str, tried: Iterable[Rung] = ()) -> Heal | None:
+    """What to try after this refusal; None if it is about something else, or nothing is left."""
+    done, words = frozenset(tried), words[:_MOST]
+    if len(done) >= MOST_HEALS:
+        return None
+    if wire.images == "take" and status in _BLIND_STATUS and _BLIND.search(words):
+        return _step(wire, "images")
+    return _by_its_words(wire, words, done) if status == 400 else None
+
+
+def _by_its_words(wire: Wire, words: str, done: frozenset[Rung]) -> Heal | None:
+    room = room_in(words)
+    if room is not None and "less" not in done:
+        return Heal(structs.replace(wire, most_tokens=room), "less", _WHY["less"])
+    ladder = next((rungs for pattern, rungs in _LADDERS if pattern.search(words)), ())
+    for rung in ladder:
+        found = _step(wire, rung)
+        if rung not in done and found.wire != wire:
+            return found
+    return None
+
+
+def held(wire: Wire, rungs: Sequence[Rung]) -> Sequence[Heal]:
+    """Each of these repairs that changes anything, one upon the other: the last has the wire to begin with."""
+    heals: list[Heal] = []
+    for rung in rungs:
+        found = _step(wire, rung)
+        if found.wire != wire:
+            heals.append(found)
+            wire = found.wire
+    return heals
+
+
+def _step(wire: Wire, rung: Rung) -> Heal:
+    return Heal(structs.replace(wire, **_STEPS[rung]), rung, _WHY[rung])

@@ -1,0 +1,1 @@
+"""Requests of Chat Completions, written from projected requests of the Messages API."""

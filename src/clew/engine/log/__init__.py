@@ -1,0 +1,1 @@
+"""The log of requests: what is written, and how, with little ado."""

@@ -1,0 +1,229 @@
+"""The log of requests, switches and recordings, with the events and fields that people grep for.
+
+| level | event | says |
+|---|---|---|
+| INFO | `backend switch` | old and new backend, and the epochs that end and begin |
+| INFO | `request` | what became of one request, with the counts of thinking blocks |
+| DEBUG | `recorded` | one block of an answer: its hash, its epoch, its length (its beginning only if asked for) |
+| DEBUG | `thinking block`, … | a block of an answer in another dialect has started, or was stopped after so many deltas |
+| DEBUG | `body` | a request or an answer, by its length, or whole |
+| TRACE | `delta` | of an answer in another dialect: one delta, by the index of its block |
+| TRACE | `block` | one thinking block of a request: kept or removed, and why |
+
+The *session* in these lines is the backend epoch of this process: how often the active backend has changed. It is for
+people who follow a log. No decision depends on it (law 7), so under the origin policy the three cleanup counts are zero;
+under the session policy `filtered` gives them, and the decisions, as its table made them.
+
+`debug = false` writes no DEBUG and no TRACE line, whatever the level says. Nothing is built that nobody reads.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import IO, Final, Protocol
+
+from clew.engine.log.lines import TRACE, Line, Sink, as_json, as_pairs, line_of
+from clew.engine.log.summary import Counts, Summaries, Summary
+from clew.engine.over import Alike
+from clew.engine.redact import Redactor
+from clew.model.blocks import is_thinking, made, string_of
+from clew.model.change import Change
+from clew.model.json import JsonObject
+from clew.model.recording import Recording
+from clew.pipeline.stream.traced import State
+from clew.store.values import Exchange
+from clew.thinking.registry.values import Filtered
+
+__all__ = ["LogWanted", "RequestLog", "open_log"]
+
+PREVIEW: Final = 50
+"""Characters of a thought, where thinking text is asked for."""
+
+OPEN: Final = 10_000
+"""Requests whose decisions wait for their end. More were never finished: the oldest are forgotten."""
+
+AS_IT_CAME: Final = "its reader takes it, as it came"
+
+_LEVELS: Final = {
+    "error": logging.ERROR,
+    "warning": logging.WARNING,
+    "info": logging.INFO,
+    "debug": logging.DEBUG,
+    "trace": TRACE,
+}
+_THINKING_STEPS: Final = frozenset({"thinking", "thinking_parameter", "heal"})
+"""Steps that take thinking blocks out. Others leave out other things."""
+
+_GONE: Final = frozenset({"left out", "handed over", "healed"})
+
+
+class LogWanted(Protocol):
+    """What the settings say about the log (`[log]`)."""
+
+    @property
+    def level(self) -> str: ...
+    @property
+    def debug(self) -> bool: ...
+    @property
+    def full_body(self) -> bool: ...
+    @property
+    def pretty_print(self) -> bool: ...
+    @property
+    def thinking_text(self) -> bool: ...
+
+
+def open_log(wanted: LogWanted, redact: Redactor, *, out: IO[str] | None = None) -> Sink:
+    """Send what clew and its libraries log to `out` (standard error), until the sink is closed. Once per process."""
+    stream = out or sys.stderr
+    form = as_pairs if stream.isatty() else as_json
+    own = _own(stream)
+    line = partial(line_of, redact=redact, form=form, pretty=wanted.pretty_print)
+    sink = Sink(own, line, owned=own is not stream)
+    logging.addLevelName(TRACE, "TRACE")
+    logging.basicConfig(handlers=[sink], level=logging.WARNING, force=True)
+    return sink
+
+
+def _own(out: IO[str]) -> IO[str]:
+    """The same file under a descriptor of our own: lines that wait are written though the caller has closed its own."""
+    try:
+        return open(os.dup(out.fileno()), "w", encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError):  # a text in memory
+        return out
+
+
+class RequestLog:
+    """What the engine calls. `known` is how many thinking blocks the store held at the start."""
+
+    def __init__(
+        self, wanted: LogWanted, *, logger: logging.Logger | None = None, known: int = 0, sink: Sink | None = None
+    ) -> None:
+        """Lines go to `logger`, and so to its handlers; or at once to `sink`, where that is known to be all that listens."""
+        self._logger = logger or logging.getLogger("clew")
+        self._sink = sink
+        self._write = sink.emit if sink is not None else self._logger.handle
+        self._open: dict[str, Counts] = {}
+        self._known = known
+        self.epoch = 0
+        self._none = Counts(0)
+        self.wanted = wanted
+        self.follow(wanted)
+
+    def follow(self, wanted: LogWanted) -> None:
+        """New settings, from the next line on."""
+        self.wanted = wanted
+        chosen = _LEVELS.get(wanted.level.lower(), logging.INFO)
+        self._logger.setLevel(min(chosen, logging.DEBUG) if wanted.debug else max(chosen, logging.INFO))
+        self.shows_bodies = self._logger.isEnabledFor(logging.DEBUG)
+        """Looked at for every request, so it is looked up once."""
+        self._tells = self._logger.isEnabledFor(logging.INFO)
+
+    @property
+    def traces(self) -> bool:
+        """Whether anybody reads what `decided` has to say."""
+        return self._logger.isEnabledFor(TRACE)
+
+    def unrecorded(self, exchange: str, why: Exception) -> None:
+        """An answer went out that the store could not take in time."""
+        self._say(logging.WARNING, "unrecorded", {"exchange": exchange, "why": str(why)})
+
+    def switched(self, old: str, new: str) -> None:
+        """The active backend is another one. No line if it is the same."""
+        if old == new:
+            return
+        self.epoch += 1
+        self._none = Counts(self.epoch)
+        fields: JsonObject = {"old_backend": old, "new_backend": new}
+        self._say(logging.INFO, "backend switch", fields | {"old_session": self.epoch - 1, "new_session": self.epoch})
+
+    def decided(self, exchange: str, changes: Sequence[Change], kept: Sequence[str] | int) -> None:
+        """What the projection did. `kept` are the paths of the blocks that went as they came, or just their number."""
+        self._remember(exchange, self._counts(kept if isinstance(kept, int) else len(kept), changes))
+        if self._logger.isEnabledFor(TRACE):
+            self._trace(exchange, [change for change in changes if change.step in _THINKING_STEPS], kept)
+
+    def filtered(self, exchange: str, filtered: Filtered) -> None:
+        """The same under the session policy: its own counts, and its own decisions."""
+        counts = Counts(
+            session=filtered.session,
+            confirmed=filtered.confirmed,
+            cleanup_old_session=filtered.cleanup_old_session,
+            cleanup_confirmed_unused=filtered.cleanup_confirmed_unused,
+            cleanup_orphaned=filtered.cleanup_orphaned,
+            filtered_from_request=filtered.removed,
+        )
+        self._known = filtered.cache_size_after
+        self._remember(exchange, counts)
+        for each in filtered.decisions if self._logger.isEnabledFor(TRACE) else ():
+            self._block(exchange, each.path, "kept" if each.kept else "removed", each.why)
+
+    def lived(self, exchange: str, state: State, index: int, kind: str, deltas: int) -> None:
+        """Something befell a block of an answer in another dialect."""
+        level = TRACE if state == "delta" else logging.DEBUG
+        event = "delta" if state == "delta" else f"{kind} block"
+        fields: JsonObject = {"exchange": exchange, "state": state, "index": index, "type": kind, "delta_count": deltas}
+        if state != "delta" or self.traces:
+            self._say(level, event, fields)
+
+    def body(self, exchange: str, which: str, raw: bytes) -> None:
+        """A body as it came or went: its length, or all of it where `full_body` asks for that."""
+        if not self._logger.isEnabledFor(logging.DEBUG):
+            return
+        more = {"raw": bytes(raw), "thinking": self.wanted.thinking_text} if self.wanted.full_body else {}
+        self._say(logging.DEBUG, "body", {"exchange": exchange, "which": which, "bytes": len(raw)}, more)
+
+    def finished(self, exchange: Exchange, recording: Recording | None) -> None:
+        """The end of a request: its blocks, then its summary."""
+        counts = self._open.pop(exchange.id, None) if self._open else None
+        if counts is None:
+            counts = self._counts(exchange.kept, exchange.changes) if exchange.kept or exchange.changes else self._none
+        if recording is not None:
+            self._known += len(recording.keys)
+            if self._logger.isEnabledFor(logging.DEBUG):
+                self._recorded(recording, counts.session)
+        if self._tells:
+            self._write(Summary(self._logger.name, exchange, counts, self._known))
+
+    def finished_alike(self, alike: Alike) -> None:
+        """The same for many that went alike, without a recording; none of them decided anything."""
+        like = alike.like
+        if self._tells and self._sink is not None:
+            counts = self._counts(like.kept, like.changes) if like.kept or like.changes else self._none
+            self._sink.emit(Summaries(self._logger.name, alike, counts, self._known))
+            return
+        for exchange in alike.exchanges():
+            self.finished(exchange, None)
+
+    def _counts(self, kept: int, changes: Sequence[Change]) -> Counts:
+        gone = [change for change in changes if change.step in _THINKING_STEPS and change.what in _GONE]
+        return Counts(self.epoch, confirmed=kept, filtered_from_request=len(gone))
+
+    def _recorded(self, recording: Recording, session: int) -> None:
+        thoughts = [block for block in map(made, recording.blocks) if is_thinking(block)]
+        for key, block in zip(recording.keys, thoughts, strict=False):
+            text = string_of(block.thinking)
+            fields: JsonObject = {"exchange": recording.id, "hash": key.hex()[:16], "session": session}
+            fields |= {"content_preview": text[:PREVIEW]} if self.wanted.thinking_text else {"content_length": len(text)}
+            self._say(logging.DEBUG, "recorded", fields | {"backend": recording.origin.backend, "type": block.type})
+
+    def _trace(self, exchange: str, changes: Sequence[Change], kept: Sequence[str] | int) -> None:
+        for path in () if isinstance(kept, int) else kept:
+            self._block(exchange, path, "kept", AS_IT_CAME)
+        for change in changes:
+            self._block(exchange, change.path, "removed" if change.what in _GONE else change.what, change.why)
+
+    def _block(self, exchange: str, path: str, decision: str, why: str) -> None:
+        self._say(TRACE, "block", {"exchange": exchange, "path": path, "decision": decision, "why": why})
+
+    def _remember(self, exchange: str, counts: Counts) -> None:
+        if len(self._open) >= OPEN:
+            del self._open[next(iter(self._open))]
+        self._open[exchange] = counts
+
+    def _say(self, level: int, event: str, fields: JsonObject, more: Mapping[str, object] | None = None) -> None:
+        if self._logger.isEnabledFor(level):
+            self._write(Line(self._logger.name, level, event, fields, more))

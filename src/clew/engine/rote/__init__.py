@@ -1,0 +1,1 @@
+"""By rote: exchanges that go as others like them went, with nothing decided anew."""

@@ -1,0 +1,327 @@
+"""One connection to a server: requests go out one at a time, and each response is taken as it comes.
+
+`begin` sends; `head`, then `chunk` until it gives b"", or `relay`, take the answer. `chunk` is for whoever wants to wait for
+the next piece; when nobody takes what came, reading stops, so memory stays bounded. `relay` calls a function from inside the
+read, without a task or a queue between: whoever uses it calls `pause` and `resume`. A response may come while the request is
+still being sent; it is heard at once, and the connection is then not used again.
+
+Whoever has no task sets `listener`, whose `news` is called whenever one that waits would go on, and may leave the rest to
+one that waits.
+Whoever expects a plain answer that comes whole in one read has the connection lent (`lend`): nothing is set up for it then.
+
+Nothing here retries, and nothing is swallowed: what ends an exchange too early is kept and raised by whatever waits next,
+after all that came whole was handed out. `abort` closes at once, in every phase.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from clew.http.chunks import Flow
+from clew.http.client.flow import Flowing
+from clew.http.client.message import (
+    ClientRequest,
+    PhaseTimedOut,
+    ResponseBroken,
+    ResponseHead,
+    ResponseLimits,
+    Timeouts,
+)
+from clew.http.client.reader import ResponseReader
+from clew.http.client.waiting import Sink
+from clew.http.client.watch import Watch
+from clew.http.readable import is_readable
+from clew.http.turn import turn_of
+
+__all__ = ["ClientConnection", "Sink"]
+
+
+class ClientConnection(Flowing):
+    """The protocol object that the event loop calls, and what the pool keeps."""
+
+    __slots__ = (*("_paused", "_sink", "_unsent", "_waiting", "is_closed", "sink_error"),)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sink_error: Exception | None = None
+        """What the sink of a relay raised, if that is what ended it."""
+        self.is_closed = False
+        """No request can be sent on it any more."""
+        self._unsent = 0
+        self._paused = False
+        self._waiting = 0
+        self._sink: Sink | None = None
+
+    # What the owner calls.
+
+    def begin(
+        self,
+        request: ClientRequest,
+        timeouts: Timeouts,
+        limits: ResponseLimits,
+        *,
+        began: float | None = None,
+        body: bytes | None = None,
+    ) -> None:
+        """Send a request, or one that is like it but for its `body`. `began`: since when the total counts, if it is not
+        now."""
+        assert self._reader is None, "one exchange at a time"
+        self._timeouts, self._limits, self._terms = timeouts, limits, None
+        self._error = None
+        self._reader = reader = self._used or ResponseReader(limits)
+        reader.again(limits, head_only=request.method == b"HEAD")
+        transport = self._transport
+        if transport is None or self.is_closed or transport.is_closing():
+            self._fail(reader.closed())
+        else:
+            self._send(request.parts(body), began)
+
+    def _send(self, parts: list[bytes], began: float | None) -> None:
+        transport, timeouts = self._transport, self._timeouts
+        assert transport is not None
+        self._watch = watch = self._watch or Watch(self)
+        watch.begin("first byte", timeouts.first_byte, total=timeouts.total, began=began)
+        if len(parts) == 1:
+            self._turn.write(transport, parts[0])
+        else:
+            self._turn.writelines(transport, parts)
+
+    def take(self) -> bytes:
+        """What came of the body and was not taken yet."""
+        parts, self._parts, self._waiting = self._parts, [], 0
+        if self._paused:
+            self._read(on=True)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def put_back(self, data: bytes) -> None:
+        """What was taken and is for somebody else to take."""
+        if data:  # nothing would look like the end
+            self._parts.insert(0, data)
+            self._waiting += len(data)
+
+    @property
+    def heard(self) -> ResponseHead | None:
+        """The head of the response, if it is whole."""
+        return None if self._reader is None else self._reader.head
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more will come: the response is whole, or it failed."""
+        return self.has_failed or (self._reader is not None and self._reader.done)
+
+    @property
+    def is_full(self) -> bool:
+        """No more is read until somebody takes what is here."""
+        return self._paused
+
+    @property
+    def has_failed(self) -> bool:
+        return self._error is not None
+
+    def whole(self) -> bytes | None:
+        """The rest of the body, if all of it is here; None if it has to be waited for."""
+        reader, parts = self._reader, self._parts
+        if reader is None or not reader.done or self._error is not None:
+            return None
+        if len(parts) != 1 or self._paused:
+            return self.take()
+        self._waiting = 0
+        return parts.pop()
+
+    def pour(self, sink: Sink, flow: Flow | None = None) -> None:
+        """From now on `sink` is called with each read, but for those that go on with the `flow`."""
+        self._sink, self._flow = sink, flow
+        if data := self.take():
+            self._pour(data)
+        self._flows(flow)
+
+    def pause(self) -> None:
+        """Read no further: the sink is full. The gap timer stands still meanwhile."""
+        self._read(on=False)
+
+    def resume(self) -> None:
+        self._read(on=True)
+
+    @property
+    def reusable(self) -> bool:
+        """The last exchange is over, all of it, and the server is willing to hear the next."""
+        reader, transport = self._reader, self._transport
+        if reader is not None and (not reader.done or not reader.keep_alive or self._parts):
+            return False
+        if self._tenant is not None or self._sending or self.is_closed or self._error is not None:
+            return False
+        return transport is not None and not transport.is_closing()
+
+    @property
+    def fresh(self) -> bool:
+        """Nothing has come since it was laid aside. Asks the kernel: the loop may not have seen the server's FIN yet."""
+        return self.reusable and self._transport is not None and not is_readable(self._transport)
+
+    def rest(self) -> bool:
+        """Lay it aside for the next request, if it is reusable. Else nothing has happened."""
+        if self._reader is None and self._tenant is None:  # it was lent, and is as it was
+            return not self.is_closed
+        if not self.reusable:
+            return False
+        self._used, self._reader, self._sink, self._flow, self.listener = self._reader, None, None, None, None
+        if self._parts:
+            self._parts, self._waiting = [], 0
+        if self._paused:
+            self._read(on=True)
+        return True
+
+    def abort(self) -> None:
+        """Close at once; what waits is told so."""
+        self._fail(ConnectionAbortedError("the exchange was given up"))
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        # So that `resume_writing` means: all is sent.
+        self._transport.set_write_buffer_limits(high=1, low=0)
+        self._turn = turn_of(asyncio.get_running_loop())
+
+    def _came(self, data: bytes) -> None:
+        reader, watch, flow = self._reader, self._watch, self._flow
+        if reader is None or watch is None or reader.done:
+            self._drop()  # nobody asked: whatever it is, it is not the answer to the next request
+            return
+        if flow is not None:
+            flow.stops(reader)
+        self._hear(data, reader, watch)
+        if flow is not None:
+            self._flows(flow)
+
+    def _hear(self, data: bytes, reader: ResponseReader, watch: Watch) -> None:
+        if not reader.began and (whole := reader.at_once(data)) is not None:
+            watch.since = watch.now()
+            self._deliver(reader, whole)
+            return
+        had_head = reader.head is not None
+        if had_head:
+            watch.since = watch.now()  # a head that comes in drops must still be whole in its time
+        try:
+            new = reader.passed(data)
+        except ResponseBroken as error:
+            self._deliver(reader, reader.taken())
+            self._fail(error)
+            return
+        sink = self._sink
+        if new and sink is not None and not reader.done:  # a relay in full flow: nothing but the way through
+            try:
+                sink(new)
+            except Exception as error:
+                self._sink_failed(error)
+            return
+        if reader.head is not None and not had_head:
+            watch.enter("gap", None if reader.done else self._timeouts.gap)
+        self._deliver(reader, new)
+
+    def eof_received(self) -> bool:
+        """The server says no more. Returns that the transport may close."""
+        self.goes_on()
+        reader = self._reader
+        if reader is not None and not reader.done:
+            try:
+                reader.finish()
+            except ConnectionError as error:
+                self._fail(error)
+        self.is_closed = True
+        self._wake()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.goes_on()
+        self.is_closed = True
+        if self._watch is not None:
+            self._watch.stop()
+        reader = self._reader
+        if reader is not None and not reader.done and self._error is None:
+            self._error = reader.closed()
+            self._error.__cause__ = exc
+        self._wake()
+
+    def pause_writing(self) -> None:
+        self._sending = True
+        if self._waits and self._watch is not None and self._transport is not None:
+            self._unsent = self._transport.get_write_buffer_size()
+            self._watch.enter("send", self._timeouts.send)
+
+    def resume_writing(self) -> None:
+        self._sending = False
+        if self._waits and self._watch is not None:
+            self._watch.enter("first byte", self._timeouts.first_byte)
+
+    # How it goes on.
+
+    @property
+    def _waits(self) -> bool:
+        """For an answer of which nothing came."""
+        return self._tenant is not None or (self._reader is not None and self._reader.head is None)
+
+    @property
+    def _gone(self) -> bool:
+        return self.is_closed or self._transport is None or self._transport.is_closing()
+
+    def _deliver(self, reader: ResponseReader, new: bytes) -> None:
+        if new and self._sink is not None:
+            self._pour(new)
+        elif new:
+            self._parts.append(new)
+            self._waiting += len(new)
+            if self._waiting >= self._limits.buffer_bytes and not reader.done:
+                self._read(on=False)
+        if reader.done or self._sink is None:
+            self._wake()
+
+    def _pour(self, new: bytes) -> None:
+        """One call for a read, however many chunks it held: so the sink writes once, too."""
+        assert self._sink is not None
+        try:
+            self._sink(new)
+        except Exception as error:
+            self._sink_failed(error)
+
+    def _sink_failed(self, error: Exception) -> None:
+        self.sink_error = error
+        self._fail(error)
+
+    def _read(self, *, on: bool) -> None:
+        if on is not self._paused or self._transport is None or self._gone:
+            return
+        self._paused = not on
+        (self._transport.resume_reading if on else self._transport.pause_reading)()
+        if self._watch is not None:
+            self._watch.hold(not on)
+
+    def expired(self, error: PhaseTimedOut) -> None:
+        """Time is up (`Watch`); while sending only if not a byte went meanwhile."""
+        unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
+        if error.phase == "send" and unsent < self._unsent and self._watch is not None:
+            self._unsent = unsent
+            self._watch.enter("send", self._timeouts.send)
+        else:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self.goes_on()
+        self._error = self._error or error
+        self._drop()
+        self._wake()
+
+    def _drop(self) -> None:
+        self.is_closed = True
+        if self._flow is not None:
+            self._flow.ends()
+        if self._transport is not None:
+            self._transport.abort()
+        if self._watch is not None:
+            self._watch.stop()
+
+    def _wake(self) -> None:
+        if self.listener is not None:
+            self.listener.news()
+        elif self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
