@@ -114,6 +114,23 @@ def test_whom_to_trust_may_change_and_holds_for_every_new_connection(play: Play[
     assert play(scene()) == [1, 0, 1, 0]
 
 
+def test_a_connection_that_is_just_made_is_not_kept_under_a_trust_that_was_taken_back(
+    play: Play[Any], certificate: Certificate
+) -> None:
+    """It began as the settings said then, and ends its exchange."""
+
+    async def scene() -> int:
+        async with site(saying(OK), context=certificate.context()) as place, pool(ca_file=str(certificate.file)) as way:
+            endpoint = Endpoint("localhost", place.port, True)
+            asked = asyncio.create_task(fetch(way, endpoint))
+            await asyncio.sleep(0)  # it dials
+            way.renew(PoolSettings())
+            assert await asked == (200, b"hello")
+            return way.resting(endpoint)
+
+    assert play(scene()) == 0
+
+
 def test_a_server_without_tls_is_told_as_such(play: Play[Any]) -> None:
     async def plain(call: Call) -> None:
         await call.say(b"HTTP/1.1 400 Bad Request\r\n\r\n")

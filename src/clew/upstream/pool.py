@@ -183,8 +183,11 @@ class Pool:
     async def dialled(self, asking: Asking) -> ClientConnection:
         """A fresh connection with the request on its way."""
         self._check_open(asking.endpoint)
+        tls = self._tls
         fresh = await self._dial(asking)
         self._send(fresh, asking)
+        if tls is not self._tls:  # renewed meanwhile
+            asking.shelf.leaving.add(fresh)
         return fresh
 
     def begin(self, asking: Asking, shelf: Shelf, now: float) -> ClientConnection | None:
