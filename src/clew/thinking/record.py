@@ -37,7 +37,8 @@ def recording_of(
     `asked` is what the client sent, `going` what went to the maker for it, `blocks` the maker's own bytes, as far as each
     came to its stop. `held` are the same blocks as the client gets them, where seals and safe ids were put on. `unread` are
     the keys of blocks that the vendor reported as dropped for what came before them: those are not in the strand.
-    `marks` tell of the form of `going` (`repairs`).
+    `marks` tell of the form of `going` (`repairs`). No digest knows of them, so an answer with marks has none: whoever goes
+    on from it in another form would be linked to them.
     """
     shown = held if held is not None else [made(raw) for raw in blocks]
     ahead = folded(going.messages, _SIGNED)
@@ -55,7 +56,7 @@ def recording_of(
         said=said,
         place=place_after(context.principal, asked.messages, said, answers),
         strand=_strand(ahead, row, shelf, marks),
-        digest=row.longer([proof for block in shown if (proof := proof_of(block))]).digest(),
+        digest=b"" if marks else row.longer([proof for block in shown if (proof := proof_of(block))]).digest(),
         followed=followed.id if followed else None,
         session=context.session,
         agent=context.agent,
