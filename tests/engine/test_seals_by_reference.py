@@ -140,6 +140,19 @@ def test_a_seal_waits_for_a_store_that_is_busy(gating: Gating, name: str) -> Non
     assert whole.index(b"Hm.") < whole.index(b"signature_delta") < whole.index(b"Yes.")
 
 
+def test_what_was_redacted_is_on_disk_before_the_client_has_its_seal(gating: Gating) -> None:
+    """It stands in the start of its block, and the store keeps a block that has come to its stop."""
+    redacted = {"type": "redacted_thinking", "data": "c2VjcmV0"}
+    start = event("content_block_start", index=0, content_block=redacted)
+    rest = event("content_block_stop", index=0) + said(1, "text", text="Yes.")
+    with telling(START, start, 0.3, rest, SILENCE, END) as backend:
+        gate = gating(own_row("glm", backend.url), thinking=BY_REFERENCE)
+        client = Client(gate).asks(question())
+        client.read_until(b"redacted_thinking")
+        assert thoughts_on_disk(gate) == 1
+        client.leaves()
+
+
 def test_events_that_come_alone_do_not_overtake_a_seal_that_waits(gating: Gating) -> None:
     """The first read holds the seal, so all of it waits; what comes in reads of its own waits behind it."""
     opening = START + said(0, "thinking", **THOUGHT) + event("content_block_start", index=1, content_block=TEXT)

@@ -17,6 +17,7 @@ from clew.model.unfold import events_of
 from clew.pipeline.stream.answer import answer_of
 from clew.pipeline.stream.dress import Dress, Wear, dressed_message
 from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.sealing import Sealing
 from clew.thinking.keys import block_key
 from clew.thinking.seal import INLINE_LIMIT, Seal
 from clew.wire.events import encode_event
@@ -235,6 +236,16 @@ def test_an_event_of_the_block_is_passed_as_it_came_where_nothing_changes() -> N
     events = [streams.start_thinking(0), streams.thinking(0, "Hm."), streams.stop(0), streams.start_text(1), streams.stop(1)]
     went = Passed([wire_bytes([streams.opening(), *events])], SEALED).all
     assert all(encode_event(event) in went for event in events)
+
+
+def test_what_is_redacted_is_told_with_its_stop_and_never_by_half() -> None:
+    """Its seal may refer to the store, which keeps a block that has come to its stop; one that never does is not told of."""
+    sealing = Sealing(Dress(REFERENCE))
+    start, stop = BlockStart(0, {"type": "redacted_thinking", "data": "x"}), streams.stop(0)
+    assert (sealing.feed(start, encode_event(start)), sealing.broken_off(0)) == (b"", b"")
+    told = sealing.feed(stop, encode_event(stop))
+    assert told.startswith(b"event: content_block_start") and told.endswith(encode_event(stop))
+    assert sealing.broken_off(1) == encode_event(BlockStop(1))
 
 
 def test_a_seal_covers_deltas_of_every_spelling_in_their_order() -> None:

@@ -3,7 +3,8 @@
 A thinking block's own signature is kept from the client: one `signature_delta` with the seal comes just before its stop,
 because only then the text that the seal covers is known. (An empty signature is said by the start.) Its deltas pass in runs,
 which are read together, and late. Text that a maker puts into a block's start is said as a delta, since clients take
-thinking from deltas alone. Hidden blocks vanish, and the others are counted anew.
+thinking from deltas alone. What is redacted is all in the start of its block, seal included: that goes out with the stop,
+because a seal may refer to the store, which keeps whole blocks. Hidden blocks vanish, and the others are counted anew.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Sealing:
         self._texts: list[str] | None = None  # of the open thinking block
         self._runs: list[bytes] = []  # of its deltas, behind those texts
         self._signature = ""
+        self._redacted: tuple[BlockStart, bytes] | None = None  # the start of the open block, which waits for its stop
         self.thought: Callable[[int], str] | None = None
         """Knows what the thinking block in a place says, when it was stopped: then its deltas are not read again."""
 
@@ -67,7 +69,8 @@ class Sealing:
 
     def broken_off(self, index: int) -> bytes:
         """The stop, for the client, of a block that will never have one."""
-        return b"" if index in self._hidden else encode_event(BlockStop(self._shift(index)))
+        is_unknown = index in self._hidden or self._redacted is not None
+        return b"" if is_unknown else encode_event(BlockStop(self._shift(index)))
 
     def _shift(self, index: int) -> int:
         """Where the block stands among those that the client sees."""
@@ -79,6 +82,12 @@ class Sealing:
     def _started(self, event: BlockStart, raw: bytes) -> bytes:
         if self._dress.wear.sealer is not None and event.block_type == "thinking":
             return self._opened(event, raw)
+        if self._dress.wear.sealer is not None and event.block_type == "redacted_thinking":
+            self._redacted = event, raw
+            return b""
+        return self._dressed(event, raw)
+
+    def _dressed(self, event: BlockStart, raw: bytes) -> bytes:
         block = self._dress.block(event.index, event.content_block)
         if block is event.content_block:
             return self._moved(event, raw)
@@ -111,6 +120,8 @@ class Sealing:
 
     def _stopped(self, event: BlockStop, raw: bytes) -> bytes:
         stop = self._moved(event, raw)
+        if self._redacted is not None:
+            stop, self._redacted = self._dressed(*self._redacted) + stop, None
         if self._texts is None:
             return stop
         text = whole_text("".join(self._spoken())) if self.thought is None else self.thought(event.index)
