@@ -264,3 +264,13 @@ def test_what_the_client_cannot_be_shown_of_an_answer_is_in_the_log(gating: Gati
         left = [change for change in exchange_of(gate, answer).changes if change.path == "answer"]
     why = "a part of type 'image_url': the Messages API has no block for it"
     assert left == [Change("openai_chat", "answer", "left out", why)]
+
+
+def test_a_part_that_came_before_a_silence_is_told_once(gating: Gating) -> None:
+    """What came of an answer is heard anew where it goes another way."""
+    image = chunk(images=[{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}])
+    with telling(image, 0.3, chunk(content="Here."), chunk("stop"), DONE) as backend:
+        gate = gating(chat_row("painter", backend.url), gateway=GatewaySettings(ping_seconds=0.1))
+        answer = gate.ask({"model": MODEL, "max_tokens": 9, "stream": True, "messages": [user("Draw.")]})
+        left = [change.why for change in exchange_of(gate, answer).changes if change.path == "answer"]
+    assert left == ["a part of type 'image': the Messages API has no block for it"]

@@ -77,7 +77,8 @@ class Story:
         self.unheard.append(left_out(kind))
 
     def hints(self, input_tokens: int = 0, tell: Tell | None = None) -> Hints:
-        """What an answer in another dialect must know."""
+        """What an answer in another dialect must know, which is heard from its beginning."""
+        self.unheard = []
         settings = self.asking.snapshot.settings
         return Hints(
             call=self.asking.call,
