@@ -6,7 +6,7 @@ import asyncio
 import http.client
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -310,6 +310,24 @@ def test_what_cannot_be_asked_is_refused_and_leaves_nothing(gateway: Gateway, ch
         told = json.loads(response.read())["error"]
     assert (response.status, why in told["why"]) == (400, True)
     assert outcomes(gateway, "t4") == []
+
+
+def test_a_caller_that_was_refused_looks_for_no_turn(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gateway said that there is none; and one that has no room now is not asked fifty times more."""
+    looked: list[str] = []
+
+    async def settled(desk: RemoteDesk, find: Callable[[], str]) -> None:
+        looked.append(find())
+
+    async def talk() -> None:
+        async with at(gateway, gateway.token) as conversation:
+            gateway.drain(0)
+            monkeypatch.setattr(RemoteDesk, "settled", settled)
+            with pytest.raises(BackendOverloaded):
+                await conversation.ask("Why?")
+
+    asyncio.run(talk())
+    assert looked == []
 
 
 def test_a_conversation_that_is_not_there_cannot_be_read(gateway: Gateway) -> None:

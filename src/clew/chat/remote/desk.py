@@ -100,7 +100,7 @@ class RemoteDesk(Floor):
         try:
             await hearing.begin()
         except (asyncio.CancelledError, BackendError):
-            if turn := await self._look_for(question.follows, known):
+            if not hearing.was_refused and (turn := await self._look_for(question.follows, known)):
                 begun(turn)
             raise
         begun(hearing.id)

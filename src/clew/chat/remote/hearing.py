@@ -48,6 +48,11 @@ class RemoteHearing:
         self._leaving: asyncio.Task[None] | None = None
         self._turnstile = asyncio.Lock()
 
+    @property
+    def was_refused(self) -> bool:
+        """The gateway said so: there is no turn."""
+        return self._reply is not None and self._reply.status != 200
+
     async def begin(self) -> None:
         """Raises what the gateway refused with, and BackendError where there is no gateway."""
         reply = self._reply = await self._asking.__aenter__()
