@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["SIZE_LINES", "WHOLE", "Beginnings"]
+__all__ = ["SIZE_LINES", "WHOLE", "Beginnings", "body_of"]
 
 WHOLE: Final = b"\n\n\r\n"
 """How a chunk ends that ends with an event. No line of framing can end so."""
 _LONGEST: Final = 4096
 _CRLF: Final = b"\r\n"
+
+
+def body_of(chunk: bytes) -> bytes:
+    """What stands between its size and its end."""
+    return chunk[chunk.index(b"\n") + 1 : -len(_CRLF)]
 
 
 class Beginnings(dict[int, bytes]):

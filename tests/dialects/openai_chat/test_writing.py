@@ -9,6 +9,7 @@ from unittest.mock import Mock, patch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from clew.dialects.openai_chat import shapes
 from clew.dialects.openai_chat.answer.decoder import Asked
@@ -33,13 +34,26 @@ ASKED = Asked("m", message_id="msg_1", input_tokens=7, stops=("END",))
 SCENES = [scene for _, scene in scenes("backend", "events")]
 
 
-def both(
-    asked: Asked, speech: Speech, *, eager: bool = False, before: KnownMoulds | None = None, **worn: Any
-) -> tuple[TranslatedRelay, WrittenRelay]:
+def both(*given: Any, **more: Any) -> tuple[TranslatedRelay, WrittenRelay]:
+    (told, _), (written, _) = dressed(*given, **more)
+    return told, written
+
+
+def dressed(
+    asked: Asked,
+    speech: Speech,
+    *,
+    eager: bool = False,
+    before: KnownMoulds | None = None,
+    kept: bool = False,
+    **worn: Any,
+) -> tuple[tuple[TranslatedRelay, Dress], tuple[WrittenRelay, Dress]]:
+    """`kept`: somebody wants the blocks, and what came."""
     told, writes = Dress(wear(**worn)), Dress(wear(**worn))
-    writing = Writing(asked, speech, seal=partial(seal_bytes, writes), shown_id=writes.call_id, before=before)
-    relay = TranslatedRelay(told, Translation(asked, speech), eager=eager, keep=False, blocks=False)
-    return relay, WrittenRelay(writes, writing, eager=eager)
+    seal = partial(seal_bytes, writes)
+    writing = Writing(asked, speech, seal=seal, shown_id=writes.call_id, before=before, keeps=kept)
+    relay = TranslatedRelay(told, Translation(asked, speech), eager=eager, keep=kept, blocks=kept)
+    return (relay, told), (WrittenRelay(writes, writing, eager=eager, keep=kept, counts=kept), writes)
 
 
 def state(relay: Relays) -> tuple[object, ...]:
@@ -49,7 +63,20 @@ def state(relay: Relays) -> tuple[object, ...]:
     return relay.begun, relay.ended, relay.stops, relay.failure, relay.held, relay.broken_off(), relay.raw, said
 
 
-def agree(stream: list[bytes], told: Relays, written: Relays, said: Callable[[bytes], object] = bytes) -> None:
+def kept(relay: Relays) -> tuple[object, ...]:
+    """The same of one whose blocks are kept. The message of an answer that is not over may have the open block, or not."""
+    answer = relay.answer(blocks=True)
+    message = answer.message if relay.ended else {**answer.message, "content": []}
+    return *state(relay)[:-1], answer.blocks, message, str(answer.illegal), relay.late
+
+
+def agree(
+    stream: list[bytes],
+    told: Relays,
+    written: Relays,
+    said: Callable[[bytes], object] = bytes,
+    state: Callable[[Relays], object] = state,
+) -> None:
     """`said`: what is compared of the bytes."""
     assert said(written.begin()) == said(told.begin())
     for piece in stream:
@@ -79,19 +106,41 @@ def test_so_are_events_that_come_alone(events: list[bytes], speech: Speech) -> N
     agree(events, *both(ASKED, speech))
 
 
+@settings(max_examples=examples(200, soak=30_000), deadline=None)
+@given(STREAMS, SPEECH, CUTS, st.booleans(), st.booleans(), st.booleans())
+def test_blocks_that_are_kept_are_those_that_events_would_have_made(
+    events: list[bytes], speech: Speech, cuts: list[int], eager: bool, safe: bool, blank: bool
+) -> None:
+    """At every moment, the calls with their maker's own ids, and the thoughts with what it needs back."""
+    (told, one), (written, other) = dressed(ASKED, speech, eager=eager, safe_ids=safe, blank=blank, kept=True)
+    agree(pieces(b"".join(events), cuts), told, written, state=kept)
+    blocks = written.answer(blocks=True).blocks
+    held = [[structs.asdict(block) for block in dress.held(blocks)] for dress in (one, other)]
+    assert held[0] == held[1], "what the client holds of them"
+
+
+def test_what_is_counted_is_what_came() -> None:
+    written = both(ASKED, Speech(), kept=True)[1]
+    event = b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n'
+    chunk = b"%x\r\n%b\r\n" % (len(event), event)
+    written.feed(event)
+    assert written.passes(chunk, len(chunk))
+    assert (written.size, written.raw) == (2 * len(event), 2 * event)
+
+
 @settings(max_examples=examples(150, soak=20_000), deadline=None)
-@given(STREAMS, SPEECH, CUTS, st.booleans())
+@given(STREAMS, SPEECH, CUTS, st.booleans(), st.booleans())
 def test_so_are_chunks_that_are_a_read_of_their_own(
-    events: list[bytes], speech: Speech, cuts: list[int], whole: bool
+    events: list[bytes], speech: Speech, cuts: list[int], whole: bool, keeps: bool
 ) -> None:
     """What goes on for a chunk is a chunk with what goes on for its body."""
-    told, written = both(ASKED, speech)
+    (told, written), asked = both(ASKED, speech, kept=keeps), kept if keeps else state
     for piece in events if whole else pieces(b"".join(events), cuts):
         chunk = b"%x\r\n%b\r\n" % (len(piece), piece)
         passed = written.passes(chunk, len(chunk)) if piece else b""
         new = told.feed(piece)
         assert (passed == b"%x\r\n%b\r\n" % (len(new), new)) if passed else (written.feed(piece) == new)
-        assert state(written) == state(told)
+        assert asked(written) == asked(told)
 
 
 def test_most_chunks_take_the_shortest_way() -> None:
@@ -167,6 +216,7 @@ def test_every_golden_stream_is_written_as_it_is_told(scene: Scene) -> None:
     halves = [half for each in events for half in (each[: len(each) // 2], each[len(each) // 2 :])]
     for stream in ([raw], events, halves):
         agree(stream, *both(asked_of(scene), speech_of(scene), secret="sk-secret"))
+        agree(stream, *both(asked_of(scene), speech_of(scene), secret="sk-secret", kept=True), state=kept)
 
 
 def test_an_error_that_repeats_the_key_does_not_get_through() -> None:

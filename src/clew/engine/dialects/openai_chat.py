@@ -88,13 +88,15 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
         return Written(encoded.body, encoded.changes)
 
     def relay(self, dress: Dress, hints: Hints) -> Relays:
-        if _is_bytes_alone(dress.wear, hints):
-            seal = partial(seal_bytes, dress)
-            written = Writing(_asked(hints), self.speech, seal=seal, shown_id=dress.call_id, before=self.before)
-            return WrittenRelay(dress, written, eager=hints.eager)
+        if _is_written_at_once(dress.wear, hints):
+            return WrittenRelay(dress, self._writing(dress, hints), eager=hints.eager, keep=hints.keep, counts=hints.blocks)
         translation = Translation(_asked(hints), self.speech, own_ids=hints.own_ids)
         followed = translation if hints.tell is None else Traced(translation, hints.tell)
         return TranslatedRelay(dress, followed, eager=hints.eager, keep=hints.keep, blocks=hints.blocks)
+
+    def _writing(self, dress: Dress, hints: Hints) -> Writing:
+        seal, keeps = partial(seal_bytes, dress), hints.blocks
+        return Writing(_asked(hints), self.speech, seal=seal, shown_id=dress.call_id, before=self.before, keeps=keeps)
 
     def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
         found = translated(raw, _asked(hints), self.speech, own_ids=hints.own_ids)
@@ -130,11 +132,9 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
         return all_lighter(going) if "entries" in rungs else going, marks
 
 
-def _is_bytes_alone(wear: Wear, hints: Hints) -> bool:
-    """Nobody wants more of the answer than what the client gets of it."""
-    if hints.blocks or hints.keep or hints.tell is not None:
-        return False
-    return wear.sealer is not None and not wear.hide and hints.own_ids
+def _is_written_at_once(wear: Wear, hints: Hints) -> bool:
+    """Nobody follows its events, and the client gets all of its blocks, sealed."""
+    return hints.tell is None and hints.own_ids and wear.sealer is not None and not wear.hide
 
 
 def _told_of(found: Heal) -> Change:

@@ -78,13 +78,15 @@ class Dress:
 
     def tool(self, index: int, block: JsonObject) -> JsonObject:
         """A tool call under an id that no other call has."""
-        if not self.wear.safe_ids:
-            return block
-        return self._wearing(index, {**block, "id": self.call_id(index, "")})
+        return {**block, "id": self.call_id(index, "")} if self.wear.safe_ids else block
 
     def call_id(self, index: int, own: str) -> str:
         """The id of a call that its maker calls by this one."""
-        return f"toolu_{self.wear.exchange}_{index}" if self.wear.safe_ids else own
+        if not self.wear.safe_ids:
+            return own
+        safe = f"toolu_{self.wear.exchange}_{index}"
+        self._puts_on(index, {"id": safe})
+        return safe
 
     def seal(self, index: int, kind: str, text: str, proof: str) -> str:
         """The signature that says whose this is, and carries what the maker wants back."""

@@ -34,6 +34,7 @@ from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, UNSIGNED_DELTAS, Cut, Piece, pieces_of
 from clew.pipeline.stream.rename import renamed_start
 from clew.pipeline.stream.sealing import Sealing
+from clew.wire.chunks import body_of
 from clew.wire.events import decode_event
 from clew.wire.frames import Frames, SseLimits
 
@@ -170,7 +171,7 @@ class Relay:
     def _passes(self, chunk: bytes, size: int) -> bytes:
         if not self._cut.alone(chunk, size):
             return b""
-        data = chunk[chunk.index(b"\n") + 1 : -2]
+        data = body_of(chunk)
         self.size += len(data)
         self._noted(data)
         return chunk

@@ -7,6 +7,7 @@ half, since it cannot be written.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Literal
 
 from clew.dialects.openai_chat.answer.scribes import Kind, Scribe
@@ -18,7 +19,7 @@ __all__ = ["BlockWriter"]
 class BlockWriter:
     """Tells its scribe."""
 
-    __slots__ = ("_half", "_said", "_scribe", "index", "kind", "last", "thoughts")
+    __slots__ = ("_half", "_said", "_scribe", "index", "keeps", "kind", "last", "words")
 
     def __init__(self, scribe: Scribe) -> None:
         self._scribe = scribe
@@ -28,10 +29,12 @@ class BlockWriter:
         """Of the open block."""
         self.last: Kind = ""
         """Of the newest block that says something."""
-        self.thoughts: dict[int, str] | None = None
-        """What each closed thinking block says, if somebody wants to know."""
+        self.keeps: Container[Kind] = ()
+        """The kinds of blocks of which somebody wants to know what they say."""
+        self.words: dict[int, str] = {}
+        """What each closed block of these says, until it is taken out."""
         self._half = ""
-        self._said = ""  # by the open thinking block, for that
+        self._said = ""  # by the open block, for that
 
     @property
     def is_steady(self) -> bool:
@@ -48,8 +51,8 @@ class BlockWriter:
         self._grow(text)
 
     def passed(self, text: str) -> None:
-        """A thought that was written already: the open block is longer by that."""
-        if self.thoughts is not None:
+        """Something that was written already: the open block is longer by that."""
+        if self.kind in self.keeps:
             said, self._said = self._said, ""  # nobody else holds it now, so it grows in place: there may be many words
             said += text
             self._said = said
@@ -81,8 +84,8 @@ class BlockWriter:
             if self._half:
                 self._emit("\ufffd")
             self._scribe.closes(self.kind, self.index)
-            if self.thoughts is not None and self.kind == "thinking":
-                self.thoughts[self.index], self._said = self._said, ""
+            if self.kind in self.keeps:
+                self.words[self.index], self._said = self._said, ""
             self.kind, self._half = "", ""
 
     def _start(self, kind: Kind) -> None:
@@ -98,6 +101,5 @@ class BlockWriter:
             self._emit(whole_text(text))
 
     def _emit(self, text: str) -> None:
-        if self.kind == "thinking":
-            self.passed(text)
+        self.passed(text)
         self._scribe.grows(self.kind, self.index, text)

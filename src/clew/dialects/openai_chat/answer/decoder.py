@@ -7,12 +7,12 @@ after the finish. A thought is never the last block, except where the limit cut 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from msgspec import Struct
 
 from clew.dialects.openai_chat.answer.details import DetailTexts, without_told
-from clew.dialects.openai_chat.answer.scribes import Scribe
+from clew.dialects.openai_chat.answer.scribes import Kind, Scribe
 from clew.dialects.openai_chat.answer.snapshots import Snapshots
 from clew.dialects.openai_chat.answer.stops import stop_of
 from clew.dialects.openai_chat.answer.tags import Tags
@@ -91,10 +91,10 @@ class ChatDecoder:
         payload = self._telling.payloads.get(index)
         return payload.value() if payload else {}
 
-    def thoughts(self) -> dict[int, str]:
-        """What each thinking block says, when it is whole, from now on."""
-        self._blocks.thoughts = self._blocks.thoughts or {}
-        return self._blocks.thoughts
+    def words(self, kinds: Container[Kind]) -> dict[int, str]:
+        """What each block of these kinds says, by its index, when it is whole. To be asked before anything is told."""
+        self._blocks.keeps = kinds
+        return self._blocks.words
 
     @property
     def late(self) -> JsonObject:

@@ -14,12 +14,18 @@ from clew.dialects.openai_chat.answer.details import join_entry
 from clew.dialects.openai_chat.shapes import object_of, objects_of, read_object, text_of, whole_value
 from clew.model.json import JsonObject
 
-__all__ = ["Payload", "payload_of", "proof"]
+__all__ = ["Payload", "late_thought", "payload_of", "proof"]
 
 
 def proof(payload: JsonObject) -> str:
     """What a backend needs back of a thought, in the place where Anthropic has a signature."""
     return msgspec.json.encode(payload).decode()
+
+
+def late_thought(payload: JsonObject) -> JsonObject | None:
+    """A thinking block without words for what came too late for the client, if anything did: its maker needs it all the
+    same."""
+    return {"type": "thinking", "thinking": "", "signature": proof(payload)} if payload else None
 
 
 def payload_of(signature: str) -> JsonObject | None:

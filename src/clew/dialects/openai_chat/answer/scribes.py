@@ -2,14 +2,14 @@
 
 Events are for whoever looks at them: the store, the log, a test. Where nobody does, they would be made to be written at
 once, so the scribe of bytes writes what the events would have been written as. A thought is sealed when all is known that
-its maker needs back, which may be after its stop: the places of such stops are noted, and whoever seals puts the seal there.
+its maker needs back, which may be after its stop: such stops are noted, and whoever seals puts the seal in their place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import lru_cache
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -28,10 +28,14 @@ from clew.model.events import (
 from clew.model.json import JsonObject
 from clew.wire.events import encode_event
 
-__all__ = ["DELTAS", "ByteScribe", "EventScribe", "Kind", "Scribe", "front_of", "stop_bytes"]
+__all__ = ["ALL", "DELTAS", "THOUGHTS", "ByteScribe", "EventScribe", "Kind", "Scribe", "Stopped", "front_of", "stop_bytes"]
 
 Kind: TypeAlias = Literal["", "text", "thinking", "tool_use"]
 Opens: TypeAlias = Literal["text", "thinking"]
+
+THOUGHTS: Final[tuple[Kind, ...]] = ("thinking",)
+ALL: Final[tuple[Kind, ...]] = ("text", "thinking", "tool_use")
+"""Kinds of blocks that somebody wants to have when they are whole."""
 
 DELTAS: Final[dict[Kind, tuple[str, str]]] = {
     "text": ("text_delta", "text"),
@@ -39,7 +43,7 @@ DELTAS: Final[dict[Kind, tuple[str, str]]] = {
     "tool_use": ("input_json_delta", "partial_json"),
 }
 """The delta by which a block grows: its type, and the member that has the text."""
-_STARTS: Final[dict[Opens, JsonObject]] = {
+_STARTS: Final[dict[Kind, JsonObject]] = {
     "text": {"type": "text", "text": ""},
     "thinking": {"type": "thinking", "thinking": "", "signature": ""},
 }
@@ -95,17 +99,32 @@ class EventScribe:
         self.told.append(StreamFailed(error))
 
 
+class Stopped(NamedTuple):
+    """A block that was stopped."""
+
+    at: int
+    """Where its stop is, in what was told."""
+    block: int
+    """Its own place in the answer."""
+    kind: Kind
+    start: JsonObject
+    """As it was begun, with the id that its maker gave it."""
+
+
 class ByteScribe:
     """The same in bytes. The end and a failure are kept apart."""
 
-    __slots__ = ("_shown_id", "begun", "end", "ending", "error", "message", "stops", "told", "unsealed")
+    __slots__ = ("_call", "_kinds", "_shown_id", "begun", "end", "ending", "error", "message", "stopped", "stops", "told")
 
-    def __init__(self, shown_id: Callable[[int, str], str]) -> None:
-        """`shown_id`: what the client gets for the backend's own id of the call in a block."""
+    def __init__(self, shown_id: Callable[[int, str], str], kinds: Container[Kind] = THOUGHTS) -> None:
+        """`shown_id`: what the client gets for the backend's own id of the call in a block; `kinds`: whose stops matter."""
         self._shown_id = shown_id
+        self._kinds = kinds
+        self._call: JsonObject = {}
+        """The newest call, as it was begun."""
         self.told: list[bytes] = []
-        self.unsealed: list[tuple[int, int]] = []
-        """Where in it a thinking block is stopped, and the block's index."""
+        self.stopped: list[Stopped] = []
+        """Blocks of these kinds, until somebody has looked at them."""
         self.begun = False
         """A block was opened."""
         self.stops = 0
@@ -127,7 +146,7 @@ class ByteScribe:
         self.told.append(_start_bytes(kind, index))
 
     def calls(self, index: int, call_id: str, own_id: str, name: str) -> None:
-        self.begun = True
+        self.begun, self._call = True, _call(own_id, name)
         self.told.append(encode_event(BlockStart(index, _call(self._shown_id(index, own_id), name))))
 
     def grows(self, kind: Kind, index: int, text: str) -> None:
@@ -135,8 +154,8 @@ class ByteScribe:
 
     def closes(self, kind: Kind, index: int) -> None:
         self.stops += 1
-        if kind == "thinking":
-            self.unsealed.append((len(self.told), index))
+        if kind in self._kinds:
+            self.stopped.append(Stopped(len(self.told), index, kind, _STARTS.get(kind, self._call)))
         self.told.append(stop_bytes(index))
 
     def ends(self, stop: JsonObject, usage: JsonObject) -> None:

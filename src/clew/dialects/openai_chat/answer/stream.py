@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.listening import Listening
-from clew.dialects.openai_chat.answer.scribes import EventScribe
+from clew.dialects.openai_chat.answer.scribes import THOUGHTS, EventScribe
 from clew.dialects.openai_chat.failures.errors import Failure
 from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.unread.singles import TakeOne
@@ -69,7 +69,7 @@ class ChatStream:
 
     def thoughts(self) -> Callable[[int], str]:
         """From now on it is kept what a thinking block says, until it is asked for by the block's index."""
-        return self._decoder.thoughts().pop
+        return self._decoder.words(THOUGHTS).pop
 
     def payload_at(self, index: int) -> JsonObject:
         """The same of one block."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.payloads import proof
+from clew.dialects.openai_chat.answer.payloads import late_thought, proof
 from clew.dialects.openai_chat.answer.stream import ChatStream, Told
 from clew.dialects.openai_chat.failures.errors import Failure
 from clew.dialects.openai_chat.speech import Speech
@@ -36,9 +36,8 @@ class Translation:
 
     @property
     def late(self) -> JsonObject | None:
-        """A thought without words that came too late for the client, if one did: its maker needs it back all the same."""
-        late = self._stream.late
-        return {"type": "thinking", "thinking": "", "signature": proof(late)} if late else None
+        """A thought without words that came too late for the client, if one did."""
+        return late_thought(self._stream.late)
 
     def begin(self, *, eager: bool) -> list[Event]:
         """What can be said before the backend has said anything: with `eager` a message and its first, empty block."""

@@ -75,9 +75,9 @@ class Lanes:
     def _content(self) -> Lane | None:
         match self._tags.settled:
             case "text":
-                return self._lane("text", ANY) if self._telling.says_on() else None
+                return self._lane("text", ANY, self._kept("text")) if self._telling.says_on() else None
             case "text for now":
-                return self._lane("text", PLAIN, self._tags.passed) if self._telling.says_on() else None
+                return self._lane("text", PLAIN, self._kept("text", self._tags.passed)) if self._telling.says_on() else None
             case "thought":
                 return self._thought("tags", IN_TAGS)
             case _:
@@ -92,7 +92,14 @@ class Lanes:
         call = self._telling.calls_on(member.place, member.call_id)
         if call is None or not self._tags.is_idle:
             return None
-        return self._lane("tool_use", ANY, call.passed, call.size - 1)
+        return self._lane("tool_use", ANY, self._kept("tool_use", call.passed), call.size - 1)
+
+    def _kept(self, kind: Kind, note: Note | None = None) -> Note | None:
+        """This note, and that of the open block where what it says is kept."""
+        blocks = self._telling.blocks
+        if kind not in blocks.keeps:
+            return note
+        return blocks.passed if note is None else partial(_to_both, note, blocks.passed)
 
     def _lane(
         self,
@@ -102,3 +109,8 @@ class Lanes:
         most: int = UNBOUND,
     ) -> Lane:
         return Lane(literals, front_of(kind, self._telling.blocks.index) + b'"', _BACK, note, most)
+
+
+def _to_both(first: Note, second: Note, text: str) -> None:
+    first(text)
+    second(text)

@@ -1,7 +1,8 @@
 """A translation that is written at once: what a backend streams in Chat Completions, in the bytes that the client gets.
 
-It says what `translate` says behind the steps that seal a thought and give calls their ids; for whoever wants nothing but
-the bytes, which is nearly everybody where there is no store. A property test holds it to that.
+It says what `translate` says behind the steps that seal a thought and give calls their ids, and nobody makes events of it.
+Whoever wants blocks gets them as they become whole, from the words that went by: nothing is read a second time. A property
+test holds it to that.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from collections.abc import Callable
 
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.listening import Listening
-from clew.dialects.openai_chat.answer.payloads import proof
-from clew.dialects.openai_chat.answer.scribes import ByteScribe, stop_bytes
+from clew.dialects.openai_chat.answer.payloads import late_thought, proof
+from clew.dialects.openai_chat.answer.scribes import ALL, DELTAS, THOUGHTS, ByteScribe, Stopped, stop_bytes
 from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.unread.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.unread.singles import TakeChunk, TakeOne
+from clew.model.assemble import Growing
 from clew.model.json import JsonObject
 
 __all__ = ["Writing"]
@@ -23,7 +25,7 @@ __all__ = ["Writing"]
 class Writing:
     """One answer."""
 
-    __slots__ = ("_decoder", "_listening", "_scribe", "_seal", "_thoughts")
+    __slots__ = ("_decoder", "_keeps", "_listening", "_scribe", "_seal", "_words", "blocks")
 
     def __init__(
         self,
@@ -33,14 +35,20 @@ class Writing:
         seal: Callable[[int, str, str], bytes],
         shown_id: Callable[[int, str], str],
         before: KnownMoulds | None = None,
+        keeps: bool = False,
     ) -> None:
         """`seal` writes the signature of the thinking block in a place, with this text and what its maker needs back;
-        `shown_id` gives the client's id of a call in a place, for the backend's own; `before` knows the answers before."""
-        self._scribe = scribe = ByteScribe(shown_id)
+        `shown_id` gives the client's id of a call in a place, for the backend's own; `before` knows the answers before;
+        with `keeps` there are blocks."""
+        kinds = ALL if keeps else THOUGHTS
+        self._scribe = scribe = ByteScribe(shown_id, kinds)
         self._listening = Listening(asked, speech, scribe, before)
         self._decoder = self._listening.decoder
-        self._thoughts = self._decoder.thoughts()
+        self._words = self._decoder.words(kinds)
         self._seal = seal
+        self._keeps = keeps
+        self.blocks: list[JsonObject] = []
+        """Those that are whole, as their maker said them."""
 
     @property
     def take_one(self) -> TakeOne:
@@ -82,6 +90,11 @@ class Writing:
         """How it ended, and what it cost."""
         return self._scribe.end
 
+    @property
+    def late(self) -> JsonObject | None:
+        """A thought without words that came too late for the client."""
+        return late_thought(self._decoder.late)
+
     def begin(self) -> list[bytes]:
         """A message and its first, empty block, before the backend has said anything."""
         self._decoder.begin(eager=True)
@@ -89,12 +102,12 @@ class Writing:
 
     def feed(self, data: bytes) -> list[bytes]:
         """What these bytes complete. Raises SseTooLarge."""
-        self._listening.hear(data, self._scribe.told.append, self._seal_thoughts)
+        self._listening.hear(data, self._scribe.told.append, self._finish)
         return self._written()
 
     def flush(self) -> list[bytes]:
         self._listening.end()
-        self._seal_thoughts()
+        self._finish()
         return self._written()
 
     def broken_off(self) -> bytes:
@@ -106,13 +119,31 @@ class Writing:
         written, self._scribe.told = self._scribe.told, []
         return written
 
-    def _seal_thoughts(self) -> None:
-        """Those that were stopped; but one that broke off is not whole."""
-        if not self._scribe.unsealed:
+    def _finish(self) -> None:
+        """The blocks that were stopped are whole; but one that broke off is not."""
+        if not self._scribe.stopped:
             return
-        scribe, decoder = self._scribe, self._decoder
-        for place, index in scribe.unsealed:
-            text = self._thoughts.pop(index)
-            if index != decoder.cut:
-                scribe.told[place] = self._seal(index, text, proof(decoder.payload_at(index))) + stop_bytes(index)
-        scribe.unsealed.clear()
+        stopped, self._scribe.stopped = self._scribe.stopped, []
+        for each in stopped:
+            said = self._words.pop(each.block)
+            if each.block != self._decoder.cut:
+                self._finish_one(each, said)
+
+    def _finish_one(self, stopped: Stopped, said: str) -> None:
+        """It is kept before it is sealed, since a seal may refer to what was kept."""
+        at, index, kind, start = stopped
+        if kind != "thinking":
+            self.blocks.append(_grown(stopped, said))
+            return
+        proved = proof(self._decoder.payload_at(index))
+        if self._keeps:
+            self.blocks.append({**start, "thinking": said, "signature": proved})
+        self._scribe.told[at] = self._seal(index, said, proved) + stop_bytes(index)
+
+
+def _grown(stopped: Stopped, said: str) -> JsonObject:
+    """A text or a call, which says this."""
+    delta, member = DELTAS[stopped.kind]
+    growing = Growing(stopped.block, stopped.start)
+    growing.grow({"type": delta, member: said})
+    return growing.stop().block
