@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from msgspec import structs
 
@@ -20,7 +21,7 @@ from store import Block, Turns, bare
 
 __all__ = ["Commits", "fill"]
 
-BATCH = 50
+BATCH = 200
 PAUSE = 0.002
 """Seconds between two turns of a client that asks one question after the other, about."""
 
@@ -48,6 +49,15 @@ class Timed:
             self.spent += time.thread_time() - began
 
 
+@contextmanager
+def timed(owner: Any, name: str) -> Generator[Timed]:
+    """A method, timed for a while."""
+    does = getattr(owner, name)
+    setattr(owner, name, clock := Timed(does))
+    yield clock
+    setattr(owner, name, does)
+
+
 class Commits:
     """Commits in batches, to be taken between other cases: one at once after the other, and with a pause before each."""
 
@@ -60,30 +70,25 @@ class Commits:
         """After a pause the processor has to fetch the program again, as it has in a gateway."""
 
     def batch(self) -> None:
-        for taken, pause in ((self.at_once, 0.0), (self.paused, PAUSE)):
-            taken.bare.append(self._bare(pause) / BATCH * 1e6)
-            taken.store.append(self._store(pause) / BATCH * 1e6)
-
-    def _bare(self, pause: float) -> float:
-        turns, commit = self._made(), Timed(self._commit)
-        for turn in turns:
-            time.sleep(pause)
-            commit(turn)
-        return commit.spent
-
-    def _store(self, pause: float) -> float:
-        """The transactions of the writing thread, and its checkpoints, which the bare commits have in them. Not what is done
-        to hand a turn over and to hear of it: that is in the store's share."""
-        turns = self._made()
+        """One of ours and a bare one in turns: what a commit costs changes from moment to moment, for both alike."""
         with SqliteStore(self._file) as store:
-            writer: Any = store._writer
             for turn in self._made():  # to begin with what is prepared once
                 store.record(turn).result()
-            parts = writer._transact, writer._checkpoint = Timed(writer._transact), Timed(writer._checkpoint)
-            for turn in turns:
+            for taken, pause in ((self.at_once, 0.0), (self.paused, PAUSE)):
+                self._take_turns(store, taken, pause)
+
+    def _take_turns(self, store: SqliteStore, taken: Taken, pause: float) -> None:
+        """Of the store: the transactions of its writing thread, and its checkpoints, which the bare commits have in them.
+        Not what is done to hand a turn over and to hear of it: that is in the store's share."""
+        bare, pairs, writer = Timed(self._commit), zip(self._made(), self._made(), strict=True), cast(Any, store._writer)
+        with timed(writer, "_transact") as transact, timed(writer, "_checkpoint") as checkpoint:
+            for mine, theirs in pairs:
                 time.sleep(pause)
-                store.record(turn).result()
-        return sum(part.spent for part in parts)
+                bare(theirs)
+                time.sleep(pause)
+                store.record(mine).result()
+        taken.bare.append(bare.spent / BATCH * 1e6)
+        taken.store.append((transact.spent + checkpoint.spent) / BATCH * 1e6)
 
     def _made(self) -> list[Turn]:
         """Before the clock starts: to make up the words of a turn takes four times as long as to commit it."""
