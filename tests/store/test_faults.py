@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,6 +94,27 @@ def test_a_disk_that_fails_to_sync_makes_the_store_read_only(path: Path, disk: F
         assert store.recordings("local").by_id("first") == first
     with SqliteStore(path) as store:
         assert store.record(turn(recorded("third"))).result(5) is True
+        assert store.verify() == ()
+
+
+@proves("fault:S2")
+def test_what_waited_while_the_disk_failed_is_not_written_either(path: Path, disk: FaultyDisk) -> None:
+    """S2: though the disk says by then that all is well again."""
+    with SqliteStore(path, vfs=disk.name, limits=Limits(batch=1, checkpoint_pages=1)) as store:
+        store.record(turn(recorded("first"))).result(5)
+        begun = threading.Event()
+        held = store._writer.submit(lambda connection: begun.wait(5))
+        failing, waiting = (store.record(turn(recorded(name))) for name in ("second", "third"))
+        failing.add_done_callback(lambda _: setattr(disk, "failing", False))
+        held.add_done_callback(lambda _: setattr(disk, "failing", True))
+        begun.set()
+        with pytest.raises(StoreError, match="the disk reports an error"):
+            failing.result(5)
+        with pytest.raises(StoreError, match=r"is read-only since a failure: .* the disk reports an error"):
+            waiting.result(5)
+        assert store.health().state == "read-only"
+    with SqliteStore(path) as store:
+        assert [store.recordings("local").by_id(each) is not None for each in ("first", "third")] == [True, False]
         assert store.verify() == ()
 
 

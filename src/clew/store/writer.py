@@ -146,16 +146,21 @@ class Writer:
         if self._closing:
             return "is closed"
         if self._state == "read-only":
-            return f"is read-only since a failure: {self._why}"
+            return self._given_up()
         count, size = (len(self._lazy), self._lazy.bytes) if lazily else (len(self._waiting), self._bytes)
         full = count >= self._limits.waiting or size + weight > self._limits.waiting_bytes
         if full and not later:
             return f"is too slow: {count} writes of {size} bytes wait already"
         return ""
 
+    def _given_up(self) -> str:
+        return f"is read-only since a failure: {self._why}"
+
     def _work(self) -> None:
         while batch := self._next_batch():
             self._run(batch)
+            if self._state == "read-only":
+                continue  # a checkpoint writes, too
             if self._uncleared:
                 self._clear(wait=False)
             elif self._wal_pages >= self._limits.checkpoint_pages:
@@ -186,6 +191,10 @@ class Writer:
 
     def _run(self, batch: list[_Command]) -> None:
         running = [command for command in batch if command.future.set_running_or_notify_cancel()]
+        if self._state == "read-only":  # since a batch that these waited for
+            for command in running:
+                command.future.set_exception(StoreError(f"{self._path} {self._given_up()}", file=str(self._path)))
+            return
         try:
             self._check_log()
             results = self._transact(running)
