@@ -369,3 +369,28 @@ def test_a_caller_that_was_cut_off_before_the_first_word_sees_its_turn(
             assert conversation.turns[-1].outcome == "whole"
 
     asyncio.run(talk())
+
+
+def test_a_caller_that_was_cut_off_takes_nobody_elses_turn_for_its_own(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else went on from the same turn meanwhile: who was cut off stays where it was, and sees a branch."""
+
+    async def talk() -> None:
+        async with at(gateway, gateway.token) as mine:
+            await mine.ask("Before.")
+            async with at(gateway, gateway.token, mine.thread) as theirs:
+
+                async def cut(hearing: RemoteHearing) -> None:
+                    patch.undo()
+                    await theirs.ask("Theirs.")
+                    raise BackendBroken("cut")
+
+                with monkeypatch.context() as patch:
+                    patch.setattr(RemoteHearing, "begin", cut)
+                    with pytest.raises(BackendBroken, match="cut"):
+                        await mine.ask("Mine.")
+            assert [message["content"] for message in mine.messages if message["role"] == "user"] == ["Before."]
+            assert len(theirs.turns) == 2
+
+    asyncio.run(talk())

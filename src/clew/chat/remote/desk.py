@@ -100,16 +100,16 @@ class RemoteDesk(Floor):
         try:
             await hearing.begin()
         except (asyncio.CancelledError, BackendError):
-            if not hearing.was_refused and (turn := await self._look_for(question.follows, known)):
+            if not hearing.was_refused and (turn := await self._look_for(question, known)):
                 begun(turn)
             raise
         begun(hearing.id)
         return hearing
 
-    async def _look_for(self, follows: str, known: frozenset[str]) -> str:
+    async def _look_for(self, question: Question, known: frozenset[str]) -> str:
         """The turn of a question that was cut off before the gateway's first word: it may have become one all the same."""
-        await self.settled(lambda: self._new_after(follows, known))
-        return self._new_after(follows, known)
+        await self.settled(lambda: self._new_of(question, known))
+        return self._new_of(question, known)
 
     async def settled(self, find: Callable[[], str]) -> None:
         """Wait until the turn that this finds is here, and over; but not for long."""
@@ -120,9 +120,10 @@ class RemoteDesk(Floor):
                         self.take(await self._line.get("GET", self._path(), Opened))
                     await asyncio.sleep(_LOOKING_SECONDS / 50)
 
-    def _new_after(self, follows: str, known: frozenset[str]) -> str:
-        new = [spot.id for spot in self.tree if spot.id not in known and spot.follows == follows]
-        return new[-1] if new else ""
+    def _new_of(self, question: Question, known: frozenset[str]) -> str:
+        """Somebody else may have gone on from the same turn meanwhile, with another question."""
+        new = [spot for spot in self.tree if spot.id not in known and spot.follows == question.follows]
+        return next((spot.id for spot in reversed(new) if spot.passage.asked == question.asked), "")
 
     async def stop(self, turn: str) -> None:
         """The gateway lets go of the backend, and keeps what was finished."""
