@@ -110,10 +110,14 @@ class Desk:
             raise Problem(503, "the store did not answer in time", "another process may hold it", "try again") from None
 
     async def forget(self, principal: str, thread: str) -> bool:
-        """Delete a thread. Answers that come in it are stopped first: nothing of them will be kept."""
+        """Delete a thread. Answers that come in it are stopped first: nothing of them will be kept, nor in memory."""
         await self.runs.stop((principal, thread))
         await self.tellings.stop_in(principal, thread)
-        return await self.written(self.kept.forget(principal, thread, at=time.time()))
+        try:
+            return await self.written(self.kept.forget(principal, thread, at=time.time()))
+        finally:
+            if self.works is not None:
+                self.works.engine.parts.histories.forget(principal)
 
     def redactor(self) -> Redactor:
         """Knows every secret that is loaded now."""

@@ -65,6 +65,12 @@ class Histories:
         """The request, if that is a matter of a moment."""
         return self._recalled(call, LARGE, measured=True) if len(call.body) <= AT_ONCE else None
 
+    def forget(self, principal: str) -> None:
+        """Let go of all that somebody said: which thread it belongs to, nobody knows here. It is read anew when it comes."""
+        with self._lock:
+            for key in [key for key in self._kept if key[0] == principal]:
+                self.bytes -= _sum(self._kept.pop(key))
+
     def _first(self, call: Call) -> Request:
         request = parse(call.body, betas=call.betas)
         self._keep(self._key(call), request.source, None)
