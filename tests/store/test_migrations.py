@@ -12,7 +12,7 @@ import pytest
 from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
 from clew.store import SqliteStore
 from clew.store.migrations import APPLICATION, MIGRATIONS
-from clew.store.values import Passage, Statistics
+from clew.store.values import Fault, Passage, Statistics
 from tests.manifest import proves
 from tests.store.make_old import OLD, content
 from tests.store.turns import NOON, recorded, turn
@@ -52,6 +52,21 @@ def test_an_old_file_opens_with_all_that_it_held(version: int, path: Path) -> No
             assert store.verify() == ()
     with SqliteStore(path) as store:
         assert store.record(turn(recorded("new"))).result(5)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_changed_byte_in_an_old_file_is_found(version: int, path: Path) -> None:
+    """By the sum that it was written with, and with others beside it that are written now."""
+    path.parent.mkdir(mode=0o700)
+    shutil.copy(OLD / f"v{version}.sqlite", path)
+    path.chmod(0o600)
+    with SqliteStore(path) as store:
+        store.record(turn(recorded("new"))).result(5)
+        assert store.verify() == ()
+        connection = apsw.Connection(str(path))
+        connection.execute("UPDATE recordings SET account = account || 'x' WHERE id = 'g'")
+        connection.close()
+        assert store.verify() == (Fault("g", "its bytes are not those that were recorded"),)
 
 
 @proves("fault:P13")
