@@ -17,6 +17,7 @@ from clew import AsyncConversation, TextDelta
 from clew.chat.local import LocalDesk
 from clew.chat.remote.desk import RemoteDesk
 from clew.chat.remote.hearing import RemoteHearing
+from clew.chat.remote.told import Opened
 from clew.errors import BackendBroken, BackendOverloaded, BackendUnreachable, RequestInvalid, SettingsInvalid
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
@@ -394,3 +395,29 @@ def test_a_caller_that_was_cut_off_takes_nobody_elses_turn_for_its_own(
             assert len(theirs.turns) == 2
 
     asyncio.run(talk())
+
+
+def test_whoever_looks_for_a_turn_does_not_read_the_whole_conversation_again_and_again(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A question that never arrived is looked for fifty times: a thread of any length says each time that nothing is new."""
+    read: list[bool] = []
+    take = RemoteDesk.take
+
+    def taken(desk: RemoteDesk, opened: Opened) -> None:
+        read.append(opened.turns is not None)
+        take(desk, opened)
+
+    async def cut(hearing: RemoteHearing) -> None:
+        monkeypatch.setattr(RemoteDesk, "take", taken)
+        raise BackendBroken("cut")
+
+    async def talk() -> None:
+        async with at(gateway, gateway.token) as conversation:
+            await conversation.ask("Before.")
+            monkeypatch.setattr(RemoteHearing, "begin", cut)
+            with pytest.raises(BackendBroken, match="cut"):
+                await conversation.ask("Why?")
+
+    asyncio.run(talk())
+    assert (len(read) > 1, any(read)) == (True, False)

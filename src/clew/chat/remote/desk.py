@@ -60,9 +60,13 @@ class RemoteDesk(Floor):
         if not self._known:
             self._place = await self._line.get("GET", "", Place)
             return
-        known = "" if self.tree.is_open else f"?known={self._known}"
         with suppress(RequestInvalid):  # what could not be saved is known here alone
-            self.take(await self._line.get("GET", f"{self._path()}{known}", Opened))
+            await self._look()
+
+    async def _look(self) -> None:
+        """Only for whether there is more, unless what is here may have changed."""
+        known = "" if self.tree.is_open else f"?known={self._known}"
+        self.take(await self._line.get("GET", f"{self._path()}{known}", Opened))
 
     def take(self, opened: Opened) -> None:
         """The conversation as it is now."""
@@ -117,7 +121,7 @@ class RemoteDesk(Floor):
             async with asyncio.timeout(_LOOKING_SECONDS):
                 while (turn := find()) not in self.tree or self.tree[turn].outcome == "open":
                     with suppress(RequestInvalid):  # there is no such thread yet
-                        self.take(await self._line.get("GET", self._path(), Opened))
+                        await self._look()
                     await asyncio.sleep(_LOOKING_SECONDS / 50)
 
     def _new_of(self, question: Question, known: frozenset[str]) -> str:
