@@ -1,9 +1,9 @@
 """Marks of repairs in a strand: an answer remembers in which weaker form its request was written.
 
-Where a dialect has a weaker form of a request (`dialects.openai_chat.heals`), what was repaired is no block, and no row of
-blocks could tell of it. So the strand that led to the answer is written out, with a mark in front for each repair. A mark
-has the shape of a block key and is none, so nothing is ever sent because of it. Whoever goes on from that answer finds it
-there; a fork from before the repair does not.
+Where a dialect has a weaker form of a request (`dialects.openai_chat.failures.heals`), what was repaired is no block, and
+no row of blocks could tell of it. So the strand that led to the answer is written out, with a mark in front for each
+repair. A mark has the shape of a block key and is none, so nothing is ever sent because of it. Whoever goes on from that
+answer finds it there; a fork from before the repair does not.
 """
 
 from __future__ import annotations

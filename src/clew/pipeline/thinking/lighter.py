@@ -1,7 +1,7 @@
 """A maker that could not read its own entries again gets their text alone, as long as the conversation goes on from there.
 
-The strand of its last answer says so, thought by thought (`dialects.openai_chat.lighter`). What it thought since then went
-whole ahead of that answer, or came after it, and goes whole.
+The strand of its last answer says so, thought by thought (`dialects.openai_chat.request.lighter`). What it thought since
+then went whole ahead of that answer, or came after it, and goes whole.
 """
 
 from __future__ import annotations

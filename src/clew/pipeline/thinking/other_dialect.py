@@ -1,8 +1,8 @@
 """What a vendor thought behind its endpoint in another dialect, on the way to the one in Anthropic's.
 
-What that dialect keeps in place of a signature (`dialects.openai_chat.payloads`) means nothing here. A thought that was
-plain text there is its text here, where signatures are not looked at. Any other is left out, and so is one that came with
-something which only its maker can read: without that its text proves nothing.
+What that dialect keeps in place of a signature (`dialects.openai_chat.answer.payloads`) means nothing here. A thought that
+was plain text there is its text here, where signatures are not looked at. Any other is left out, and so is one that came
+with something which only its maker can read: without that its text proves nothing.
 """
 
 from __future__ import annotations
