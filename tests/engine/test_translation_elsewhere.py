@@ -259,6 +259,15 @@ def test_a_repair_of_a_vendor_lasts_and_only_for_what_follows_it(gating: Gating,
     assert len(refusals(kimi)) == 2
 
 
+def test_a_repair_that_changed_nothing_is_not_remembered(gating: Gating, deepseek: Simulator) -> None:
+    """There was no answer yet that could have lacked reasoning, so no thinking was what helped."""
+    gate = gating(chat(deepseek, "deepseek"))
+    talk = Talk(gate)
+    deepseek.fault(f"status 400 message='{MISSING}'")
+    told = [exchange_of(gate, talk.says(f"[[scenario:thinking]] {words}")).changes for words in ("One.", "Two.")]
+    assert [[change.why for change in changes if change.step == "heal"] for changes in told] == [[OFF], []]
+
+
 def test_no_thinking_lasts_until_the_loop_is_over(gating: Gating, deepseek: Simulator) -> None:
     """As towards Claude: the same for each request of a loop, and no longer."""
     gate = gating(chat(deepseek, "deepseek"))

@@ -184,9 +184,7 @@ class LiveExchange(UnderWay):
 
     def _repaired(self, story: Story, refused: Refused) -> Projection | None:
         """The same, to be written in a weaker form of its dialect."""
-        repair = story.dialect.repair(refused)
-        while repair is not None and repair.dialect.written(story.going).body == story.sent:
-            repair = repair.dialect.repair(refused)  # it changes nothing here, and would be refused again
+        repair = story.dialect.repair(refused, story.going, story.sent)
         if repair is None:
             return None
         story.dialect = repair.dialect

@@ -76,7 +76,7 @@ class Messages:
     def passed(self, headers: Headers, wall: float) -> list[tuple[str, str]]:
         return response_headers(headers)
 
-    def repair(self, refused: Refused) -> Repair | None:
+    def repair(self, refused: Refused, going: Request, sent: bytes) -> Repair | None:
         return None
 
     def recalled(self, row: Container[bytes], in_loop: bool) -> Recalled | None:

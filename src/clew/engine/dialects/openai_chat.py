@@ -111,12 +111,15 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
     def passed(self, headers: Headers, wall: float) -> list[tuple[str, str]]:
         return response_headers(headers, wall=wall)
 
-    def repair(self, refused: Refused) -> Repair | None:
-        found = heal(self.wire, refused.status, refused.body.decode("utf-8", "replace"), self.rungs)
-        if found is None:
-            return None
-        weaker = structs.replace(self, wire=found.wire, rungs=(*self.rungs, found.rung))
-        return Repair(weaker, _told_of(found))
+    def repair(self, refused: Refused, going: Request, sent: bytes) -> Repair | None:
+        """What changes nothing here would be refused again, and is nothing to remember."""
+        words, tried = refused.body.decode("utf-8", "replace"), self.rungs
+        while found := heal(self.wire, refused.status, words, tried):
+            weaker = structs.replace(self, wire=found.wire, rungs=(*self.rungs, found.rung))
+            if weaker.written(going).body != sent:
+                return Repair(weaker, _told_of(found))
+            tried = (*tried, found.rung)
+        return None
 
     def recalled(self, row: Container[bytes], in_loop: bool) -> Recalled | None:
         rungs = cast("tuple[Rung, ...]", marked((*LASTING, *LOOP_LONG) if in_loop else LASTING, row))

@@ -117,8 +117,8 @@ class Dialect(Protocol):
         """What of the backend's headers the client is told. `wall` is the time of day."""
         ...
 
-    def repair(self, refused: Refused) -> Repair | None:
-        """What to try after this no, where writing it otherwise may help."""
+    def repair(self, refused: Refused, going: Request, sent: bytes) -> Repair | None:
+        """What to try after this no, where writing `going` otherwise than it was `sent` may help."""
         ...
 
     def recalled(self, row: Container[bytes], in_loop: bool) -> Recalled | None:

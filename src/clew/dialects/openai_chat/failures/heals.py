@@ -96,7 +96,7 @@ def heal(wire: Wire, status: int, words: str, tried: Iterable[Rung] = ()) -> Hea
     done, words = frozenset(tried), words[:_MOST]
     if len(done) >= MOST_HEALS:
         return None
-    if wire.images == "take" and status in _BLIND_STATUS and _BLIND.search(words):
+    if "images" not in done and wire.images == "take" and status in _BLIND_STATUS and _BLIND.search(words):
         return _step(wire, "images")
     return _by_its_words(wire, words, done) if status == 400 else None
 
