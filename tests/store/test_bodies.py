@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+import apsw
 import msgspec
 import pytest
 
@@ -192,6 +193,21 @@ def test_bodies_that_cannot_be_compressed_are_reported_and_the_next_are_kept(
         assert (store.bodies("local", "x-first"), store.health().skipped) == (None, 1)
     said = "the bodies of exchange x-first cannot be compressed, and are not kept"
     assert [each.getMessage() for each in caplog.records] == [said]
+
+
+def test_bodies_that_cannot_be_written_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as went together."""
+
+    def failing(*given: object) -> None:
+        raise apsw.FullError("no space")
+
+    monkeypatch.setattr("clew.store.bodies._add", failing)
+    with SqliteStore(path) as store:
+        for name in ("first", "second"):
+            store.record(turn(recorded(name), bodies=WHOLE)).result(5)
+        store._keeper.close()
+        until(lambda: store._keeper._waiting == 0)
+        assert (store.health().skipped, store.health().state) == (2, "degraded")
 
 
 def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:

@@ -4,7 +4,8 @@ They are up to a thousand times larger than the turn that they belong to. So the
 compressed by a thread of their own (zlib lets go of the interpreter meanwhile; `pressing`), and written when no turn waits:
 small ones together, after they have lingered for a moment, a large one in a transaction by itself. What waits for that is
 bounded: a body too many is not kept, and counted. A client's request that went out as it came, which is what most of them
-do, is kept once. One that cannot be compressed is missing and said to be; the next ones are kept.
+do, is kept once. One that cannot be compressed is missing and said to be; the next ones are kept. One that cannot be written
+is counted, too: the writer says why.
 """
 
 from __future__ import annotations
@@ -213,7 +214,7 @@ class Keeper:
                 weight += each.weight
         if weight:
             written = self._writer.submit(lambda connection: _add(connection, rows, self._limit), later=True)
-            written.add_done_callback(lambda _: self._release(weight))
+            written.add_done_callback(lambda done: self._release(weight, lost=len(rows) if done.exception() else 0))
 
     def _rows(self, waiting: _Waiting) -> list[_Row]:
         """One, or none if it cannot be compressed: nobody else's bodies are lost for that."""
@@ -221,7 +222,7 @@ class Keeper:
             return [self._row(waiting)]
         except Exception:
             _log.exception("the bodies of exchange %s cannot be compressed, and are not kept", waiting.exchange.id)
-            self.skipped += 1
+            self._release(0, lost=1)
             return []
 
     def _row(self, waiting: _Waiting) -> _Row:
@@ -241,9 +242,11 @@ class Keeper:
             self.skipped += not fits
             return fits
 
-    def _release(self, weight: int) -> None:
+    def _release(self, weight: int, *, lost: int = 0) -> None:
+        """So much does not wait any more; `lost`: how many were not kept."""
         with self._lock:
             self._waiting -= weight
+            self.skipped += lost
 
 
 def _weight(bodies: Bodies) -> int:

@@ -272,7 +272,7 @@ class Health(Struct, frozen=True, kw_only=True):
     waiting: int = 0
     wal_bytes: int = 0
     skipped: int = 0
-    """Bodies that were not kept, because too many waited or one could not be compressed."""
+    """Bodies that were not kept: too many waited, or one could not be compressed or written."""
 
 
 class Fault(Struct, frozen=True):
