@@ -19,6 +19,7 @@ from clew.store import SqliteStore
 from clew.thinking.seal import Seal
 from tests.build import GLM
 from tests.manifest import proves
+from tests.store.turns import recorded, turn
 
 TWO = """
 active = "{active}"
@@ -126,6 +127,23 @@ def test_a_turn_in_the_store_leaves_the_snapshot_as_it_is(environ: dict[str, str
         now.glance()
         assert now.snapshot is not before
         assert now.snapshot.chosen == (Rule(agent="*", backend="b"),)
+
+
+def test_a_thread_that_somebody_deletes_is_told_of_once(environ: dict[str, str], tmp_path: Path) -> None:
+    """By any process, so that nobody remembers it; nothing else that is written is told."""
+    told: list[str] = []
+    with SqliteStore(tmp_path / "s" / "clew.db") as store, SqliteStore(tmp_path / "s" / "clew.db") as other:
+        other.record(turn(recorded("before", thread="t"))).result(5)
+        other.forget("local", "t", at=1.0).result(5)
+        now = current(environ, store=store, deleted=lambda: told.append("deleted"))
+        for thread in ("t", "u"):
+            other.record(turn(recorded(f"r-{thread}", thread=thread))).result(5)
+        now.glance()
+        assert told == []
+        for number, thread in enumerate(("t", "u"), 1):
+            other.forget("local", thread, at=1.0 + number).result(5)
+            glances(now)
+            assert told == ["deleted"] * number
 
 
 def test_a_store_that_cannot_be_read_for_a_moment_changes_nothing(

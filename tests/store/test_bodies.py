@@ -221,3 +221,14 @@ def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:
         store._keeper.close()
         assert list(store._keeper._presser._places) == [("local", "u", "messages", "asked")]
         assert list(store._decoded._kept) == [("local", "second")]
+
+
+def test_nor_does_anything_where_somebody_else_may_have_deleted_it(path: Path) -> None:
+    large = Bodies(asked=b"a" * LEAST, sent=b"a" * LEAST)
+    with SqliteStore(path) as store:
+        store.record(turn(recorded("first"), bodies=large)).result(5)
+        assert store.recordings("local").by_id("first")
+        store.let_go()
+        store._keeper.close()
+        assert (dict(store._keeper._presser._places), dict(store._decoded._kept), store._decoded._bytes) == ({}, {}, 0)
+        assert store.recordings("local").by_id("first"), "it is still there"

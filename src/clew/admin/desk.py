@@ -116,8 +116,7 @@ class Desk:
         try:
             return await self.written(self.kept.forget(principal, thread, at=time.time()))
         finally:
-            if self.works is not None:
-                self.works.engine.parts.histories.forget(principal)
+            await asyncio.to_thread(self.current.glance)  # which lets go of it, as it does in every other process
 
     def redactor(self) -> Redactor:
         """Knows every secret that is loaded now."""

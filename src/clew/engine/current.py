@@ -1,9 +1,10 @@
 """Current: the snapshot that requests get now, and whoever keeps it up to date.
 
-Two things can change while a gateway runs: its settings file, and the active backend in the store (`clew use`, by any
-process). Both are looked at twice a second, by a glance that reads nothing while nothing happened. A new snapshot replaces
-the old one as a whole; requests under way keep theirs. A file that cannot be used changes nothing: the old settings stay,
-and `problem` says what is wrong until it is mended. Nor does a store that cannot be read: what was chosen stays chosen.
+Three things can change while a gateway runs: its settings file, the active backend in the store (`clew use`, by any
+process), and what may be remembered, when somebody deletes a thread. All are looked at twice a second, by a glance that
+reads nothing while nothing happened. A new snapshot replaces the old one as a whole; requests under way keep theirs. A file
+that cannot be used changes nothing: the old settings stay, and `problem` says what is wrong until it is mended. Nor does a
+store that cannot be read: what was chosen stays chosen.
 
 The one who glances is a thread of its own, and the only one in an idle process that wakes by the clock. Nobody else polls:
 whoever attends is told in his loop that something changed, be it only that somebody wrote to the store.
@@ -29,6 +30,7 @@ from clew.settings.load import Loaded, config_place, load
 from clew.settings.secret import load_keyring
 from clew.settings.values import Rule, Settings
 from clew.store import Store
+from clew.store.values import Deletions
 from clew.thinking.seal import Sealer
 
 __all__ = ["ACTIVE", "Current", "Reloaded", "Switched"]
@@ -63,9 +65,11 @@ class Current:
         secret: Path | None = None,
         switched: Switched = lambda old, new: None,
         reloaded: Reloaded = lambda settings: None,
+        deleted: Callable[[], None] = lambda: None,
     ) -> None:
         """`file` is the one that was asked for, if one was; `choice` the backend that this gateway was started with;
-        `secret` the file of the sealing keys, which another process may rotate."""
+        `secret` the file of the sealing keys, which another process may rotate; `deleted` is told that somebody deleted a
+        thread, in the thread that glanced."""
         self.loaded = loaded
         self.problem = ""
         """What is wrong with the settings file, if it cannot be used."""
@@ -77,6 +81,7 @@ class Current:
         self._choice = choice
         self._switched = switched
         self._reloaded = reloaded
+        self._deleted = deleted
         self._secret = secret
         self._secret_stamp = _stamp_of(secret)
         self._place = config_place(environ, file)
@@ -87,6 +92,7 @@ class Current:
         self._attending: tuple[Callable[[], object], ...] = ()
         self._read: dict[str, Mapping[str, str]] = {}
         """What the store said last, by its scopes."""
+        self._deletions = self._noted()
         self.snapshot = self._fresh()
 
     @property
@@ -133,6 +139,8 @@ class Current:
         anew, stored = self._rekeyed() | reloaded, self._store_changed()
         if anew or stored:
             self._swap(self._fresh(), anew=anew)
+        if stored:
+            self._heed_deletions()
         if reloaded:
             self.problem = ""  # only now: whoever reads that all is well is served by what was mended
         return anew or stored
@@ -181,6 +189,19 @@ class Current:
             return False
         seen, self._seen = self._seen, now
         return now != seen
+
+    def _heed_deletions(self) -> None:
+        """What any process deleted stays in nobody's memory."""
+        now = self._noted()
+        if now not in (None, self._deletions):
+            self._deletions = now
+            self._deleted()
+
+    def _noted(self) -> Deletions | None:
+        try:
+            return self._store.deletions() if self._store is not None else None
+        except StoreError:
+            return None
 
     def _reload(self) -> bool:
         """Read the file again if it is another one than before, and has been left alone for a moment."""

@@ -65,11 +65,11 @@ class Histories:
         """The request, if that is a matter of a moment."""
         return self._recalled(call, LARGE, measured=True) if len(call.body) <= AT_ONCE else None
 
-    def forget(self, principal: str) -> None:
-        """Let go of all that somebody said: which thread it belongs to, nobody knows here. It is read anew when it comes."""
+    def clear(self) -> None:
+        """Let go of everything: which thread it belongs to, nobody knows here. It is read anew when it comes."""
         with self._lock:
-            for key in [key for key in self._kept if key[0] == principal]:
-                self.bytes -= _sum(self._kept.pop(key))
+            self._kept.clear()
+            self.bytes = 0
 
     def _first(self, call: Call) -> Request:
         request = parse(call.body, betas=call.betas)

@@ -99,6 +99,7 @@ async def build_works(
     sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
     store = await asyncio.to_thread(_opened, settings.store, home)
     pool, hub = Pool(_pool_settings(settings, environ)), Hub()
+    histories = Histories(settings.gateway.history_megabytes * _MEGABYTE)
     current = Current(
         loaded,
         sealer,
@@ -110,6 +111,7 @@ async def build_works(
         secret=home.secret,
         switched=log.switched if log else _unsaid,
         reloaded=partial(_learnt, redact, log, _renewing(pool, environ)),
+        deleted=partial(_let_go, store, histories),
     )
     parts = Parts(
         pool=pool,
@@ -119,13 +121,20 @@ async def build_works(
         log=log,
         finished=finished,
         commit_seconds=commit_seconds,
-        histories=Histories(settings.gateway.history_megabytes * _MEGABYTE),
+        histories=histories,
     )
     return Works(store=store, pool=pool, current=current, hub=hub, engine=Engine(parts))
 
 
 def _unsaid(old: str, new: str) -> None:
     """A switch that no log tells of."""
+
+
+def _let_go(store: Store | None, histories: Histories) -> None:
+    """Of all that may belong to a thread that somebody deleted: which that was, only a hash says."""
+    histories.clear()
+    if store is not None:
+        store.let_go()
 
 
 def _learnt(redact: Redactor, log: RequestLog | None, renew: Reloaded, settings: Settings) -> None:

@@ -123,10 +123,10 @@ class _Waiting(NamedTuple):
 
 
 class _Gone(NamedTuple):
-    """A thread that was deleted."""
+    """A thread that was deleted; without a name, one of all."""
 
-    principal: str
-    thread: str
+    start: tuple[str, ...]
+    """Of the keys by which it is known."""
 
 
 class Keeper:
@@ -158,10 +158,11 @@ class Keeper:
 
         recorded.add_done_callback(go_on)
 
-    def forget(self, principal: str, thread: str) -> None:
-        """Remember nothing of a thread that was deleted, once what came before is compressed."""
+    def forget(self, *thread: str) -> None:
+        """Remember nothing of a thread that was deleted, once what came before is compressed: by its principal and its name,
+        or nothing of any."""
         with self._lock:
-            if self._thread is not None and self._lingering.add(_Gone(principal, thread), 0):
+            if self._thread is not None and self._lingering.add(_Gone(thread), 0):
                 self._bell.put(None)
 
     def close(self) -> None:
@@ -208,7 +209,7 @@ class Keeper:
         rows, weight = list[_Row](), 0
         for each in batch:
             if isinstance(each, _Gone):
-                self._presser.forget(each)
+                self._presser.forget(each.start)
             else:
                 rows += self._rows(each)
                 weight += each.weight

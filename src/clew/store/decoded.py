@@ -53,6 +53,11 @@ class Decoded:
                 if (recording.principal, recording.thread) == (principal, thread):
                     self._bytes -= _weight(self._kept.pop(name))
 
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._bytes = 0
+
 
 def _weight(recording: Recording) -> int:
     return _OVERHEAD + sum(map(len, recording.blocks)) + sum(map(len, recording.said.texts))

@@ -15,12 +15,13 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec import structs
 
 from clew.store.database import Database
-from clew.store.values import DAY, Exchange
+from clew.store.values import DAY, Deletions, Exchange
 
-__all__ = ["NO_HASHES", "Deletion", "hashes_of", "is_forgotten", "note", "prune", "wordless"]
+__all__ = ["NO_HASHES", "Deletion", "deletions", "hashes_of", "is_forgotten", "note", "prune", "wordless"]
 
 LONGEST: Final = 30 * DAY
 """No answer takes longer, nor does a process that has lost its disk or its network for a while."""
@@ -53,6 +54,12 @@ def hashes_of(exchange: Exchange) -> tuple[bytes, bytes]:
 @lru_cache(maxsize=1024)
 def _hash(kind: bytes, principal: str, name: str) -> bytes:
     return sha256(b"%b\0%b\0%b" % (kind, principal.encode(), name.encode("utf-8", "surrogatepass"))).digest()
+
+
+def deletions(connection: Database) -> Deletions:
+    """Those that are noted."""
+    [row] = connection.execute("SELECT count(*), coalesce(max(at), 0.0) FROM forgotten")
+    return msgspec.convert(row, Deletions)
 
 
 def note(connection: Database, deleted: Deletion) -> bool:

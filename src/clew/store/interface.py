@@ -16,6 +16,7 @@ from clew.store.values import (
     Bodies,
     Branch,
     Days,
+    Deletions,
     Exchange,
     Fault,
     Health,
@@ -160,6 +161,14 @@ class Store(Protocol):
 
     def changed(self) -> int:
         """A number that is another one once anything was committed, by any process. Cheap enough to ask twice a second."""
+        ...
+
+    def deletions(self) -> Deletions:
+        """Others once a thread was deleted, by any process."""
+        ...
+
+    def let_go(self) -> None:
+        """Keep no words in memory: one who deleted a thread elsewhere could not reach them here."""
         ...
 
     def spent(self, principal: str, *, since: float = 0.0) -> list[Spent]:

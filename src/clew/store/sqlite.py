@@ -21,7 +21,7 @@ from clew.store.database import Database
 from clew.store.days import days
 from clew.store.decoded import Decoded
 from clew.store.foreign import mapped
-from clew.store.forgotten import Deletion
+from clew.store.forgotten import Deletion, deletions
 from clew.store.interface import IDLE
 from clew.store.migrations import migrate
 from clew.store.pending import Pending
@@ -35,6 +35,7 @@ from clew.store.values import (
     Bodies,
     Branch,
     Days,
+    Deletions,
     Exchange,
     Fault,
     Health,
@@ -166,9 +167,17 @@ class SqliteStore:
         return in_bites(lambda: self._writer.submit(lambda connection: forget.forget_some(connection, deletion)), last)
 
     def _let_go(self, principal: str, thread: str) -> None:
-        """Of what is in memory of a thread that was deleted. (Other processes keep theirs until it is displaced.)"""
+        """Of what is in memory of a thread that was deleted. (Other processes find out by `deletions`.)"""
         self._keeper.forget(principal, thread)
         self._decoded.forget(principal, thread)
+
+    def deletions(self) -> Deletions:
+        with self._readers.use() as connection:
+            return deletions(connection)
+
+    def let_go(self) -> None:
+        self._keeper.forget()
+        self._decoded.clear()
 
     def retain(self, retention: Retention, *, now: float) -> Future[int]:
         return self._writer.submit(lambda connection: forget.retain(connection, retention, now), erases="soon")

@@ -19,6 +19,7 @@ __all__ = [
     "DayAnswers",
     "DaySpent",
     "Days",
+    "Deletions",
     "Exchange",
     "Fault",
     "Heads",
@@ -273,6 +274,13 @@ class Health(Struct, frozen=True, kw_only=True):
     wal_bytes: int = 0
     skipped: int = 0
     """Bodies that were not kept: too many waited, or one could not be compressed or written."""
+
+
+class Deletions(Struct, frozen=True, array_like=True):
+    """How many threads were deleted of late, and when the last one was: others after each."""
+
+    count: int
+    last: float
 
 
 class Fault(Struct, frozen=True):
