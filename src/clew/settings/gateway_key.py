@@ -199,7 +199,9 @@ def _check_name(name: str, rows: tuple[NamedKey, ...]) -> None:
     if not name.strip() or not name.isprintable() or len(name) > _NAME_LENGTH:
         raise SettingsInvalid(f"a key's name has 1 to {_NAME_LENGTH} printable characters", key="name")
     if any(row.name == name for row in rows):
-        raise SettingsInvalid(f"there is a key {name!r} already: remove it first, or use rotate-secret", key="name")
+        raise SettingsInvalid(
+            f"there is a key {name!r} already: `clew keys rotate {name}` gives it a new secret", key="name"
+        )
 
 
 def _named(name: str, rows: tuple[NamedKey, ...]) -> NamedKey:
