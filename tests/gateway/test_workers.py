@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clew.testing import Simulator
-from tests.gateway.served import Served, backend, listens, until
+from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend, listens, until
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +40,11 @@ def gateway(vendor: Simulator, drain: int) -> Iterator[Served]:
 
 def workers(served: Served) -> list[int]:
     """The children of the process that was started."""
-    return sorted(pid for pid in _pids() if _parent(pid) == served.process.pid)
+    return children(served.process.pid)
+
+
+def children(parent: int) -> list[int]:
+    return sorted(pid for pid in _pids() if _parent(pid) == parent)
 
 
 def _pids() -> list[int]:
@@ -127,3 +133,31 @@ def test_they_end_when_their_parent_is_killed(gateway: Served) -> None:
     gateway.signal(signal.SIGKILL)
     gateway.ended()
     until(lambda: not any(map(lives, pids)), 10)
+
+
+NOBODY_LISTENS = (
+    "import clew.cli, clew.gateway.workers as workers; workers._COMMAND = ('sleep', '60'); "
+    "clew.cli.main(['serve', '--workers', '2', '--port', '0', '--no-admin'])"
+)
+
+
+def test_a_signal_ends_them_though_none_of_them_listens_yet(tmp_path: Path) -> None:
+    """A service that is stopped while it starts, or whose workers cannot start at all."""
+    environ = {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path / "home")}
+    with subprocess.Popen([sys.executable, "-c", NOBODY_LISTENS], env=environ, stdout=subprocess.PIPE) as parent:
+        until(lambda: len(children(parent.pid)) == 2)
+        parent.send_signal(signal.SIGTERM)
+        try:
+            assert parent.communicate(timeout=MOST_SECONDS) == (b"", None)
+            assert parent.returncode == 0
+        finally:
+            parent.kill()
+
+
+def test_none_is_started_where_others_are_not_let_in(tmp_path: Path) -> None:
+    """4.1: said once by their parent, and not by each of them again and again."""
+    environ = {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path / "home")}
+    command = [CLEW, "serve", "--workers", "2", "--host", "0.0.0.0", "--no-admin"]
+    told = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=MOST_SECONDS)
+    assert (told.returncode, told.stdout) == (5, "")
+    assert told.stderr.startswith("Error: 0.0.0.0 can be reached by others, and no key was given out: set CLEW_KEY")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clew.admin.server import Admin
     from clew.gateway.plan import Plan
     from clew.gateway.signals import Ending
+    from clew.gateway.workers import Workers
     from clew.gateway.works import Works
     from clew.settings.home import Home
     from clew.settings.load import Loaded
@@ -152,22 +153,24 @@ async def _with_workers(stage: _Stage, ending: Ending) -> None:
     """The parent has the port, but takes no connection: the workers do."""
     import msgspec
 
-    from clew.gateway.plan import url_of
+    from clew.gateway.plan import check_exposure, url_of
     from clew.gateway.process import claim
     from clew.gateway.workers import Workers
     from clew.gateway.works import build_works
     from clew.settings.gateway_key import load_key
 
+    check_exposure(stage.plan, stage.home.make(), stage.environ)  # here, or every worker fails of it, one after the other
     with claim(stage.plan, reuse_port=True) as place:
         plan = msgspec.structs.replace(stage.plan, port=place.getsockname()[1], port_is_asked_for=True)
-        key = load_key(stage.home.make(), stage.environ)
+        key = load_key(stage.home, stage.environ)
         drain = stage.loaded.settings.gateway.drain_seconds
         workers = Workers(plan, stage.workers, stage.environ, drain)
         running = asyncio.ensure_future(workers.run(ending))
         works = await build_works(plan, stage.loaded, stage.home, environ=stage.environ, hidden=(key,))
         works.keep_up()
         try:
-            await workers.listening.wait()
+            if not await _somebody_listens(workers, running):
+                return await running
             url = url_of(plan.host, plan.port)
             _greet(stage, url, key)
             async with _beside(stage, works, url, key, ending, lambda: 0):
@@ -175,6 +178,14 @@ async def _with_workers(stage: _Stage, ending: Ending) -> None:
         finally:
             running.cancel()
             await works.close()
+
+
+async def _somebody_listens(workers: Workers, running: asyncio.Future[None]) -> bool:
+    """Waits for it; not beyond the end of all workers, who may be told to end before one of them listens."""
+    listening = asyncio.ensure_future(workers.listening.wait())
+    await asyncio.wait({listening, running}, return_when=asyncio.FIRST_COMPLETED)
+    listening.cancel()
+    return not running.done()
 
 
 def _greet(stage: _Stage, url: str, key: str) -> None:
