@@ -1,20 +1,23 @@
-"""What others change about a process that runs: whom it trusts on the way out, and what it remembers."""
+"""What others change about a process that runs: whom it trusts on the way out, what it keeps, and what it remembers."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clew.engine.call import Call
-from clew.engine.works import build_works
+from clew.engine.works import Works, build_works
 from clew.errors import BackendUnreachable
 from clew.settings.home import Home
 from clew.settings.load import load
 from clew.store import SqliteStore
+from clew.store.values import Bodies
 from clew.upstream.endpoint import Endpoint
+from tests.store.test_bodies import WHOLE
 from tests.store.turns import recorded, turn
 from tests.upstream.certificates import Certificate
 from tests.upstream.conftest import certificate, play
@@ -64,3 +67,54 @@ def test_what_another_process_deletes_is_forgotten_here_too(play: Play[Any], tmp
         await works.close()
 
     play(scene())
+
+
+def follow(text: str, then: str, home: Path, judge: Callable[[Works], None]) -> None:
+    """A process that began with `text`, and has read `then` since."""
+    file, environ = home / "clew.toml", {"CLEW_HOME": str(home)}
+    file.write_text(text)
+
+    async def scene() -> None:
+        works = await build_works(load(file, environ), Home(home).make(), file=file, environ=environ, logs=False)
+        file.write_text(then)
+        for _ in range(2):  # a file is read once it has been left alone
+            await asyncio.to_thread(works.current.glance)
+        judge(works)
+        await works.close()
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize(
+    ("began", "then", "title", "bodies"),
+    [
+        ("", "content = false", "", None),
+        ("content = false", "", "A title", WHOLE),
+        ("", 'bodies = "off"', "A title", None),
+        ('bodies = "off"', 'bodies = "all"', "A title", WHOLE),
+    ],
+)
+def test_what_is_to_be_kept_is_taken_over_too(
+    tmp_path: Path, began: str, then: str, title: str, bodies: Bodies | None
+) -> None:
+    """Whoever does not want to be recorded any more need not stop anything for it."""
+    said = turn(recorded("r"), exchange="x", bodies=WHOLE)
+
+    def judge(works: Works) -> None:
+        assert works.store is not None
+        works.store.record(said).result(5)
+
+    follow(f"[store]\n{began}\n", f"[store]\n{then}\n", tmp_path, judge)
+    with SqliteStore(tmp_path / "clew.db") as store:
+        assert (store.threads("local")[0].title, store.bodies("local", "x")) == (title, bodies)
+
+
+def test_what_only_a_start_can_change_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The rest of the file holds all the same."""
+
+    def judge(works: Works) -> None:
+        assert works.current.settings.gateway.drain_seconds == 7
+
+    then = "[gateway]\nport = 4000\nworkers = 2\ndrain_seconds = 7\n"
+    follow("[gateway]\nport = 3000\n", then, tmp_path, judge)
+    assert "the next start is needed for: gateway.port, gateway.workers" in caplog.messages

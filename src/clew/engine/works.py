@@ -7,13 +7,14 @@ one's own. Opening the store can take a while (a migration, another process), so
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, Final, TypeAlias
 
 from clew.engine.current import Current, Reloaded
 from clew.engine.engine import Engine
@@ -38,6 +39,13 @@ Finished: TypeAlias = Callable[[Exchange, Recording | None], None]
 """Told of an exchange that is over, and of what was recorded of its answer."""
 
 _MEGABYTE = 1024 * 1024
+_READ_ONCE: Final[Mapping[str, tuple[str, ...]]] = {
+    "gateway": ("host", "port", "admin_port", "workers", "max_body_megabytes", "history_megabytes"),
+    "store": ("url",),
+}
+"""Tables, and the keys of each that say how a process begins. All others hold as soon as the file is read."""
+
+_log = logging.getLogger("clew.engine")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,7 +118,7 @@ async def build_works(
         choice=choice,
         secret=home.secret,
         switched=log.switched if log else _unsaid,
-        reloaded=partial(_learnt, redact, log, _renewing(pool, environ)),
+        reloaded=partial(_learnt, redact, log, _renewing(pool, environ), store, settings),
         deleted=partial(_let_go, store, histories),
     )
     parts = Parts(
@@ -137,12 +145,33 @@ def _let_go(store: Store | None, histories: Histories) -> None:
         store.let_go()
 
 
-def _learnt(redact: Redactor, log: RequestLog | None, renew: Reloaded, settings: Settings) -> None:
-    """What a new file says about the log and the way out holds from then on, and no log shows its keys."""
+def _learnt(
+    redact: Redactor,
+    log: RequestLog | None,
+    renew: Reloaded,
+    store: SqliteStore | None,
+    started: Settings,
+    settings: Settings,
+) -> None:
+    """What a new file says about the log, the way out and what is kept holds from then on, and no log shows its keys."""
     redact.learn(_vendor_keys(settings))
     renew(settings)
     if log is not None:
         log.follow(settings.log)
+    if store is not None:
+        store.keep(content=settings.store.content, bodies=settings.store.kept_bodies)
+    if waiting := _waiting_for_a_start(started, settings):
+        _log.warning("the next start is needed for: %s", ", ".join(waiting))
+
+
+def _waiting_for_a_start(started: Settings, now: Settings) -> list[str]:
+    """The keys that are read once, and that the file has changed since."""
+    return [
+        f"{table}.{name}"
+        for table, names in _READ_ONCE.items()
+        for name in names
+        if getattr(getattr(started, table), name) != getattr(getattr(now, table), name)
+    ]
 
 
 def _renewing(pool: Pool, environ: Mapping[str, str]) -> Reloaded:
@@ -155,7 +184,7 @@ def _renewing(pool: Pool, environ: Mapping[str, str]) -> Reloaded:
     return renew
 
 
-def _opened(wanted: StoreSettings, home: Home) -> Store | None:
+def _opened(wanted: StoreSettings, home: Home) -> SqliteStore | None:
     path = home.store_at(wanted.url)
     return SqliteStore(path, content=wanted.content, keep=wanted.kept_bodies) if path else None
 

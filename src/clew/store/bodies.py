@@ -134,7 +134,8 @@ class Keeper:
 
     def __init__(self, writer: Writer, limit: int | None, most: int = WAITING_BYTES) -> None:
         self._writer = writer
-        self._limit = limit
+        self.limit = limit
+        """Holds for what is committed from now on, if somebody changes it."""
         self._most = most
         self._waiting = 0
         self._lingering: Lingering[_Waiting | _Gone] = Lingering()
@@ -148,7 +149,7 @@ class Keeper:
     def follow(self, recorded: Future[bool], turn: Turn) -> None:
         """Keep what this turn brings, once it is recorded."""
         bodies = turn.bodies
-        if bodies is None or self._limit == 0 or not self._reserve(weight := _weight(bodies)):
+        if bodies is None or self.limit == 0 or not self._reserve(weight := _weight(bodies)):
             return
         waiting = _Waiting(turn.exchange, bodies, weight)
 
@@ -206,15 +207,15 @@ class Keeper:
 
     def _keep(self, batch: Sequence[_Waiting | _Gone]) -> None:
         """In their order: what is compressed after a thread was deleted is not of that thread."""
-        rows, weight = list[_Row](), 0
+        rows, weight, limit = list[_Row](), 0, self.limit
         for each in batch:
             if isinstance(each, _Gone):
                 self._presser.forget(each.start)
             else:
-                rows += self._rows(each)
+                rows += self._rows(each) if limit != 0 else []
                 weight += each.weight
         if weight:
-            written = self._writer.submit(lambda connection: _add(connection, rows, self._limit), later=True)
+            written = self._writer.submit(lambda connection: _add(connection, rows, limit), later=True)
             written.add_done_callback(lambda done: self._release(weight, lost=len(rows) if done.exception() else 0))
 
     def _rows(self, waiting: _Waiting) -> list[_Row]:

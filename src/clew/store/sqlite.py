@@ -110,6 +110,10 @@ class SqliteStore:
 
     # Writing
 
+    def keep(self, *, content: bool, bodies: int | None) -> None:
+        """What is kept of turns from now on, in the place of what was said when it was opened."""
+        self._content, self._keeper.limit = content, bodies
+
     def record(self, turn: Turn, *, brought_back: bool = False) -> Future[bool]:
         return self._record(turn, lazily=False, brought_back=brought_back)
 
@@ -118,12 +122,13 @@ class SqliteStore:
 
     def _record(self, turn: Turn, *, lazily: bool, brought_back: bool = False) -> Future[bool]:
         _check(turn)
-        kept = turn if self._content else _without_content(turn)
+        readable = self._content
+        kept = turn if readable else _without_content(turn)
         is_open = turn.exchange.outcome == "open" and not brought_back
 
         def write(connection: Database) -> bool:
             process = self._presence.name() if is_open else ""
-            return commands.record(connection, kept, process=process, readable=self._content, brought_back=brought_back)
+            return commands.record(connection, kept, process=process, readable=readable, brought_back=brought_back)
 
         recorded = self._writer.submit(write, weight=_weight(kept), lazily=lazily)
         self._keeper.follow(recorded, kept)
