@@ -1,5 +1,6 @@
 """`clew run`: what the client gets, what comes back, and what is said at the end."""
 
+import json
 import os
 import signal
 import subprocess
@@ -100,6 +101,8 @@ def test_a_backend_is_chosen_for_this_run_alone(home: Path) -> None:
         configure(home, a=first.url, b=second.url)
         assert run(home, "--backend", "b", "--", sys.executable, "-c", TALK).returncode == 7
         assert (len(first.journal()), len(second.journal())) == (0, 3)
+        told = run(home, "--backend", "b", "--", str(CLEW), "status", "--json").stdout
+        assert [each["active"]["backend"] for each in json.loads(told)["gateways"]] == ["b"]
         assert run(home, "--", sys.executable, "-c", TALK).returncode == 7
         assert (len(first.journal()), len(second.journal())) == (3, 3)
 

@@ -75,6 +75,22 @@ def test_every_gateway_that_runs_is_listed_with_what_it_sends_to(home: Home) -> 
         unregister(place, each)
 
 
+@pytest.mark.parametrize("store", [True, False], ids=["kept", "nothing kept"])
+def test_a_run_that_began_with_a_backend_of_its_own_is_listed_with_that(home: Home, store: bool) -> None:
+    """`clew run --backend`: what all are told does not reach it."""
+    if store:
+        home.lines("use", "claude")
+    run = Running(pid=os.getpid(), url="http://127.0.0.1:4000", name="run-1", choice="glm")
+    entered = register(Place(home.root), run)
+    found = home.json("status")
+    assert (found["active"]["backend"], found["gateways"][0]["active"]) == (
+        "claude",
+        {"backend": "glm", "source": "clew run --backend", "gone": ""},
+    )
+    assert " glm (its own) " in home.lines("status")[home.lines("status").index("gateways") + 2]
+    unregister(Place(home.root), entered)
+
+
 def test_a_broken_config_is_shown_whole_and_the_rest_too(home: Home) -> None:
     """P6: the exit code says it as well."""
     home.keep(*talk(yesterday()))

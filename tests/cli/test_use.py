@@ -73,6 +73,21 @@ def test_a_gateway_that_runs_can_have_a_choice_of_its_own(home: Home, gateway: s
     )
 
 
+def test_who_was_told_something_for_itself_is_said_not_to_follow(home: Home, gateway: str) -> None:
+    """By `clew run --backend`, or by `--gateway`."""
+    run = Running(pid=os.getpid(), url="http://127.0.0.1:4000", started=time.time() + 1, name="run-1", choice="claude")
+    entered = register(Place(home.root), run)
+    stays = "Gateway run-1 stays with claude (clew run --backend): `clew use NAME --gateway run-1` switches it."
+    assert home.lines("use", "glm")[1:] == ["1 running gateway follows within a second.", stays]
+    home.lines("use", "glm", "--gateway", "run-1")
+    stays = "Gateway run-1 stays with glm (clew use --gateway): `clew use NAME --gateway run-1` switches it."
+    assert home.lines("use", "claude")[1:] == ["1 running gateway follows within a second.", stays]
+    assert home.lines("use", "--reset", "--gateway", "run-1")[0] == (
+        "claude is active for gateway run-1 (clew run --backend); before: glm."
+    )
+    unregister(Place(home.root), entered)
+
+
 def test_a_gateway_that_does_not_run_is_refused_with_those_that_do(home: Home, gateway: str) -> None:
     assert home.refused("use", "glm", "--gateway", "g2") == (2, "Error: No gateway 'g2' runs. There are: g1.")
 

@@ -8,11 +8,13 @@ from msgspec import Struct
 
 from clew.cli.kept import Place
 from clew.settings.load import Loaded
+from clew.settings.running import running
 from clew.store import SqliteStore
 
 __all__ = ["SETTING", "Active", "active_of", "said_by_settings"]
 
 SETTING: Final = "active"
+_OWN: Final = ("clew use --gateway", "clew run --backend")
 
 
 class Active(Struct, frozen=True, kw_only=True):
@@ -22,13 +24,18 @@ class Active(Struct, frozen=True, kw_only=True):
     source: str
     gone: str = ""
 
+    @property
+    def is_its_own(self) -> bool:
+        """Whether a gateway was told it alone, and so does not follow when all are told something."""
+        return self.source in _OWN
+
 
 def active_of(at: Place, store: SqliteStore | None, gateway: str = "") -> Active | None:
     """What a gateway of this name sends to; without a name, what all do that were told nothing else.
 
     None where neither the store nor a usable config says anything.
     """
-    chosen, source = _chosen(store, gateway)
+    chosen, source = _chosen(at, store, gateway)
     if at.loaded is None:
         return Active(backend=chosen, source=source) if chosen else None
     if chosen in at.loaded.settings.backends:
@@ -42,9 +49,17 @@ def said_by_settings(loaded: Loaded) -> Active:
     return Active(backend=loaded.settings.active, source=loaded.origins.get(SETTING, "default"))
 
 
-def _chosen(store: SqliteStore | None, gateway: str) -> tuple[str, str]:
-    if store is None:
-        return "", ""
-    if gateway and (own := store.settings(gateway).get(SETTING, "")):
-        return own, "clew use --gateway"
-    return store.settings().get(SETTING, ""), "clew use"
+def _chosen(at: Place, store: SqliteStore | None, gateway: str) -> tuple[str, str]:
+    """In the order in which a gateway goes by it."""
+    for name, source in zip((_told_it(store, gateway), _begun_with(at, gateway)), _OWN, strict=True):
+        if name:
+            return name, source
+    return (store.settings().get(SETTING, ""), "clew use") if store else ("", "")
+
+
+def _told_it(store: SqliteStore | None, gateway: str) -> str:
+    return store.settings(gateway).get(SETTING, "") if store and gateway else ""
+
+
+def _begun_with(at: Place, gateway: str) -> str:
+    return next((each.choice for each in running(at.home) if each.name == gateway), "")

@@ -116,8 +116,10 @@ async def _with_client(gateway: Gateway, command: Sequence[str]) -> int:
     from clew.gateway.client import variables
     from clew.settings.running import Running, register, unregister
 
-    entry = register(gateway.home, Running(pid=os.getpid(), url=gateway.url, started=time.time(), name=gateway.plan.name))
-    ours = variables(gateway.loaded.settings, gateway.url, gateway.plan.run_key, os.environ)
+    plan = gateway.plan
+    running = Running(pid=os.getpid(), url=gateway.url, started=time.time(), name=plan.name, choice=plan.choice)
+    entry = register(gateway.home, running)
+    ours = variables(gateway.loaded.settings, gateway.url, plan.run_key, os.environ)
     client: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
     try:
         _pass_signals_on(client)

@@ -98,26 +98,24 @@ def _status(at: Place, principal: str) -> Status:
             return _with(at, store, principal)
     except StoreError as error:
         kept = Kept(file=str(at.store), state="unusable", why=str(error))
-        return _without(at, kept, active_of(at, None), {})
+        return _without(at, kept, None)
 
 
 def _with(at: Place, store: SqliteStore | None, principal: str) -> Status:
-    active = active_of(at, store)
-    own = {gateway.name: active_of(at, store, gateway.name) for gateway in running(at.home)}
-    found = _without(at, _kept(at.store, store), active, own)
+    found = _without(at, _kept(at.store, store), store)
     if store is None:
         return found
-    counted = store.statistics(principal, backend=active.backend if active else "", now=time.time())
+    counted = store.statistics(principal, backend=found.active.backend if found.active else "", now=time.time())
     return msgspec.structs.replace(found, thinking=counted, last=tuple(store.exchanges(principal, limit=LAST)[::-1]))
 
 
-def _without(at: Place, kept: Kept, active: Active | None, own: dict[str, Active | None]) -> Status:
-    """All but what the store holds."""
+def _without(at: Place, kept: Kept, store: SqliteStore | None) -> Status:
+    """All but what the store holds of conversations."""
     return Status(
-        active=active,
+        active=active_of(at, store),
         config=str(at.loaded.file or "") if at.loaded else "",
         problem=at.problem,
-        gateways=tuple(_gateway(each, own.get(each.name, active)) for each in running(at.home)),
+        gateways=tuple(_gateway(each, active_of(at, store, each.name)) for each in running(at.home)),
         store=kept,
     )
 
@@ -206,7 +204,7 @@ def _gateways(gateways: tuple[Gateway, ...]) -> Iterator[Line | Table]:
 def _sends_to(gateway: Gateway) -> str:
     if gateway.active is None:
         return "unknown"
-    return gateway.active.backend + (" (its own)" if gateway.active.source == "clew use --gateway" else "")
+    return gateway.active.backend + (" (its own)" if gateway.active.is_its_own else "")
 
 
 def _last(found: Status) -> Iterator[Line]:

@@ -161,7 +161,9 @@ def _say(done: Switched, at: Place, json_: bool) -> None:
         return
     whose = f" for gateway {done.gateway}" if done.gateway else ""
     was = f"before: {done.before}" if done.before != done.active else "as before"
-    show([Line(printable(f"{done.active} is active{whose} ({done.source}); {was}.")), Line(_followers(at, done), "quiet")])
+    apart = [Line(printable(said), "quiet") for said in _apart(at, done)]
+    now = Line(printable(f"{done.active} is active{whose} ({done.source}); {was}."))
+    show([now, Line(_followers(at, done, len(apart)), "quiet"), *apart])
 
 
 def _said_of_thread(done: Switched) -> str:
@@ -177,9 +179,23 @@ def _said_of_part(done: Switched) -> str:
     return printable(f"{whose} {now}{was}.")
 
 
-def _followers(at: Place, done: Switched) -> str:
-    count = len([gateway for gateway in running(at.home) if done.gateway in ("", gateway.name)])
-    if not count:
+def _apart(at: Place, done: Switched) -> list[str]:
+    """The gateways that were told something for themselves, and do not follow what is said to all."""
+    if done.gateway:
+        return []
+    with opened(at) as store:
+        own = [(gateway.name, active_of(at, store, gateway.name)) for gateway in running(at.home)]
+    return [
+        f"Gateway {name} stays with {active.backend} ({active.source}): `clew use NAME --gateway {name}` switches it."
+        for name, active in own
+        if active and active.is_its_own
+    ]
+
+
+def _followers(at: Place, done: Switched, apart: int = 0) -> str:
+    there = [gateway for gateway in running(at.home) if done.gateway in ("", gateway.name)]
+    count = len(there) - apart
+    if not there:
         return "No gateway runs now; the next one begins so: `clew serve`, or `clew run -- claude`."
     return f"{count} running {'gateway follows' if count == 1 else 'gateways follow'} within a second."
 

@@ -35,6 +35,8 @@ class Running(Struct, frozen=True, kw_only=True):
     """Seconds since the epoch."""
     name: str = ""
     """As `--gateway` says it; the process number if nothing else was given."""
+    choice: str = ""
+    """The backend that it was told to begin with, for itself alone."""
     born: str = ""
     """When the system says that the process began; filled in by `register`."""
 
