@@ -191,7 +191,22 @@ def test_a_part_can_go_elsewhere_and_comes_back(home: Home) -> None:
     assert home.lines("use", "glm", "--agents")[0] == "sub-agents go to glm."
     assert home.lines("use", "glm", "--family", "haiku")[0] == "requests for haiku go to glm."
     assert settings(home) == {"active.agents": "glm", "active.family.haiku": "glm"}
-    assert home.lines("use")[-2] == f"claude is active ({home.config}:2)."
+    assert home.lines("use")[-4:-1] == [
+        f"claude is active ({home.config}:2).",
+        "sub-agents go to glm (clew use --agents).",
+        "requests for haiku go to glm (clew use --family).",
+    ]
+    assert home.lines("status")[:3] == [
+        f"active    claude ({home.config}:2)",
+        "          sub-agents go to glm (clew use --agents)",
+        "          requests for haiku go to glm (clew use --family)",
+    ]
+    for command in ("use", "status"):
+        chosen = home.json(command)["chosen"]
+        assert [(rule["agent"], rule["family"], rule["backend"]) for rule in chosen] == [
+            ("*", "", "glm"),
+            ("", "haiku", "glm"),
+        ]
     said = home.lines("use", "--reset", "--family", "haiku")[0]
     assert said == "requests for haiku go where all others go, or the config's rules send them; before: glm."
     assert home.refused("use", "glm", "--agents", "--family", "haiku")[0] == 2

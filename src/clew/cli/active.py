@@ -7,11 +7,13 @@ from typing import Final
 from msgspec import Struct
 
 from clew.cli.kept import Place
+from clew.engine.choices import rules_chosen
 from clew.settings.load import Loaded
 from clew.settings.running import running
+from clew.settings.values import Rule
 from clew.store import SqliteStore
 
-__all__ = ["SETTING", "Active", "active_of", "said_by_settings"]
+__all__ = ["SETTING", "Active", "active_of", "chosen_in", "said_by_settings", "said_of"]
 
 SETTING: Final = "active"
 _OWN: Final = ("clew use --gateway", "clew run --backend")
@@ -63,3 +65,13 @@ def _told_it(store: SqliteStore | None, gateway: str) -> str:
 
 def _begun_with(at: Place, gateway: str) -> str:
     return next((each.choice for each in running(at.home) if each.name == gateway), "")
+
+
+def chosen_in(at: Place, store: SqliteStore | None) -> tuple[Rule, ...]:
+    """What was chosen for a part, by `--family` and `--agents`."""
+    return rules_chosen(store.settings(), at.loaded.settings) if store and at.loaded else ()
+
+
+def said_of(rule: Rule) -> str:
+    whose, option = (f"requests for {rule.family}", "--family") if rule.family else ("sub-agents", "--agents")
+    return f"{whose} go to {rule.backend} (clew use {option})"

@@ -15,13 +15,14 @@ import click
 import msgspec
 from msgspec import Struct
 
-from clew.cli.active import Active, active_of
+from clew.cli.active import Active, active_of, chosen_in, said_of
 from clew.cli.endings import told
 from clew.cli.exchange_lines import at_time, lines_of
 from clew.cli.kept import Place, opened, place, principal_option
 from clew.cli.pages import Line, Page, Table, printable, show
 from clew.errors import StoreError
 from clew.settings.running import Running, running
+from clew.settings.values import Rule
 from clew.store import SqliteStore
 from clew.store.values import Exchange, Statistics
 
@@ -57,6 +58,8 @@ class Status(Struct, frozen=True, kw_only=True):
     """All of it; this is what `--json` prints."""
 
     active: Active | None
+    chosen: tuple[Rule, ...] = ()
+    """For a part of the requests: a family of models, or all sub-agents."""
     config: str
     problem: str
     gateways: tuple[Gateway, ...]
@@ -113,6 +116,7 @@ def _without(at: Place, kept: Kept, store: SqliteStore | None) -> Status:
     """All but what the store holds of conversations."""
     return Status(
         active=active_of(at, store),
+        chosen=chosen_in(at, store),
         config=str(at.loaded.file or "") if at.loaded else "",
         problem=at.problem,
         gateways=tuple(_gateway(each, active_of(at, store, each.name)) for each in running(at.home)),
@@ -157,6 +161,8 @@ def _active(found: Status) -> Iterator[Line]:
     yield Line(f"{found.active.backend} ({found.active.source})", "head")
     if found.active.gone:
         yield Line(f"{found.active.gone} was chosen, but is not in the settings any more: `clew use --reset`", "bad")
+    for rule in found.chosen:
+        yield Line(said_of(rule))
 
 
 def _config(found: Status) -> Iterator[Line]:

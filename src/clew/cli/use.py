@@ -16,12 +16,13 @@ from msgspec import Struct
 
 from clew.backends.names import FAMILIES, Family
 from clew.backends.row import Backend
-from clew.cli.active import SETTING, Active, active_of, said_by_settings
+from clew.cli.active import SETTING, Active, active_of, chosen_in, said_by_settings, said_of
 from clew.cli.endings import Failed, told
 from clew.cli.kept import Place, opened, opened_to_write, place, principal_option, thread_named
 from clew.cli.pages import Line, Page, Table, printable, show
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.settings.running import Running, running
+from clew.settings.values import Rule
 from clew.store import SqliteStore
 
 __all__ = ["use"]
@@ -220,6 +221,7 @@ class Listed(Struct, frozen=True, kw_only=True):
 
     active: Active
     backends: tuple[Row, ...]
+    chosen: tuple[Rule, ...] = ()
     thread: str = ""
     pin: str = ""
 
@@ -228,9 +230,11 @@ def _list(at: Place, thread: str | None, gateway: str | None, principal: str, js
     loaded = at.usable
     with opened(at) as store:
         active = active_of(at, store, gateway or "") or said_by_settings(loaded)
+        chosen = chosen_in(at, store)
         pinned = thread_named(store, principal, thread) if thread is not None else None
     rows = tuple(_row(each, active) for each in loaded.settings.backends.values())
-    listed = Listed(active=active, backends=rows, thread=pinned.id if pinned else "", pin=pinned.pin if pinned else "")
+    told = {"thread": pinned.id, "pin": pinned.pin} if pinned else {}
+    listed = Listed(active=active, backends=rows, chosen=chosen, **told)
     if json_:
         click.echo(msgspec.json.encode(listed).decode())
     else:
@@ -255,6 +259,7 @@ def _page(listed: Listed) -> Page:
     lines = [Line(printable(f"{listed.active.backend} is active ({listed.active.source})."))]
     if listed.active.gone:
         lines.append(Line(printable(f"{listed.active.gone} was chosen, but is not in the settings any more."), "bad"))
+    lines += [Line(printable(f"{said_of(rule)}.")) for rule in listed.chosen]
     if listed.thread:
         lines.append(Line(printable(f"thread {listed.thread} " + _pin_of(listed.pin))))
     return [table, Line(""), *lines, Line("Switch with `clew use NAME`; the running conversation goes on.", "quiet")]
