@@ -44,16 +44,25 @@ def test_it_shows_what_is_active_what_is_kept_and_how_the_last_requests_went(hom
     assert lines[:2] == ["active    glm (clew use)", f"config    {home.config}"]
     assert lines[2].startswith(f"store     {home.file}, ")
     assert lines[2].endswith((" kB, ok", " MB, ok"))
+    said = [
+        "      thinking: 1 left out",
+        "      left out messages.1.content.0: made by glm",
+        "      tokens: 10 in, 20 out; cache 30 read, 40 written",
+    ]
     assert lines[3:] == [
         "thinking  3 blocks: 1 confirmed, 2 unconfirmed",
         "          1 of the active backend, 2 of others",
         "          2 dormant, 1 unknown",
         "gateways  none runs: `clew serve`, or `clew run -- claude`",
-        "last requests (`clew log` says more)",
+        "last requests (`clew log` has more of them)",
         f"  {day()} 11:59:57  01a2b3c4d5e  claude-opus-5-5 → claude claude-opus-5-5  whole  2.5 s, first byte 0.50 s",
+        *said,
         f"  {day()} 12:00:07  01a2b3c4d5e  claude-opus-5-5 → claude claude-opus-5-5  whole  2.5 s, first byte 0.50 s",
+        *said,
         f"  {day()} 12:00:17  01a2b3c4d5e  claude-opus-5-5 → glm glm-5  whole  2.5 s, first byte 0.50 s",
+        *said,
         f"  {day()} 12:00:27  01a2b3c4d5e  claude-opus-5-5 → claude claude-opus-5-5  refused (400)  2.5 s",
+        "      the backend calls it req_9",
     ]
 
 
@@ -101,7 +110,7 @@ def test_a_broken_config_is_shown_whole_and_the_rest_too(home: Home) -> None:
     assert lines[0] == "active    unknown: the config cannot be used"
     assert lines[1].startswith(f"config    {home.config} has 2 mistakes")
     assert "          gateways that run go on with what they had; `clew config check` says the same" in lines
-    assert "last requests (`clew log` says more)" in lines
+    assert "last requests (`clew log` has more of them)" in lines
 
 
 def test_a_choice_is_known_though_the_config_is_broken(home: Home) -> None:

@@ -218,7 +218,6 @@ def _last(found: Status) -> Iterator[Line]:
         if found.store.state != "unusable":
             yield Line("No requests yet. Begin with `clew run -- claude`, or point a client at `clew serve`.", "quiet")
         return
-    yield Line("last requests (`clew log` says more)")
+    yield Line("last requests (`clew log` has more of them)")
     for exchange in found.last:
-        head = lines_of(exchange)[0]
-        yield Line(f"  {head.text}", head.tone)
+        yield from (Line(f"  {line.text}", line.tone) for line in lines_of(exchange))
