@@ -174,6 +174,8 @@ def test_what_one_backend_said_is_not_told_of_another(gating: Gating, a: Simulat
 
 # U4: bursts.
 
+KINDS = {408: "invalid_request_error", 504: "timeout_error", 529: "overloaded_error"}
+
 
 @proves("fault:U4")
 @pytest.mark.parametrize("status", [529, 503, 500, 502, 504, 408])
@@ -186,6 +188,8 @@ def test_a_burst_is_outlived_or_left_after_so_many_tries(gating: Gating, a: Simu
     assert gate.ask(question("two")).headers["x-clew-backend"] == "spare"
     assert asked(a, b) == [6, 1]
     assert [each.attempts for each in kept(gate, 2)] == [3, 4]
+    whys = {each.why for exchange in kept(gate, 2) for each in exchange.tries[:-1]}
+    assert whys == {KINDS.get(status, "api_error")}, "as the vendor calls it"
 
 
 @proves("fault:U4")

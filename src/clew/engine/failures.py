@@ -20,6 +20,7 @@ from clew.pipeline.stream.relay import HIDDEN
 __all__ = [
     "DRAINING",
     "NO_RETRY",
+    "kind_in",
     "named",
     "no_credential",
     "refuse",
@@ -32,6 +33,7 @@ DRAINING = "clew is shutting down, and this answer is not whole: ask again"
 
 _SECRET = re.compile(rb"(?i)(sk-[\w-]{6,}|clew_\w+|bearer\s+\S+)")
 _SHOWN = 200
+_KIND = 60
 
 
 NO_RETRY = ("x-should-retry", "false")
@@ -69,6 +71,12 @@ def _said(body: bytes) -> _Error | None:
         return msgspec.json.decode(body, type=_Shape).error
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
+
+
+def kind_in(body: bytes) -> str:
+    """What sort of error a vendor calls it; "" if it does not say. Its message may quote the conversation, this does not."""
+    said = _said(body)
+    return said.type[:_KIND] if said is not None and said.type.isprintable() else ""
 
 
 def shown(body: bytes) -> str:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from clew.dialects.openai_chat.answer.unsaid import left_out
 from clew.engine.asking import Asking
 from clew.engine.dialects import Dialect, Hints
+from clew.engine.failures import kind_in
 from clew.engine.heads import heads_of
 from clew.engine.reply_head import Counts, is_unsaid_thought, thinking_counts
 from clew.engine.route import Way
@@ -129,7 +130,8 @@ class Story:
     def note(self, result: attempts.Outcome, now: float) -> None:
         """What came of a try. Content that reached the client was noted when it began, and is only corrected."""
         status = result.status or 0
-        why = str(result.error) if result.error else "" if result.content_started else f"refused ({status})"
+        refused = "" if result.content_started else kind_in(result.body) or f"refused ({status})"
+        why = str(result.error) if result.error else refused
         tried = Try(backend=self.way.backend.name, status=status, seconds=round(now - self.tried_at, 6), why=why)
         if not result.content_started:
             self.tries.append(tried)
