@@ -61,7 +61,8 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     agent: str = ""
     """Requests of a sub-agent: its id, or `*` for each that is not the main one."""
     request_class: str = ""
-    """Requests of this kind, as `x-claude-code-request-class` says or as clew sees it: `title`, `probe`, `count_tokens`."""
+    """Requests of this kind, as `x-claude-code-request-class` says or as clew sees it: `title`, `probe`, `search`,
+    `count_tokens`."""
     model: str = ""
     """The backend's own name of the model to use; by the backend's mapping if left out."""
 
