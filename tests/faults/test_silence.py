@@ -110,12 +110,29 @@ def test_after_a_ping_a_failure_is_told_inside_the_stream(gating: Gating, a: Sim
 @pytest.mark.parametrize("fault", ["slow-start 60", "stall 60"])
 def test_without_another_one_silence_is_a_timeout(gating: Gating, a: Simulator, fault: str) -> None:
     """U8: 504 while nothing was said, whatever was asked for."""
-    gate = gating(claude(a), **impatient(first_byte=0.3, gap=0.3, retry=ONCE))
+    gate = gating(claude(a), **impatient(first_byte=0.3, gap=0.3, first_content=0.3, retry=ONCE))
     a.fault(fault, times=2)
     answers = [gate.ask(question(stream=stream)) for stream in (True, False)]
     assert [(answer.status, answer.json["error"]["type"]) for answer in answers] == [(504, "timeout_error")] * 2
     assert endings(a) == ["client left", "client left"]
     assert [each.outcome for each in kept(gate, 2)] == ["failed", "failed"]
+
+
+@proves("fault:U8")
+@pytest.mark.parametrize("again", [False, True], ids=["first", "by rote"])
+def test_an_answer_in_one_piece_may_be_made_for_longer_than_a_stream_may_be_silent(
+    gating: Gating, a: Simulator, again: bool
+) -> None:
+    """Its head comes when all was said. A count is no answer, and has nothing to wait for."""
+    gate = gating(claude(a), **impatient(first_byte=0.3, first_content=20, retry=ONCE))
+    if again:
+        gate.ask(question(stream=False))
+    a.fault("slow-start 1")
+    assert story(gate.ask(question(stream=False))) == "whole"
+    assert asked(a) == [1 + again]
+    a.fault("slow-start 60", path="/v1/messages/count_tokens")
+    counting = {name: value for name, value in question().items() if name not in ("stream", "max_tokens")}
+    assert gate.ask(counting, path="/v1/messages/count_tokens").status == 504
 
 
 @proves("fault:U8")

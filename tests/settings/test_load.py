@@ -13,7 +13,16 @@ from clew.http.client.message import Timeouts
 from clew.pipeline.options import CacheRules, Options
 from clew.settings import sources
 from clew.settings.load import Fault, Loaded, config_file, faults_of, load
-from clew.settings.values import GatewaySettings, Retry, Rule, StoreSettings, ThinkingSettings, options_of, timeouts_for
+from clew.settings.values import (
+    GatewaySettings,
+    Retry,
+    Rule,
+    StoreSettings,
+    ThinkingSettings,
+    options_of,
+    timeouts_for,
+    whole_timeouts_for,
+)
 from clew.thinking.budgets import BudgetRules
 from tests.manifest import proves
 
@@ -134,6 +143,7 @@ context = 200000
         budget=BudgetRules(default=4000), cache=CacheRules(ttl="1h"), preserve_thinking=True
     )
     assert timeouts_for(settings, settings.backends["glm"]) == Timeouts(gap=20, first_byte=300)
+    assert whole_timeouts_for(settings, settings.backends["glm"]) == Timeouts(gap=20, first_byte=300)
     assert timeouts_for(settings, settings.backends["claude"]) is settings.timeouts
     assert loaded.warnings == ()
 

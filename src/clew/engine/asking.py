@@ -16,6 +16,7 @@ from clew.engine.call import AGENT, CLASS, Call
 from clew.engine.route import Seeking, Way, class_of, ways_of
 from clew.engine.snapshot import Snapshot
 from clew.errors import StoreError
+from clew.http.client.message import Timeouts
 from clew.model.blocks import Block
 from clew.model.recording import Recording, Recordings, Shelf
 from clew.model.request import Request, blocks_of
@@ -54,6 +55,11 @@ class Asking(Struct, frozen=True, kw_only=True, eq=False):
     def has_one_way(self) -> bool:
         """Whether nobody but one backend, with one of its models, can answer."""
         return len({(way.backend.name, way.target.model) for way in self.ways}) == 1
+
+    def patience_with(self, way: Way) -> Timeouts:
+        """How long each phase of the call may last."""
+        in_one_piece = self.call.kind == "messages" and not self.streams
+        return way.whole_patience if in_one_piece else way.patience
 
 
 def asking_of(

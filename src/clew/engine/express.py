@@ -158,7 +158,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
         self._on, parts, story = on, self._parts, self._tell_story(begun)
         way = story.way
         endpoint, request = place_of(way.backend.url).endpoint, begun.request.with_body(story.sent)
-        asked = parts.pool.ask(endpoint, request, timeouts=way.patience, limits=LIMITS)
+        asked = parts.pool.ask(endpoint, request, timeouts=story.asking.patience_with(way), limits=LIMITS)
         self._asked = asked.goes_on(on, parts.clock() - begun.began, is_fresh=begun.is_fresh)
         if on.heard is not None:
             self._note_head(on.heard, story)

@@ -22,7 +22,7 @@ from clew.model.request import Body
 from clew.model.target import Target
 from clew.pipeline.attempts import Candidate
 from clew.pipeline.projector import Projector
-from clew.settings.values import Rule, Settings, options_of, timeouts_for
+from clew.settings.values import Rule, Settings, options_of, timeouts_for, whole_timeouts_for
 
 __all__ = ["Seeking", "Way", "class_of", "ways_of"]
 
@@ -60,6 +60,8 @@ class Way(Struct, kw_only=True, eq=False):
     projector: Projector
     dialect: Dialect
     patience: Timeouts
+    whole_patience: Timeouts
+    """With an answer in one piece."""
     sent: Sent | None = None
     """The last request that went this way: the next one's head is nearly always the same."""
 
@@ -123,6 +125,7 @@ def _ways(settings: Settings, name: str, model: str, credential: Credential, own
             projector=projector,
             dialect=dialect,
             patience=timeouts_for(settings, backend),
+            whole_patience=whole_timeouts_for(settings, backend),
         )
 
 

@@ -97,7 +97,8 @@ class UnderWay:
         self._log_body("sent", story.sent)
         request = outgoing(self._call, way, story.going, story.sent)
         self._passed, story.request_id = (), ""  # what another backend said before is not this one's
-        return self._parts.pool.ask(place_of(way.backend.url).endpoint, request, timeouts=way.patience, limits=LIMITS)
+        endpoint, timeouts = place_of(way.backend.url).endpoint, story.asking.patience_with(way)
+        return self._parts.pool.ask(endpoint, request, timeouts=timeouts, limits=LIMITS)
 
     # Answering.
 

@@ -83,7 +83,7 @@ class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ca_file: str = ""
     """Certificate authorities to trust beside the system's."""
     first_content_seconds: Seconds = 300
-    """How long a backend may take until the first content of an answer."""
+    """How long a backend may take until the first content of an answer; all of one that is not streamed."""
     backends: Mapping[str, BackendTable] = {}
     """By name. Without any, those whose keys are found in the environment, and `claude` in any case."""
     rules: tuple[Rule, ...] = ()

@@ -35,6 +35,7 @@ __all__ = [
     "Timeouts",
     "options_of",
     "timeouts_for",
+    "whole_timeouts_for",
 ]
 
 Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
@@ -215,7 +216,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     retry: Retry = Retry()
     timeouts: Timeouts = Timeouts()
     first_content_seconds: float = 300
-    """How long a backend may take until the first content of an answer."""
+    """How long a backend may take until the first content of an answer; all of one that is not streamed."""
     proxy: bool = False
     """Go through HTTPS_PROXY and HTTP_PROXY; they are ignored otherwise."""
     ca_file: str = ""
@@ -245,3 +246,11 @@ def timeouts_for(settings: Settings, backend: Backend) -> Timeouts:
     """The general ones, with the backend's own on top."""
     given = backend.timeouts.given()
     return replace(settings.timeouts, **given) if given else settings.timeouts
+
+
+def whole_timeouts_for(settings: Settings, backend: Backend) -> Timeouts:
+    """The same for an answer in one piece: its head comes when all of it was said, so it may take as long as content may."""
+    usual = timeouts_for(settings, backend)
+    if usual.first_byte is None:
+        return usual
+    return replace(usual, first_byte=max(usual.first_byte, settings.first_content_seconds))

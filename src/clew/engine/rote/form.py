@@ -142,7 +142,7 @@ def _form(call: Call, story: Story, parts: Parts) -> Form | None:
         endpoint=endpoint,
         shelf=parts.pool.shelf(endpoint),
         request=outgoing(call, way, story.going, b""),
-        terms=(way.patience, LIMITS),
+        terms=(story.asking.patience_with(way), LIMITS),
         model=story.asking.request.body.model,
         told=replace(story.exchange("whole", None, 0.0), status=200),
         context=call.context,
