@@ -112,7 +112,9 @@ class Policy:
     budget: float = 30.0
     """Seconds from the beginning after which no target is tried twice; a wait that would lead past them is not begun."""
     first_wait: float = 0.5
+    """The longest wait before the first retry; it doubles with each. A backend that says how long is believed."""
     most_wait: float = 5.0
+    """Where that doubling ends."""
     cool_seconds: float = 10.0
     """For a target that failed as often as it may, or was limited without saying for how long."""
 

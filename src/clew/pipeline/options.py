@@ -21,6 +21,7 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     """Where cache marks go."""
 
     ttl: Ttl = "5m"
+    """How long the vendor keeps what is marked."""
     off: bool = False
     """DISABLE_PROMPT_CACHING: no marks at all."""
     off_for: tuple[Literal["haiku", "sonnet", "opus"], ...] = ()

@@ -61,11 +61,15 @@ class BudgetRules(Struct, frozen=True, kw_only=True):
     """Where a budget may come from. `variable` is the value of MAX_THINKING_TOKENS, None or "" if it is not set."""
 
     variable: str | None = None
+    """A number decides alone, whatever is said; `"${MAX_THINKING_TOKENS:-}"` takes it from the environment."""
     default: int | None = None
+    """Tokens where neither the variable nor a word asks for more."""
     scope: Scope = "last_user_turn"
+    """Where the word counts: in the last turn that a person began, or anywhere."""
     strict: bool = False
     """Keep the documented split: a text is searched for the one word only, the phrases are left to `is_keyword`."""
     provider: str = "anthropic"
+    """As the event that tells of the variable names it."""
 
 
 class BudgetEvent(Struct, frozen=True, rename="camel"):

@@ -65,8 +65,11 @@ class Timeouts:
     """Seconds that each phase may last; None is for ever. The numbers are those that the promises are made with."""
 
     slot: float | None = 5.0
+    """For room among the connections to a backend, where all that there may be are in use."""
     connect: float | None = 5.0
+    """To look up the name and to open a connection."""
     tls: float | None = 5.0
+    """For the handshake."""
     send: float | None = 30.0
     """Without the backend taking a single byte of the request."""
     first_byte: float | None = 60.0
