@@ -84,10 +84,11 @@ class Passing:
     def watch_silence(self, due: Quiet | None = None) -> None:
         """From now on the client is not left without a word for longer than it may be.
 
-        `due` is called in place of `tick`, and has to call that itself.
+        `due` is called in place of `tick`, and has to call that itself; whoever was called before is not any more: what it
+        looks after may be somebody else's by now.
         """
+        self._due = due
         if not self._round:
-            self._due = due
             self._last = self._rounds.now()
             self._round = self._rounds.join(self._last + self._seconds, self)
 
