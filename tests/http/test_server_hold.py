@@ -143,6 +143,37 @@ def test_a_client_that_is_gone_at_once_gets_nothing_and_nothing_stays_taken() ->
     assert asyncio.run(scene()) == ["began", "put back"]
 
 
+def test_whoever_goes_on_in_a_task_in_the_moment_in_which_the_client_is_lost_begins_before_it_ends() -> None:
+    """What the backend says last may come in the same turn of the loop: what was taken is put back then, too."""
+
+    async def scene() -> list[str]:
+        told: list[str] = []
+
+        async def work() -> None:
+            told.append("began")
+            await asyncio.sleep(60)
+
+        class Holder:
+            def cancel(self) -> None:
+                told.append("cancelled")
+
+        def handle(request: HttpRequest, respond: Responder) -> None:
+            respond.after = lambda: told.append("put back")
+            respond.hold(Holder())
+            held.append(respond)
+
+        held: list[Responder] = []
+        connection = Connection(Server(handle, lambda refusal, respond: None, Limits()))
+        connection.connection_made(_Deaf())
+        connection.data_received(GET)
+        connection.connection_lost(None)
+        held[0].hand_over(work())
+        await asyncio.sleep(0.05)
+        return told
+
+    assert asyncio.run(scene()) == ["began", "put back"]
+
+
 class _Deaf(asyncio.Transport):
     """A transport to nowhere."""
 

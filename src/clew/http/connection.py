@@ -53,7 +53,7 @@ class Connection(Outlet):
     """The protocol object that the event loop calls."""
 
     __slots__ = (
-        *("_closing", "_discarding", "_limits", "_paused", "_probes", "_reader", "_responder", "_server"),
+        *("_begun", "_closing", "_discarding", "_limits", "_paused", "_probes", "_reader", "_responder", "_server"),
         *("_since", "_stalled_at", "_task"),
     )
 
@@ -63,6 +63,8 @@ class Connection(Outlet):
         self._limits: Limits = server.limits
         self._reader = RequestReader(server.limits, server.known)
         self._task: asyncio.Task[None] | None = None
+        self._begun = False
+        """Whether that task has."""
         self._responder: WireResponder | None = None
         self._probes: int | None = None
         self._closing = False
@@ -114,6 +116,7 @@ class Connection(Outlet):
     def hand_over(self, work: Awaitable[None]) -> None:
         """Whoever held the responder goes on in a task."""
         assert self._responder is not None
+        self._begun = False
         self._task = self._server.loop.create_task(self._serve(work, self._responder))
         self._server.works(self._task)
 
@@ -235,6 +238,7 @@ class Connection(Outlet):
             self._close_if_alone()
 
     async def _serve(self, work: Awaitable[None], responder: Responder) -> None:
+        self._begun = True
         try:
             await self._answered(work, responder)
         finally:
@@ -290,7 +294,9 @@ class Connection(Outlet):
         self._server.loop.call_soon(self._cancel_now)
 
     def _cancel_now(self) -> None:
-        if self._task is not None:
+        if self._task is not None and not self._begun:
+            self._cancel()  # it was made since
+        elif self._task is not None:
             self._task.cancel()
         elif self._responder is not None and self._responder.holder is not None:
             self._responder.holder.cancel()
