@@ -69,8 +69,10 @@ class Keeping:
         if store is not None and not self.done:
             turn = story.turn("open", hearing.heard(whole=False), self._parts.wall())
             if self._flushed == stops:
-                self._lingers = store.record_open(turn)
-                self._lingers.add_done_callback(_retrieved)
+                self._lingers = lingers = store.record_open(turn)
+                lingers.add_done_callback(_retrieved)
+                if self._flushed != stops:  # in a thread of its own this may be a moment late
+                    lingers.cancel()
 
     def secure(self, story: Story, hearing: StreamHearing, then: Callable[[], None]) -> None:
         """What came so far, at once: the client is about to get a seal that refers to it. Nothing if the end is near, since
