@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from clew.settings.home import Home as Place
 from clew.settings.running import Running, register, unregister
@@ -86,6 +87,19 @@ def test_who_was_told_something_for_itself_is_said_not_to_follow(home: Home, gat
         "claude is active for gateway run-1 (clew run --backend); before: glm."
     )
     unregister(Place(home.root), entered)
+
+
+def test_a_gateway_with_a_file_of_its_own_is_switched_among_its_own_backends(home: Home, tmp_path: Path) -> None:
+    """`clew serve --config F`, and in another shell `clew use glm`. Where several differ, nobody is guessed."""
+    other = tmp_path / "other.toml"
+    other.write_text('[backends.mine]\npreset = "zai"\nkey = "k"\n[backends.yours]\npreset = "zai"\nkey = "k"\n')
+    begun = Running(pid=os.getpid(), url="http://127.0.0.1:2539", started=time.time(), name="g1", config=str(other))
+    entered = register(Place(home.root), begun)
+    assert home.lines("use", "yours")[0].startswith("yours is active (clew use)")
+    second = register(Place(home.root), structs.replace(begun, name="g2", config=str(home.config)))
+    assert home.refused("use", "yours") == (2, "Error: There is no backend 'yours'. There are: claude, glm.")
+    for gateway in (entered, second):
+        unregister(Place(home.root), gateway)
 
 
 def test_a_gateway_that_does_not_run_is_refused_with_those_that_do(home: Home, gateway: str) -> None:

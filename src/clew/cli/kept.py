@@ -1,7 +1,7 @@
 """What the commands on the store have in common: the home, the settings, the file, and the names that people give.
 
-They work beside a running gateway and without one. A config that cannot be used keeps nobody from looking at what was
-recorded: the store is then looked for where it usually is. Keys are never looked up, since nobody is called.
+They work beside a running gateway, by its settings, and without one. A config that cannot be used keeps nobody from looking
+at what was recorded: the store is then looked for where it usually is. Keys are never looked up, since nobody is called.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from msgspec import Struct
 from clew.cli.endings import BadConfig
 from clew.cli.options import principal_option
 from clew.errors import SettingsInvalid
-from clew.settings.home import Home, home_of
+from clew.settings.home import CONFIG_VARIABLE, Home, home_of
 from clew.settings.load import Loaded, load
+from clew.settings.running import running
 from clew.store import SqliteStore
 from clew.store.values import Thread
 
@@ -48,9 +49,17 @@ class Place(Struct, frozen=True, kw_only=True):
 def place() -> Place:
     home = home_of(os.environ)
     try:
-        return Place(home=home, loaded=load(None, os.environ, keys=False))
+        return Place(home=home, loaded=load(_file(home), os.environ, keys=False))
     except SettingsInvalid as error:
         return Place(home=home, loaded=None, problem=str(error))
+
+
+def _file(home: Home) -> Path | None:
+    """Of the gateways that run here, if they all have one file and nobody named another: their backends are meant."""
+    files = {gateway.config for gateway in running(home)}
+    if len(files) != 1 or os.environ.get(CONFIG_VARIABLE, "").strip():
+        return None
+    return Path(file) if (file := files.pop()) else None
 
 
 @contextmanager

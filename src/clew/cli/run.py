@@ -117,8 +117,9 @@ async def _with_client(gateway: Gateway, command: Sequence[str]) -> int:
     from clew.settings.running import Running, register, unregister
 
     plan = gateway.plan
-    running = Running(pid=os.getpid(), url=gateway.url, started=time.time(), name=plan.name, choice=plan.choice)
-    entry = register(gateway.home, running)
+    config = gateway.loaded.place
+    begun = Running(pid=os.getpid(), url=gateway.url, started=time.time(), name=plan.name, choice=plan.choice, config=config)
+    entry = register(gateway.home, begun)
     ours = variables(gateway.loaded.settings, gateway.url, plan.run_key, os.environ)
     client: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
     try:

@@ -207,7 +207,9 @@ async def _beside(
 
     admin = await _admin(stage, works, key, running) if stage.admin else None
     place = {"admin_url": admin.url, "socket": str(admin.socket)} if admin else {}
-    gateway = register(stage.home, Running(pid=os.getpid(), url=url, started=time.time(), name=stage.plan.name, **place))
+    named = {"name": stage.plan.name, "config": stage.loaded.place}
+    begun = Running(pid=os.getpid(), url=url, started=time.time(), **named, **place)
+    gateway = register(stage.home, begun)
     if stage.as_json:
         click.echo(as_json(gateway))
     elif admin:

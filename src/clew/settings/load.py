@@ -36,6 +36,11 @@ class Loaded(Struct, frozen=True, kw_only=True):
     """Where each key that is not a default came from: `clew.toml:12`, `preset zai`, `environment: ZAI_API_KEY`."""
     warnings: tuple[str, ...] = ()
 
+    @property
+    def place(self) -> str:
+        """The file as any process finds it; "" if there is none."""
+        return str(self.file.absolute()) if self.file else ""
+
 
 class Fault(Struct, frozen=True):
     """One mistake in a file. `line` is 0 where none can be named."""

@@ -37,6 +37,8 @@ class Running(Struct, frozen=True, kw_only=True):
     """As `--gateway` says it; the process number if nothing else was given."""
     choice: str = ""
     """The backend that it was told to begin with, for itself alone."""
+    config: str = ""
+    """Its settings file; "" if it has none."""
     born: str = ""
     """When the system says that the process began; filled in by `register`."""
 
