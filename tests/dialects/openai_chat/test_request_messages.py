@@ -52,6 +52,23 @@ def test_a_backend_that_takes_only_a_first_system_message_gets_later_ones_from_t
     assert told(asked, late_system="user") == [("messages.1", "replaced")]
 
 
+def test_messages_that_may_not_follow_each_other_have_one_of_the_other_side_between_them() -> None:
+    """dialects 2.12: behind a tool message a user's is refused, and clients put reminders there."""
+    loop = (user("a"), assistant(tool_use("t")), user(tool_result("t"), "b"))
+    twice = (user("a"), user("b"), assistant("c"), assistant("d"))
+    between = {"role": "assistant", "content": "Noted."}, {"role": "user", "content": "Go on."}
+
+    assert messages(*loop, apart=frozenset({"tool user"}))[2:] == [
+        {"role": "tool", "tool_call_id": "t", "content": "done"},
+        between[0],
+        {"role": "user", "content": "b"},
+    ]
+    alternating = messages(*twice, apart=frozenset({"user user", "assistant assistant"}))
+    assert (alternating[1], alternating[4]) == between
+    assert told(request(*loop), apart=frozenset({"tool user"})) == [("messages.2", "added")]
+    assert told(request(*loop)) == []
+
+
 def test_an_empty_system_message_with_an_effort_is_left_out() -> None:
     """clients 1.4: after /compact one came with empty content; dialects 7, case 65."""
     asked = request(user("a"), {"role": "system", "content": [], "output_config": {"effort": "low"}})

@@ -151,6 +151,7 @@ wires = st.builds(
     reasoning=st.sampled_from(["", "reasoning_content"]),
     reasoning_text=st.booleans(),
     late_system=st.sampled_from(["system", "user"]),
+    apart=st.frozensets(st.sampled_from(["tool user", "user user", "assistant assistant"])),
     images=st.sampled_from(["take", "omit"]),
     tool_images=st.booleans(),
     documents=st.sampled_from(["file", "omit"]),

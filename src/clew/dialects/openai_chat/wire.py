@@ -13,7 +13,10 @@ from clew.model.facts.efforts import Level
 from clew.model.json import JsonObject
 from clew.model.target import Missing
 
-__all__ = ["Documents", "Forced", "Images", "Wire"]
+__all__ = ["Apart", "Documents", "Forced", "Images", "Wire"]
+
+Apart: TypeAlias = Literal["tool user", "tool system", "user user", "assistant assistant"]
+"""Two roles, the second behind the first."""
 
 Images: TypeAlias = Literal["take", "refuse", "omit"]
 """Images are sent; refused; or left out, with a text in their place (so that an old one does not end a conversation)."""
@@ -37,6 +40,8 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The role of the system prompt."""
     late_system: Literal["system", "user"] = "system"
     """The role of system messages inside the conversation; `user` where the template takes only a first one."""
+    apart: frozenset[Apart] = frozenset()
+    """Roles that may not follow each other ("tool user"): a message of the other side stands between two such."""
 
     reasoning: str = "reasoning_content"
     """The field of an assistant message that takes its reasoning as text; "": none, and no payload either."""

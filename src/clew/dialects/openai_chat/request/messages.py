@@ -8,6 +8,7 @@ the backend's prefix cache holds, and reasoning that is bound to what came befor
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Struct
 
@@ -32,10 +33,13 @@ NOT_OURS = "this line is for Anthropic's billing, and would defeat the backend's
 RESULTS_FIRST = "tool messages come directly after the calls that they answer"
 REPEATED = "an entry that is in this history already would be refused by its id"
 AS_USER = "this backend takes a system message only at the start"
+APART = "this backend refuses a message of role {!r} behind one of role {!r}, so one of role {!r} stands between them"
 
 _KNOWN = frozenset({"role", "content", "output_config"})
 _KNOWN_TEXT = frozenset({"type", "text"})
 _SPOKEN = frozenset({"role", "content", "tool_calls"})
+_BETWEEN: Final = {"assistant": "Noted.", "user": "Go on."}
+"""What is said between two messages that may not follow each other. Constant, so that a prefix with it stays stable."""
 _Message = dict[str, object]
 
 
@@ -50,10 +54,21 @@ def encode_messages(reading: Reading, wire: Wire, notes: Notes) -> Messages:
     sent = _prompt(reading, wire, notes)
     for said in reading.said:
         notes.unsaid(said.path, said.fields, _KNOWN)
-        sent += _encoded(said, wire, notes)
+        for message in _encoded(said, wire, notes):
+            sent += [*_between(sent, message, said.path, wire, notes), message]
     if wire.entries_once:
         sent = _each_once(sent, notes)
     return Messages(sent, wire.missing == "off" and any(map(_lacks_reasoning, sent)))
+
+
+def _between(sent: list[_Message], message: _Message, path: str, wire: Wire, notes: Notes) -> list[_Message]:
+    """What must stand before this message, where it may not follow the one that was sent last."""
+    before, role = str(sent[-1]["role"]) if sent else "", str(message["role"])
+    if f"{before} {role}" not in wire.apart:
+        return []
+    other = "user" if role == "assistant" else "assistant"
+    notes.add(path, "added", APART.format(role, before, other))
+    return [{"role": other, "content": _BETWEEN[other]}]
 
 
 def _each_once(sent: list[_Message], notes: Notes) -> list[_Message]:
