@@ -19,7 +19,7 @@ from clew.simulator.chat.books import ChatBooks
 from clew.simulator.chat.judging import judge_chat
 from clew.simulator.chat.vendors import chat_vendors
 from clew.simulator.stances import stance
-from tests.build import Json, assistant, request, system, tool_result, tool_use, user
+from tests.build import Json, assistant, request, system, thinking, tool_result, tool_use, user
 from tests.handoff.seats import ROWS, Seat
 from tests.manifest import proves
 
@@ -34,6 +34,7 @@ HISTORIES: dict[str, tuple[Json, ...]] = {
     "a question behind a result": (*CALLED, user(tool_result("toolu_1")), user("And now?")),
     "a system message behind a result": (*CALLED, user(tool_result("toolu_1")), system("Be brief.")),
     "a system message in between": (user("Hi."), assistant("Yes?"), system("Be brief."), user("Go.")),
+    "an answer that was cut while it thought": (user("Hi."), assistant(thinking("Hm")), user("Go.")),
     "two questions": (user("Hi."), user("Go.")),
     "two answers": (user("Hi."), assistant("Yes?"), assistant("Well?"), user("Go.")),
     "an answer first": (assistant("Yes?"), user("Go.")),

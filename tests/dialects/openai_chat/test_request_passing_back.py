@@ -220,6 +220,15 @@ def test_an_answer_of_nothing_but_thinking_is_reasoning_with_empty_content() -> 
     assert messages(assistant(thinking("hm"))) == [{"role": "assistant", "content": "", "reasoning_content": "hm"}]
 
 
+def test_where_an_answer_of_nothing_but_thinking_is_refused_it_says_something() -> None:
+    """dialects 7, case 17: the limit cut it while it thought, and the conversation goes on."""
+    cut = request(user("go"), assistant(back("why", field="reasoning_content")), user("on"))
+
+    assert body(cut, wordless="…")["messages"][1] == {"role": "assistant", "content": "…", "reasoning_content": "why"}
+    assert told(cut, wordless="…") == [("messages.1", "added")]
+    assert messages(*LOOP, wordless="…") == messages(*LOOP)
+
+
 def test_an_entry_that_stands_in_the_history_twice_is_sent_once() -> None:
     """dialects 2.3: "duplicate item id". The same words without a proof may have been thought twice."""
     secret = {"type": "reasoning.encrypted", "data": "d", "id": "rs_1"}

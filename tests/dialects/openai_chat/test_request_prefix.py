@@ -102,6 +102,7 @@ wires = st.builds(
     reasoning=st.sampled_from(["", "reasoning", "reasoning_content"]),
     reasoning_text=st.booleans(),
     late_system=st.sampled_from(["system", "user"]),
+    wordless=st.sampled_from(["", "…"]),
     apart=st.frozensets(st.sampled_from(["tool user", "user user", "assistant assistant"])),
     tool_images=st.booleans(),
     images=st.sampled_from(["take", "omit"]),

@@ -52,6 +52,9 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     missing_on: Literal["calls", "all"] = "calls"
     """Which assistant messages must have reasoning: those that call tools, or all."""
 
+    wordless: str = ""
+    """What an answer says that has reasoning and nothing else, where such a one is refused."""
+
     empty: JsonObject = {}
     """Fields that say "no reasoning here", where that is not the field with an empty text."""
     entries: bool = True

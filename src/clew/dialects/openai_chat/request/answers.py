@@ -21,6 +21,7 @@ __all__ = ["answer"]
 SERVER_SIDE = "a block that only its own vendor can read"
 EMPTY = "nothing is left of this message"
 AFTER_CALLS = "text comes before tool calls in a message of Chat Completions"
+WORDLESS = "this backend refuses an answer that was thought and not said"
 UNSIGNED_CALL = "this backend refuses a call without its signature, and this is its word for a call that has none"
 
 _SPOKEN = frozenset({"text", "tool_use"})
@@ -38,6 +39,9 @@ def answer(said: Said, wire: Wire, notes: Notes) -> dict[str, object] | None:
         notes.left_out(said.path, EMPTY)
         return None
     reasoning = filled(reasoning, bool(calls), said.path, wire, notes)
+    if wire.wordless and not (calls or content):
+        notes.add(said.path, "added", WORDLESS)
+        content = wire.wordless
     spoken = content or (None if calls else "")
     return {"role": "assistant", "content": spoken} | ({"tool_calls": calls} if calls else {}) | reasoning
 
