@@ -236,6 +236,17 @@ def test_snapshots_add_only_what_is_new_and_honest_repetitions_stay() -> None:
     assert Told(plain, speech=speech).blocks == [("thinking", "hahahaha"), ("text", "")]
 
 
+def test_pieces_that_begin_alike_cost_no_more_than_themselves_where_deltas_may_be_snapshots() -> None:
+    """Case 14: what two deltas look like must not take off the beginning of every later one."""
+    alike = stream({"content": "I"}, {"content": "I see"}, {"content": " that"}, {"content": " it"}, {"content": " works"})
+    anew = stream(
+        {"reasoning": "He"}, {"reasoning": "Hello"}, {"reasoning": "Now"}, {"reasoning": "Now I"}, {"content": "x"}
+    )
+
+    assert Told(alike, speech=Speech(snapshots=True)).blocks == [("text", "I see that it works")]
+    assert Told(anew, speech=Speech(snapshots=True)).blocks == [("thinking", "HelloNow I"), ("text", "x")]
+
+
 def test_an_explicitly_empty_thought_before_a_call_counts_where_it_must_go_back() -> None:
     """Rule 6.3: DeepSeek needs the key back even if it was empty."""
     deltas = stream({"reasoning_content": ""}, call(0, "c", "f", "{}"))
