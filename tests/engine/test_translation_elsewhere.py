@@ -240,6 +240,26 @@ def test_a_vendor_without_a_preset_is_repaired_to_what_it_wants(gating: Gating, 
     assert answer.headers["x-clew-thinking"].endswith("healed=1")
 
 
+def test_a_gemini_without_a_preset_goes_on_with_a_call_that_another_made(
+    gating: Gating, simulators: StartSimulator, a: Simulator
+) -> None:
+    """Dialects 3: whoever serves it, a call that it did not sign gets the vendor's word for that, once it was refused."""
+    gemini = simulators(kind="gemini-chat", realm="gemini")
+    gate = gating(claude(a), chat_row("unknown", gemini.url, 'model = "gemini-3-pro"'))
+    talk = Talk(gate)
+    talk.asks(LOOP)
+    talk.runs()
+    gate.use("unknown")
+    answer = talk.step()
+    assert [message.partition(" in ")[0] for message in refusals(gemini)] == ["Function call is missing a thought_signature"]
+    assert [change.why for change in exchange_of(gate, answer).changes if change.step == "heal"] == [
+        "refused for a call without a signature: each such gets the vendor's word for that"
+    ]
+    talk.runs()
+    talk.step()
+    assert len(refusals(gemini)) == 1
+
+
 def test_a_repair_of_a_vendor_lasts_and_only_for_what_follows_it(gating: Gating, kimi: Simulator, a: Simulator) -> None:
     """Design 4, heal: remembered by the strand of the answer that followed, so a conversation pays once; a fork, too."""
     gate = gating(claude(a), chat_row("unknown", kimi.url, 'model = "kimi-k3"'))

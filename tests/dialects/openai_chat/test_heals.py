@@ -24,7 +24,7 @@ def _ladder(wire: Wire, words: str) -> list[Rung]:
         ("The reasoning_content in the thinking mode must be passed back to the API.", ["fill", "off"]),
         ("Missing reasoning_content field in the assistant message at message index 1", ["fill", "off"]),
         ("thinking is enabled but reasoning_content is missing in assistant tool call message at index 2", ["fill", "off"]),
-        ("Function call is missing a thought_signature in functionCall parts.", ["off"]),
+        ("Function call is missing a thought_signature in functionCall parts.", ["signatures", "off"]),
         ("Corrupted thought signature.", ["entries", "off"]),
         ("messages.1.content.0: Invalid `signature` in `thinking` block", ["entries", "off"]),
         ("The encrypted content gAAA could not be verified. Reason: it could not be decrypted", ["entries", "off"]),

@@ -24,19 +24,23 @@ MOST_HEALS = 3
 _MOST = 4000
 """Characters that are searched. Some servers send the whole request back with their error, where all words are found."""
 
-Rung: TypeAlias = Literal["less", "images", "fill", "entries", "effort", "free tools", "off"]
+Rung: TypeAlias = Literal["less", "images", "fill", "entries", "signatures", "effort", "free tools", "off"]
+
+_UNCHECKED: Final = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
+"""Google's own word, on a call, for a signature that is not there. Others than Google's endpoint serve its models, too."""
 
 _STEPS: Final[dict[Rung, dict[str, object]]] = {
     "images": {"images": "omit"},
     "fill": {"missing": "space", "missing_on": "all", "empty": {}},
     "entries": {"entries": False},
+    "signatures": {"unsigned_call": _UNCHECKED},
     "effort": {"knob": ""},
     "free tools": {"forced": "auto"},
     "off": {"thinks": False},
 }
 """What each rung changes."""
 
-LASTING: Final[tuple[Rung, ...]] = ("images", "fill", "effort", "free tools")
+LASTING: Final[tuple[Rung, ...]] = ("images", "fill", "signatures", "effort", "free tools")
 """What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on each
 request; which entries could not be read is in the strand itself, thought by thought: `lighter`.)"""
 LOOP_LONG: Final[tuple[Rung, ...]] = ("off",)
@@ -47,6 +51,7 @@ _WHY: Final[dict[Rung, str]] = {
     "images": "refused for an image: each is left out, with a text in its place",
     "fill": "refused for missing reasoning: every answer gets the least that can stand for it",
     "entries": "refused for reasoning that it could not read: only its text goes",
+    "signatures": "refused for a call without a signature: each such gets the vendor's word for that",
     "effort": "refused for the effort: the backend's default holds",
     "free tools": "refused for a forced tool: the choice is free",
     "off": "refused for its reasoning: no thinking this time",
@@ -55,7 +60,7 @@ _WHY: Final[dict[Rung, str]] = {
 _WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
     (r"reasoning_content\b.*(?:must be passed back|is missing)|missing reasoning_content", ("fill", "off")),
     (r"thinking\b.*must be passed back", ("fill", "off")),
-    (r"missing an?\W+thought_?signature|thought_?signature\W+is\W+(?:missing|required)", ("off",)),
+    (r"missing an?\W+thought_?signature|thought_?signature\W+is\W+(?:missing|required)", ("signatures", "off")),
     (r"(?:corrupted|invalid)\W+thought\W*signature", ("entries", "off")),
     (r"invalid\W+signature\W+in\W+\W*thinking|invalid\W+data\W+in\W+\W*redacted_thinking", ("entries", "off")),
     (r"thinking\W+blocks.*cannot be modified|bound to a different conversation", ("entries", "off")),
