@@ -12,7 +12,7 @@ from clew.model.change import Change
 from clew.settings.values import Retry, ThinkingSettings
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
-from tests.build import Json
+from tests.build import Json, text
 from tests.engine.chatting import chat, chat_row, pieces, thinks
 from tests.engine.conftest import Gating
 from tests.engine.gate import Answer, Gate, claude
@@ -258,6 +258,24 @@ def test_a_gemini_without_a_preset_goes_on_with_a_call_that_another_made(
     talk.runs()
     talk.step()
     assert len(refusals(gemini)) == 1
+
+
+def test_a_vendor_that_wants_its_roles_in_order_takes_a_reminder_behind_a_result(
+    gating: Gating, simulators: StartSimulator
+) -> None:
+    """Whoever serves Mistral's models checks the order of roles as it does; Claude Code's reminders stand behind results."""
+    mistral = simulators(kind="mistral", realm="mistral")
+    gate = gating(chat(mistral, "mistral", "[backends.mistral.wire]", "apart = []"))
+    talk = Talk(gate)
+    talk.asks(LOOP)
+    talk.runs()
+    talk.messages[-1]["content"].append(text("Mind the tests."))
+    answer = talk.step()
+    assert refusals(mistral) == ["Unexpected role 'user' after role 'tool'"]
+    assert [change.what for change in exchange_of(gate, answer).changes if change.step == "heal"] == ["replaced"]
+    talk.runs()
+    talk.step()
+    assert len(refusals(mistral)) == 1
 
 
 def test_a_repair_of_a_vendor_lasts_and_only_for_what_follows_it(gating: Gating, kimi: Simulator, a: Simulator) -> None:

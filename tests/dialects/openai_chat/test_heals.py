@@ -32,6 +32,8 @@ def _ladder(wire: Wire, words: str) -> list[Rung]:
         ("Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model.", ["effort"]),
         ('"llama3.1:8b" does not support thinking', ["effort"]),
         ('think value "medium" is not supported for this model', ["effort"]),
+        ("Unexpected role 'user' after role 'tool'", ["roles"]),
+        ("After the optional system message, conversation roles must alternate user and assistant roles", ["roles"]),
         ("The request signature we calculated does not match the signature you provided.", []),
         ("prompt is too long", []),
     ],

@@ -141,10 +141,10 @@ def _is_written_at_once(wear: Wear, hints: Hints) -> bool:
 
 
 def _told_of(found: Heal) -> Change:
-    """A shorter answer is no matter of thinking, nor is an image."""
+    """A shorter answer is no matter of thinking, nor is an image or a role."""
     if found.rung == "less":
         return Change("heal", "max_tokens", "replaced", found.why)
-    if found.rung == "images":
+    if found.rung in ("images", "roles"):
         return Change("heal", "messages", "replaced", found.why)
     return Change("heal", "messages", "healed", found.why)
 

@@ -1,4 +1,4 @@
-"""What to change after a backend refused a request for its reasoning, length or images, before the first byte of an answer.
+"""What to change after a backend refused a request for its reasoning, length, roles or images, before its answer began.
 
 A repair is a weaker `Wire`: the same request is written again with it. Each kind of refusal has its own ladder, and no rung
 is tried twice. The words are the vendors' and unstable, so they are searched for by what cannot be left out; a refusal that
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from msgspec import Struct, structs
 
 from clew.dialects.openai_chat.failures.overflow import room_in
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.wire import Apart, Wire
 
 __all__ = ["LASTING", "LOOP_LONG", "MOST_HEALS", "Heal", "Rung", "heal", "held"]
 
@@ -24,13 +24,14 @@ MOST_HEALS = 3
 _MOST = 4000
 """Characters that are searched. Some servers send the whole request back with their error, where all words are found."""
 
-Rung: TypeAlias = Literal["less", "images", "fill", "entries", "signatures", "effort", "free tools", "off"]
+Rung: TypeAlias = Literal["less", "images", "roles", "fill", "entries", "signatures", "effort", "free tools", "off"]
 
 _UNCHECKED: Final = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
 """Google's own word, on a call, for a signature that is not there. Others than Google's endpoint serve its models, too."""
 
 _STEPS: Final[dict[Rung, dict[str, object]]] = {
     "images": {"images": "omit"},
+    "roles": {"apart": frozenset(get_args(Apart))},
     "fill": {"missing": "space", "missing_on": "all", "empty": {}},
     "entries": {"entries": False},
     "signatures": {"unsigned_call": _UNCHECKED},
@@ -40,7 +41,7 @@ _STEPS: Final[dict[Rung, dict[str, object]]] = {
 }
 """What each rung changes."""
 
-LASTING: Final[tuple[Rung, ...]] = ("images", "fill", "signatures", "effort", "free tools")
+LASTING: Final[tuple[Rung, ...]] = ("images", "roles", "fill", "signatures", "effort", "free tools")
 """What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on each
 request; which entries could not be read is in the strand itself, thought by thought: `lighter`.)"""
 LOOP_LONG: Final[tuple[Rung, ...]] = ("off",)
@@ -49,6 +50,7 @@ LOOP_LONG: Final[tuple[Rung, ...]] = ("off",)
 _WHY: Final[dict[Rung, str]] = {
     "less": "refused for the length of the answer that was asked for: it is asked for less",
     "images": "refused for an image: each is left out, with a text in its place",
+    "roles": "refused for the order of its roles: those that may not follow each other have a message between them",
     "fill": "refused for missing reasoning: every answer gets the least that can stand for it",
     "entries": "refused for reasoning that it could not read: only its text goes",
     "signatures": "refused for a call without a signature: each such gets the vendor's word for that",
@@ -71,6 +73,7 @@ _WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
     (r"duplicate item|item with id 'rs_|without its required", ("entries", "off")),
     (r"thinking mode does not support this tool_choice|tool_choice.*(?:thinking|reasoning)", ("free tools", "off")),
     (r"reasoning_effort|reasoning\.effort|unsupported (?:value|effort).*effort", ("effort",)),
+    (r"unexpected role '\w+' after role 'tool'|roles must alternate|successive user or assistant messages", ("roles",)),
     (r"does not support thinking|think value\b.*is not supported", ("effort",)),
 )
 """Vendors' words, and what to try after them, in order; the first that fits counts."""
