@@ -365,6 +365,20 @@ def test_a_repair_that_would_change_nothing_is_not_tried(gating: Gating, deepsee
     assert [thinks(body) for body in bodies(deepseek)[-2:]] == [True, False]
 
 
+def test_a_server_that_takes_no_number_of_tokens_to_think_with_is_asked_for_a_level(
+    gating: Gating, simulators: StartSimulator
+) -> None:
+    """vLLM refuses the number where it was started without a reasoning parser, as many are."""
+    vllm = simulators(kind="vllm", realm="vllm")
+    gate = gating(chat(vllm, "vllm", 'model = "q"'))
+    vllm.fault("status 400 message='thinking_token_budget is set but reasoning_config is not configured.'")
+    talk = Talk(gate, tools=[], thinking={"type": "enabled", "budget_tokens": 2048})
+    talk.says("[[scenario:thinking]] Why?")
+    talk.says("[[scenario:thinking]] And then?")
+    asked = [(body.get("thinking_token_budget"), body.get("reasoning_effort")) for body in bodies(vllm)]
+    assert asked == [(2048, None), (None, "low"), (None, "low")]
+
+
 def test_an_answer_that_is_asked_for_too_long_is_asked_for_again(gating: Gating, deepseek: Simulator) -> None:
     """Claude Code asks for more than many models can say, and would do nothing but repeat it."""
     gate = gating(chat(deepseek, "deepseek"))

@@ -30,6 +30,8 @@ def _ladder(wire: Wire, words: str) -> list[Rung]:
         ("The encrypted content gAAA could not be verified. Reason: it could not be decrypted", ["entries", "off"]),
         ("Thinking mode does not support this tool_choice", ["free tools", "off"]),
         ("Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model.", ["effort"]),
+        ("thinking_token_budget is set but reasoning_config is not configured.", ["budget", "effort"]),
+        ("The thinking_budget parameter must be a positive integer and not greater than 38912", ["budget", "effort"]),
         ('"llama3.1:8b" does not support thinking', ["effort"]),
         ('think value "medium" is not supported for this model', ["effort"]),
         ("Unexpected role 'user' after role 'tool'", ["roles"]),

@@ -161,6 +161,12 @@ def test_a_budget_goes_as_a_number_where_the_backend_takes_one() -> None:
     assert told(enabled(5000), knob="qwen") == []
 
 
+def test_where_a_number_is_refused_its_level_is_asked_for() -> None:
+    assert knobs_of(enabled(60_000), "qwen", budgets=False) == {"enable_thinking": True, "thinking_budget": 32_768}
+    assert knobs_of(enabled(5000), "vllm", budgets=False) == {"reasoning_effort": "medium"}
+    assert told(enabled(5000), knob="vllm", budgets=False) == [("thinking.budget_tokens", "replaced")]
+
+
 @pytest.mark.parametrize(
     ("tokens", "room", "said"),
     [

@@ -77,6 +77,9 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     levels: tuple[Level, ...] = ()
     """The levels that this model takes, if fewer than the knob can say."""
 
+    budgets: bool = True
+    """Whether a client's own number of tokens is said, by a knob with a field for it; otherwise the level it stands for."""
+
     images: Images = "take"
     """Images are sent, refused, or left out with a text in their place."""
     image_urls: bool = True

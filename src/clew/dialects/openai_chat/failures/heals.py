@@ -24,7 +24,9 @@ MOST_HEALS = 3
 _MOST = 4000
 """Characters that are searched. Some servers send the whole request back with their error, where all words are found."""
 
-Rung: TypeAlias = Literal["less", "images", "roles", "fill", "entries", "signatures", "effort", "free tools", "off"]
+Rung: TypeAlias = Literal[
+    "less", "images", "roles", "fill", "entries", "signatures", "budget", "effort", "free tools", "off"
+]
 
 _UNCHECKED: Final = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
 """Google's own word, on a call, for a signature that is not there. Others than Google's endpoint serve its models, too."""
@@ -35,13 +37,14 @@ _STEPS: Final[dict[Rung, dict[str, object]]] = {
     "fill": {"missing": "space", "missing_on": "all", "empty": {}},
     "entries": {"entries": False},
     "signatures": {"unsigned_call": _UNCHECKED},
+    "budget": {"budgets": False},
     "effort": {"knob": ""},
     "free tools": {"forced": "auto"},
     "off": {"thinks": False},
 }
 """What each rung changes."""
 
-LASTING: Final[tuple[Rung, ...]] = ("images", "roles", "fill", "signatures", "effort", "free tools")
+LASTING: Final[tuple[Rung, ...]] = ("images", "roles", "fill", "signatures", "budget", "effort", "free tools")
 """What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on each
 request; which entries could not be read is in the strand itself, thought by thought: `lighter`.)"""
 LOOP_LONG: Final[tuple[Rung, ...]] = ("off",)
@@ -54,6 +57,7 @@ _WHY: Final[dict[Rung, str]] = {
     "fill": "refused for missing reasoning: every answer gets the least that can stand for it",
     "entries": "refused for reasoning that it could not read: only its text goes",
     "signatures": "refused for a call without a signature: each such gets the vendor's word for that",
+    "budget": "refused for the tokens to think with: a level is asked for instead",
     "effort": "refused for the effort: the backend's default holds",
     "free tools": "refused for a forced tool: the choice is free",
     "off": "refused for its reasoning: no thinking this time",
@@ -72,6 +76,7 @@ _WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
     ),
     (r"duplicate item|item with id 'rs_|without its required", ("entries", "off")),
     (r"thinking mode does not support this tool_choice|tool_choice.*(?:thinking|reasoning)", ("free tools", "off")),
+    (r"thinking_token_budget|thinking_budget|reasoning_budget", ("budget", "effort")),
     (r"reasoning_effort|reasoning\.effort|unsupported (?:value|effort).*effort", ("effort",)),
     (r"unexpected role '\w+' after role 'tool'|roles must alternate|successive user or assistant messages", ("roles",)),
     (r"does not support thinking|think value\b.*is not supported", ("effort",)),

@@ -46,7 +46,7 @@ def ask(intent: Intent, max_tokens: int | None, wire: Wire, notes: Notes) -> Ask
         notes.left_out(intent.path, NO_KNOB)
         return Asked({})
     row = knob(wire.knob)
-    budget = _budget(row, intent.budget, max_tokens)
+    budget = _budget(row, intent.budget, max_tokens) if wire.budgets else None
     if budget is not None:
         if budget != intent.budget:
             notes.add(intent.path, "set", f"{budget} tokens: the backend's bounds, and room for the answer")
