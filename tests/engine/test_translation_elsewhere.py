@@ -379,6 +379,19 @@ def test_a_server_that_takes_no_number_of_tokens_to_think_with_is_asked_for_a_le
     assert asked == [(2048, None), (None, "low"), (None, "low")]
 
 
+def test_an_effort_that_a_model_does_not_have_becomes_the_nearest_that_all_have(
+    gating: Gating, simulators: StartSimulator
+) -> None:
+    """Dialects 3: deployments have any name, so no row knows which levels the model behind has."""
+    azure = simulators(kind="azure", realm="azure")
+    gate = gating(chat(azure, "azure", 'model = "ours"'))
+    azure.fault("status 400 message=\"Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model.\"")
+    talk = Talk(gate, tools=[], output_config={"effort": "xhigh"})
+    talk.says("[[scenario:thinking]] Why?")
+    talk.says("[[scenario:thinking]] And then?")
+    assert [body.get("reasoning_effort") for body in bodies(azure)] == ["xhigh", "high", "high"]
+
+
 def test_an_answer_that_is_asked_for_too_long_is_asked_for_again(gating: Gating, deepseek: Simulator) -> None:
     """Claude Code asks for more than many models can say, and would do nothing but repeat it."""
     gate = gating(chat(deepseek, "deepseek"))

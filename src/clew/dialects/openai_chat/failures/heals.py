@@ -25,7 +25,7 @@ _MOST = 4000
 """Characters that are searched. Some servers send the whole request back with their error, where all words are found."""
 
 Rung: TypeAlias = Literal[
-    "less", "images", "roles", "fill", "entries", "signatures", "budget", "effort", "free tools", "off"
+    "less", "images", "roles", "fill", "entries", "signatures", "budget", "levels", "effort", "free tools", "off"
 ]
 
 _UNCHECKED: Final = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
@@ -38,13 +38,14 @@ _STEPS: Final[dict[Rung, dict[str, object]]] = {
     "entries": {"entries": False},
     "signatures": {"unsigned_call": _UNCHECKED},
     "budget": {"budgets": False},
+    "levels": {"levels": ("low", "medium", "high")},
     "effort": {"knob": ""},
     "free tools": {"forced": "auto"},
     "off": {"thinks": False},
 }
 """What each rung changes."""
 
-LASTING: Final[tuple[Rung, ...]] = ("images", "roles", "fill", "signatures", "budget", "effort", "free tools")
+LASTING: Final[tuple[Rung, ...]] = ("images", "roles", "fill", "signatures", "budget", "levels", "effort", "free tools")
 """What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on each
 request; which entries could not be read is in the strand itself, thought by thought: `lighter`.)"""
 LOOP_LONG: Final[tuple[Rung, ...]] = ("off",)
@@ -58,10 +59,14 @@ _WHY: Final[dict[Rung, str]] = {
     "entries": "refused for reasoning that it could not read: only its text goes",
     "signatures": "refused for a call without a signature: each such gets the vendor's word for that",
     "budget": "refused for the tokens to think with: a level is asked for instead",
+    "levels": "refused for this effort: the nearest of low, medium and high is asked for",
     "effort": "refused for the effort: the backend's default holds",
     "free tools": "refused for a forced tool: the choice is free",
     "off": "refused for its reasoning: no thinking this time",
 }
+
+_VALUES: Final = r"supported values|does not support '|invalid value|one of|input should be"
+"""How it is said that a field has another value than it may have."""
 
 _WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
     (r"reasoning_content\b.*(?:must be passed back|is missing)|missing reasoning_content", ("fill", "off")),
@@ -77,6 +82,7 @@ _WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
     (r"duplicate item|item with id 'rs_|without its required", ("entries", "off")),
     (r"thinking mode does not support this tool_choice|tool_choice.*(?:thinking|reasoning)", ("free tools", "off")),
     (r"thinking_token_budget|thinking_budget|reasoning_budget", ("budget", "effort")),
+    (rf"(?:{_VALUES})[\s\S]*effort|effort[\s\S]*(?:{_VALUES})", ("levels", "effort")),
     (r"reasoning_effort|reasoning\.effort|unsupported (?:value|effort).*effort", ("effort",)),
     (r"unexpected role '\w+' after role 'tool'|roles must alternate|successive user or assistant messages", ("roles",)),
     (r"does not support thinking|think value\b.*is not supported", ("effort",)),
