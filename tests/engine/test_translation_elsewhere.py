@@ -240,6 +240,19 @@ def test_a_vendor_without_a_preset_is_repaired_to_what_it_wants(gating: Gating, 
     assert answer.headers["x-clew-thinking"].endswith("healed=1")
 
 
+def test_a_vendor_without_a_preset_that_refuses_its_reasoning_does_not_get_it_back(
+    gating: Gating, simulators: StartSimulator
+) -> None:
+    """Dialects 3, step 5: the next weaker form of reasoning that is refused is none. R1 is served by many."""
+    r1 = simulators(kind="deepseek-r1", realm="r1")
+    gate = gating(chat_row("unknown", r1.url, 'model = "deepseek-reasoner"'))
+    talk = Talk(gate, tools=[])
+    for words in ("One.", "Two.", "Three."):
+        talk.says(f"[[scenario:thinking]] {words}")
+    assert [message.partition(" in ")[0] for message in refusals(r1)] == ["The `reasoning_content` field is not allowed"]
+    assert ["reasoning_content" in message for message in answers_in(bodies(r1)[-1])] == [False, False]
+
+
 def test_a_gemini_without_a_preset_goes_on_with_a_call_that_another_made(
     gating: Gating, simulators: StartSimulator, a: Simulator
 ) -> None:

@@ -25,7 +25,7 @@ _MOST = 4000
 """Characters that are searched. Some servers send the whole request back with their error, where all words are found."""
 
 Rung: TypeAlias = Literal[
-    "less", "images", "roles", "fill", "entries", "signatures", "budget", "levels", "effort", "free tools", "off"
+    "less", "images", "roles", "fill", "none", "entries", "signatures", "budget", "levels", "effort", "free tools", "off"
 ]
 
 _UNCHECKED: Final = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
@@ -35,6 +35,7 @@ _STEPS: Final[dict[Rung, dict[str, object]]] = {
     "images": {"images": "omit"},
     "roles": {"apart": frozenset(get_args(Apart))},
     "fill": {"missing": "space", "missing_on": "all", "empty": {}},
+    "none": {"reasoning": "", "missing": "nothing"},
     "entries": {"entries": False},
     "signatures": {"unsigned_call": _UNCHECKED},
     "budget": {"budgets": False},
@@ -45,7 +46,17 @@ _STEPS: Final[dict[Rung, dict[str, object]]] = {
 }
 """What each rung changes."""
 
-LASTING: Final[tuple[Rung, ...]] = ("images", "roles", "fill", "signatures", "budget", "levels", "effort", "free tools")
+LASTING: Final[tuple[Rung, ...]] = (
+    "images",
+    "roles",
+    "fill",
+    "none",
+    "signatures",
+    "budget",
+    "levels",
+    "effort",
+    "free tools",
+)
 """What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on each
 request; which entries could not be read is in the strand itself, thought by thought: `lighter`.)"""
 LOOP_LONG: Final[tuple[Rung, ...]] = ("off",)
@@ -56,6 +67,7 @@ _WHY: Final[dict[Rung, str]] = {
     "images": "refused for an image: each is left out, with a text in its place",
     "roles": "refused for the order of its roles: those that may not follow each other have a message between them",
     "fill": "refused for missing reasoning: every answer gets the least that can stand for it",
+    "none": "refused for reasoning that came back: none goes",
     "entries": "refused for reasoning that it could not read: only its text goes",
     "signatures": "refused for a call without a signature: each such gets the vendor's word for that",
     "budget": "refused for the tokens to think with: a level is asked for instead",
@@ -71,6 +83,8 @@ _VALUES: Final = r"supported values|does not support '|invalid value|one of|inpu
 _WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
     (r"reasoning_content\b.*(?:must be passed back|is missing)|missing reasoning_content", ("fill", "off")),
     (r"thinking\b.*must be passed back", ("fill", "off")),
+    (r"reasoning_(?:content|details)\W[^.]{0,60}(?:not (?:allowed|permitted|supported)|unsupported)", ("none",)),
+    (r"(?:unknown|unrecognized|unsupported) \w+\W{0,3}messages?\b.{0,20}reasoning_(?:content|details)", ("none",)),
     (r"missing an?\W+thought_?signature|thought_?signature\W+is\W+(?:missing|required)", ("signatures", "off")),
     (r"(?:corrupted|invalid)\W+thought\W*signature", ("entries", "off")),
     (r"invalid\W+signature\W+in\W+\W*thinking|invalid\W+data\W+in\W+\W*redacted_thinking", ("entries", "off")),
