@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from clew.gateway.plan import Plan
-from clew.gateway.process import claim
+from clew.gateway.process import claim, limits_of
+from clew.http.message import Limits
 from clew.http.server import bound
+from clew.settings.values import GatewaySettings
 from clew.testing import Simulator
 from tests.gateway.served import KEY, Served, backend, listens, until
 from tests.http.conftest import Peer
@@ -183,3 +185,17 @@ def test_of_two_that_bind_a_port_at_once_the_one_that_claimed_it_has_it() -> Non
         stack.enter_context(claim(Plan(name="x", port=rival.getsockname()[1], port_is_asked_for=True)))
         with pytest.raises(OSError, match="in use"):
             rival.listen()
+
+
+def test_the_bounds_of_a_connection_are_the_operators(vendors: dict[str, Simulator]) -> None:
+    """Each is a key of `[gateway]`, and without any they are the server's own."""
+    assert limits_of(GatewaySettings(), 0) == Limits(connections=GatewaySettings().max_streams)
+    given = config(vendors, 1).replace("admin_port = 0", "admin_port = 0\nmax_headers = 3\nhead_seconds = 0.5")
+    with Served(given) as gateway:
+        many, slow = gateway.peer(), gateway.peer()
+        many.send(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\na: 1\r\nb: 2\r\nc: 3\r\n\r\n")
+        began = time.monotonic()
+        slow.send(b"GET /healthz HTTP/1.1\r\n")
+        assert many.read_to_end().startswith(b"HTTP/1.1 431 ")
+        assert slow.read_to_end() == b""
+        assert time.monotonic() - began < Limits().head_seconds

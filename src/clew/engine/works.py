@@ -40,7 +40,10 @@ Finished: TypeAlias = Callable[[Exchange, Recording | None], None]
 
 _MEGABYTE = 1024 * 1024
 _READ_ONCE: Final[Mapping[str, tuple[str, ...]]] = {
-    "gateway": ("host", "port", "admin_port", "workers", "max_body_megabytes", "history_megabytes"),
+    "gateway": (
+        *("host", "port", "admin_port", "workers", "max_body_megabytes", "history_megabytes"),
+        *("max_head_kilobytes", "max_headers", "head_seconds", "body_rate", "write_seconds", "idle_seconds"),
+    ),
     "store": ("url",),
 }
 """Tables, and the keys of each that say how a process begins. All others hold as soon as the file is read."""

@@ -37,6 +37,7 @@ __all__ = ["Gateway", "claim", "opened"]
 _DESCRIPTORS: Final = 16_384
 _SPARE: Final = 128
 """Descriptors that are neither a client's nor a backend's: files, pipes, the store."""
+_KILOBYTE = 1024
 _MEGABYTE: Final = 1024 * 1024
 _BACKLOG: Final = 1024
 _KEEPING_SECONDS: Final = 5.0
@@ -146,7 +147,16 @@ def _listening(host: str, port: int) -> socket.socket:
 def limits_of(gateway: GatewaySettings, descriptors: int) -> Limits:
     """Half of what may be open is for clients: each of them may need a backend."""
     connections = max(gateway.max_streams, (descriptors - _SPARE) // 2)
-    return Limits(body_bytes=gateway.max_body_megabytes * _MEGABYTE, connections=connections)
+    return Limits(
+        connections=connections,
+        head_bytes=gateway.max_head_kilobytes * _KILOBYTE,
+        head_count=gateway.max_headers,
+        body_bytes=gateway.max_body_megabytes * _MEGABYTE,
+        head_seconds=gateway.head_seconds,
+        body_rate=gateway.body_rate,
+        write_seconds=gateway.write_seconds,
+        idle_seconds=gateway.idle_seconds,
+    )
 
 
 def _raised_descriptors() -> int:

@@ -145,6 +145,18 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Requests at the same time, in each process; more wait for nothing and get a 503."""
     max_body_megabytes: Some = 32
     """The largest request."""
+    max_head_kilobytes: Some = 64
+    """The largest head of one."""
+    max_headers: Some = 100
+    """The fields in it."""
+    head_seconds: Seconds = 10
+    """From the first byte of a request to the end of its head."""
+    body_rate: Some = 1024
+    """Bytes a second that its body must bring on the average, once `head_seconds` are over."""
+    write_seconds: Seconds = 60
+    """A client that took nothing for so long is gone."""
+    idle_seconds: Seconds = 75
+    """How long a connection may wait for its next request."""
     history_megabytes: Count = 64
     """So much of the last requests is remembered, in each process: then a long history is not read again with each turn."""
 
