@@ -198,3 +198,16 @@ def test_following_may_begin_before_anything_is_there_and_goes_on_after_a_deleti
     following.send_signal(signal.SIGINT)
     following.communicate(timeout=30)
     assert following.returncode == 0
+
+
+@pytest.mark.slow
+def test_a_reader_of_what_is_followed_who_leaves_ends_it_without_a_word(home: Home) -> None:
+    first, second, *_ = talk(yesterday())
+    home.keep(first)
+    with home.start("log", "-f") as following:
+        assert following.stdout is not None
+        assert following.stderr is not None
+        assert "claude-opus-5-5 → claude" in following.stdout.readline()
+        following.stdout.close()
+        home.keep(second)
+        assert (following.stderr.read(), following.wait(30)) == ("", 1)

@@ -52,12 +52,13 @@ def _plain_lines(part: Line | Table) -> Iterable[str]:
 
 
 def show(page: Page, out: IO[str] | None = None) -> None:
-    """Print it, by default to standard output; in colour if that is a terminal."""
+    """Print it at once, by default to standard output; in colour if that is a terminal."""
     stream: IO[str] = out or sys.stdout
     if stream.isatty():
         _show_rich(page, stream)
     else:
         stream.write(plain(page))
+        stream.flush()
 
 
 def _show_rich(page: Page, out: IO[str]) -> None:
