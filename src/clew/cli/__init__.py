@@ -5,11 +5,15 @@ Exit codes: 0 ok, 1 failed, 2 usage, 3 upstream, 4 auth, 5 config, 130 Ctrl-C. E
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
+
+from clew.cli.streams import given_up, made_whole
 
 __all__ = ["COMMANDS", "INTERRUPTED", "main"]
 
@@ -61,13 +65,26 @@ class _Lazy(click.Group):
         module, _, function = COMMANDS[cmd_name].target.partition(":")
         return getattr(import_module(module), function)
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        made_whole()
+        return super().main(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> object:
-        """Ctrl-C where nobody waits for it ends a command as a shell expects, without a word."""
+        """Ctrl-C where nobody waits for it ends a command as a shell expects, without a word.
+
+        What the system refuses where nobody expects it ends it with one sentence; click knows how a pipe ends.
+        """
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo(err=True)
             ctx.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            given_up()
+            where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+            raise click.ClickException(f"{where}{error.strerror or error}") from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

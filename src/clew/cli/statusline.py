@@ -53,7 +53,7 @@ def statusline(principal: str) -> None:
     """
     try:
         click.echo(_line(principal, _session()))
-    except ClewError as error:
+    except (ClewError, OSError) as error:
         click.echo(printable(f"clew: {error}").splitlines()[0])
 
 

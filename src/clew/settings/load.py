@@ -70,12 +70,22 @@ def faults_of(file: Path, environ: Mapping[str, str]) -> tuple[Fault, ...]:
 def config_file(environ: Mapping[str, str], file: Path | None = None) -> Path | None:
     """The file that is read: the given one, `CLEW_CONFIG`, the one in the home directory; None if there is none."""
     named, place = _named(environ, file), config_place(environ, file)
-    return place if named or place.is_file() else None
+    return place if named or _may_be_there(place) else None
 
 
 def config_place(environ: Mapping[str, str], file: Path | None = None) -> Path:
     """Where the file is that would be read, if there is one."""
     return _named(environ, file) or home_of(environ).config
+
+
+def _may_be_there(place: Path) -> bool:
+    """Where nobody may look, a file is supposed: whoever reads it is told what is wrong."""
+    try:
+        return stat.S_ISREG(place.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
 
 
 def _named(environ: Mapping[str, str], file: Path | None) -> Path | None:
