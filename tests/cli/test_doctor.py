@@ -133,6 +133,12 @@ def test_a_lost_secret_is_told_while_the_store_is_there(patient: Patient) -> Non
     assert patient.wrong("secret") == []
 
 
+def test_a_store_without_an_answer_misses_no_secret(patient: Patient) -> None:
+    """`clew use` makes one before anything was asked, and sealed nothing."""
+    SqliteStore(patient.home / "clew.db").close()
+    assert patient.wrong("secret") == []
+
+
 def test_a_short_key_is_a_warning_and_is_not_shown(patient: Patient) -> None:
     patient.environ["CLEW_KEY"] = "hunter2"
     [finding] = patient.wrong("key")

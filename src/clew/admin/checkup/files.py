@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
+from clew.admin.checkup.kept import has_answers
 from clew.errors import SettingsInvalid
 from clew.settings.gateway_key import KEY_VARIABLE, named_keys
 from clew.settings.secret import VARIABLE
@@ -69,7 +70,7 @@ def secret(at: Circumstances) -> Iterator[Finding]:
         yield fine(f"from {VARIABLE}")
     elif at.home.secret.is_file():
         yield fine(f"{at.home.secret}; keep a copy of it, seals that clients hold need it")
-    elif at.store is not None and at.store.is_file():
+    elif at.store is not None and at.store.is_file() and has_answers(at.store):
         yield warning(
             f"{at.home.secret} is gone, but the store is there: seals that clients hold do not open any more",
             f"put it back, or set {VARIABLE}; else a new one is made at the next start",

@@ -16,7 +16,7 @@ from clew.store.foreign import mapped
 from clew.store.migrations import APPLICATION, MIGRATIONS
 from clew.store.verify import verify
 
-__all__ = ["sqlite", "store"]
+__all__ = ["has_answers", "sqlite", "store"]
 
 FUTURE_SECONDS: Final = 3600.0
 READ_WHOLE: Final = 64 << 20
@@ -57,6 +57,19 @@ def _examined(path: Path) -> Iterator[Finding]:
                 connection.close()
     except StoreError as error:
         yield broken(str(error), _RESTORE)
+
+
+def has_answers(path: Path) -> bool:
+    """Whether anything was ever heard into it; of a file that cannot be read, so it is supposed."""
+    try:
+        with mapped(path):
+            connection = connect(path, read_only=True, busy=1.0)
+            try:
+                return bool([*connection.execute("SELECT 1 FROM recordings LIMIT 1")])
+            finally:
+                connection.close()
+    except StoreError:
+        return True
 
 
 def _schema(connection: Database, path: Path) -> Iterator[Finding]:
