@@ -81,3 +81,15 @@ def test_a_file_that_cannot_be_read_is_left_alone(clew: Clew) -> None:
     result = clew("backends", "add", "ollama")
     assert (result.exit_code, clew.config.read_text()) == (5, "this is not toml")
     assert "`clew config check` says more." in result.stderr
+
+
+@pytest.mark.parametrize("before", ['backends = { claude = { preset = "anthropic" } }\n', "backends = 5\n"])
+def test_backends_on_one_line_are_left_as_they_are(clew: Clew, before: str) -> None:
+    clew.write(before)
+    result = clew("backends", "add", "ollama")
+    assert (result.exit_code, result.stderr) == (
+        5,
+        f"Error: {clew.config} stays as it was: its `backends` stand on one line, and a table cannot be added to that: "
+        "write them as [backends.NAME]\n",
+    )
+    assert clew.config.read_text() == before

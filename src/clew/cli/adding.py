@@ -37,13 +37,22 @@ def add_backend(name: str, fields: Mapping[str, str], file: Path | None) -> Path
     if name in _backends(text, path):
         raise Failed(f"{path} has a backend {name!r} already: give another --name, or edit the file.")
     fresh = f"{text.rstrip()}\n\n{backend_table(name, {**fields, 'key': fields.get('key', '') or _usual_key(fields)})}"
-    problems = examine(tomllib.loads(fresh), os.environ, keys=False).problems
+    problems = examine(_with_table(fresh, path), os.environ, keys=False).problems
     if problems:
         said = "; ".join(f"{spelled(problem.key)}: {problem.says}" for problem in problems)
         raise BadConfig(f"{path} stays as it was: {said}")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(path, fresh.encode())
     return path
+
+
+def _with_table(text: str, path: Path) -> dict[str, object]:
+    """TOML takes no table more for what stands on one line."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        said = "its `backends` stand on one line, and a table cannot be added to that: write them as [backends.NAME]"
+        raise BadConfig(f"{path} stays as it was: {said}") from None
 
 
 def lacking(name: str, path: Path) -> list[str]:
