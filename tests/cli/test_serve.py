@@ -65,6 +65,17 @@ def test_a_busy_port_gives_the_next_unless_it_was_asked_for() -> None:
         assert "that port is in use: choose another with --port" in failed.output
 
 
+@pytest.mark.slow
+def test_a_busy_port_for_the_admin_is_named_with_its_own_option() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        failed = CliRunner().invoke(
+            main, ["serve", "--port", "0", "--admin-port", str(port)], env={"CLEW_HOME": str(_home())}
+        )
+    said = f"Error: port {port} is in use: choose another with --admin-port, or a free one with --admin-port 0\n"
+    assert (failed.exit_code, failed.stderr) == (1, said)
+
+
 def _home() -> Path:
     return Path(tempfile.mkdtemp(prefix="clew-"))
 

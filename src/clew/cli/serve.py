@@ -261,9 +261,10 @@ async def _admin(stage: _Stage, works: Works, key: str, running: Callable[[], in
                 key=key,
             )
         except OSError as error:
-            if error.errno != errno.EADDRINUSE or port == ports[-1]:
+            if error.errno != errno.EADDRINUSE:
                 raise
-    raise AssertionError("there is a port to try")
+    taken = f"port {stage.plan.admin_port} is in use: choose another with --admin-port, or a free one with --admin-port 0"
+    raise Failed(taken)
 
 
 def _why(error: OSError) -> str:
