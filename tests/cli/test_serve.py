@@ -120,6 +120,25 @@ def test_every_command_can_use_the_demo_from_a_second_shell(tmp_path: Path) -> N
         assert [shell(*command).exit_code for command in (("config", "check"), ("doctor",), ("backends", "test"))] == [0] * 3
 
 
+@pytest.mark.slow
+def test_a_demo_in_a_home_of_its_own_says_how_a_second_shell_switches_it(tmp_path: Path) -> None:
+    with serving("--demo", "--port", "0", "--admin-port", "0", CLEW_HOME="", HOME=str(tmp_path)) as process:
+        told = [line(process) for _ in range(3)][-1]
+        command = told.removeprefix("backends: claude (active), other, deepseek; `").removesuffix(" use NAME` switches")
+        home = command.removeprefix("CLEW_HOME=").removesuffix(" clew")
+        assert Clew(Path(home))("use", "other").exit_code == 0
+
+
+@pytest.mark.slow
+def test_a_file_that_was_named_is_named_to_a_second_shell_too(tmp_path: Path) -> None:
+    file = tmp_path / "my clew.toml"
+    file.write_text('[backends.mine]\nurl = "http://127.0.0.1:1"\nauth = "none"\n')
+    arguments = ("--config", str(file), "--port", "0", "--no-admin")
+    with serving(*arguments, CLEW_HOME=str(tmp_path / "home"), CLEW_CONFIG="") as process:
+        told = [line(process) for _ in range(3)][-1]
+        assert told == f"backends: mine (active); `CLEW_CONFIG='{file}' clew use NAME` switches"
+
+
 def test_the_demo_begins_without_a_warning(tmp_path: Path) -> None:
     """Its config holds a key of its own, so nobody else may read it."""
 

@@ -14,18 +14,27 @@ import msgspec
 
 from clew.gateway.client import line_to_copy
 from clew.settings.gateway_key import KEY_VARIABLE
-from clew.settings.home import Home
+from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, Home, home_of
+from clew.settings.load import Loaded, config_file
 from clew.settings.running import Running
-from clew.settings.values import Settings
 
 __all__ = ["admin_line", "as_json", "greeting"]
 
 
-def greeting(settings: Settings, url: str, key: str, home: Home) -> str:
-    seen = sys.stdout.isatty()
+def greeting(loaded: Loaded, url: str, key: str, home: Home) -> str:
+    seen, settings = sys.stdout.isatty(), loaded.settings
     line = line_to_copy(settings, url, key if seen else _reference(key, home), expands=not seen)
     names = [f"{name} (active)" if name == settings.active else name for name in settings.backends]
-    return f"clew listens on {url}\n  {line}\nbackends: {', '.join(names)}; `clew use NAME` switches"
+    return f"clew listens on {url}\n  {line}\nbackends: {', '.join(names)}; `{_command(loaded, home)} use NAME` switches"
+
+
+def _command(loaded: Loaded, home: Home) -> str:
+    """`clew`, with what a second shell has to be told: a demo may have a home of its own, and `--config` names a file."""
+    said = {} if home.root == home_of(os.environ).root else {HOME_VARIABLE: str(home.root)}
+    usual = config_file({**os.environ, **said})
+    if loaded.file and (usual is None or loaded.file.absolute() != usual.absolute()):
+        said[CONFIG_VARIABLE] = str(loaded.file.absolute())
+    return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in said.items()), "clew"])
 
 
 def admin_line(url: str, socket: str) -> str:
