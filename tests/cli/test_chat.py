@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import clew.cli.chat
+from clew.cli.chat_input import Prompt
 from clew.settings.home import Home as Place
 from clew.settings.running import Running, register, unregister
 from clew.testing import Simulator
@@ -261,6 +263,31 @@ def test_ctrl_c_stops_the_answer_and_keeps_it_and_twice_at_the_prompt_leaves(hom
         assert terminal.ended() == 0
         assert terminal.screen.lines[-1].startswith("kept; come back with `clew chat --thread ")
     assert [turn["answer"] is not None for turn in home.json("show", "last")["turns"]] == [True, True]
+
+
+def test_ctrl_c_that_comes_when_the_answer_is_over_does_not_leave(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever meant to stop the answer would be thrown out of the conversation."""
+    late = iter([KeyboardInterrupt])
+
+    def summary(*_: object) -> None:
+        for each in late:
+            raise each
+
+    monkeypatch.setattr(clew.cli.chat, "say_summary", summary)
+    monkeypatch.setattr(clew.cli.chat, "Prompt", _Typed)
+    done = home.clew("chat", input="One.\nTwo.\n")
+    assert (done.exit_code, done.stdout) == (0, "You said: “One.”\nYou said: “Two.”\n")
+
+
+class _Typed(Prompt):
+    """A pipe that is taken for a person."""
+
+    @property
+    def is_live(self) -> bool:
+        return True
+
+    @is_live.setter
+    def is_live(self, live: bool) -> None: ...
 
 
 def test_a_failure_is_told_and_the_conversation_goes_on(home: Home, simulator: Simulator) -> None:

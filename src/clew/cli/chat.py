@@ -119,6 +119,10 @@ class _Chat:
             if not self._prompt.is_live:
                 raise
             self._regret(error)
+        except KeyboardInterrupt:  # too late to stop an answer, and nobody said that it leaves
+            if not self._prompt.is_live:
+                raise
+            aside("")
 
     def _asked(self, line: str) -> Answer | None:
         """What a line asks for: an answer, or what a command does."""
