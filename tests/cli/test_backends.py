@@ -195,6 +195,16 @@ def test_each_name_is_shown_with_the_model_that_answers_to_it(clew: Clew) -> Non
     assert text[-1].startswith("Of a model without a row of its own the usual is assumed")
 
 
+def test_models_are_those_of_the_backend_that_clew_use_chose(clew: Clew) -> None:
+    row = 'url = "http://127.0.0.1:1"\nauth = "none"\n'
+    clew.write(f'active = "one"\n[backends.one]\n{row}[backends.two]\n{row}model = "second"\n')
+    shown = []
+    for name in (None, "two", "--reset"):
+        assert name is None or clew("use", name).exit_code == 0
+        shown.append(json.loads(clew("models", "--json").stdout)[0]["backend"])
+    assert shown == ["one", "two", "one"]
+
+
 def test_retired_models_are_shown_when_asked_for(clew: Clew) -> None:
     names = [[row["name"] for row in json.loads(clew("models", "--json", *more).stdout)] for more in ([], ["--all"])]
     assert set(names[0]) < set(names[1])

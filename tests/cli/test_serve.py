@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from clew.cli import main
 from clew.cli.demo import demo
+from clew.cli.greeting import greeting
 from clew.errors import SettingsInvalid
 from clew.gateway.border import Border
 from clew.gateway.client import line_to_copy, variables
@@ -137,6 +138,16 @@ def test_a_file_that_was_named_is_named_to_a_second_shell_too(tmp_path: Path) ->
     with serving(*arguments, CLEW_HOME=str(tmp_path / "home"), CLEW_CONFIG="") as process:
         told = [line(process) for _ in range(3)][-1]
         assert told == f"backends: mine (active); `CLEW_CONFIG='{file}' clew use NAME` switches"
+
+
+def test_the_greeting_names_the_backend_that_clew_use_chose(tmp_path: Path) -> None:
+    clew = Clew(tmp_path / "home")
+    row = 'url = "http://127.0.0.1:1"\nauth = "none"\n'
+    clew.write(f'active = "one"\n[backends.one]\n{row}[backends.two]\n{row}')
+    assert clew("use", "two").exit_code == 0
+    loaded = load(clew.config, {})
+    said = greeting(loaded, "http://127.0.0.1:1", "key", Home(clew.home)).splitlines()[-1]
+    assert said.startswith("backends: one, two (active); ")
 
 
 def test_the_demo_begins_without_a_warning(tmp_path: Path) -> None:

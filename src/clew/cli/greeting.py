@@ -12,6 +12,7 @@ import sys
 
 import msgspec
 
+from clew.cli.next_backend import active_now
 from clew.gateway.client import line_to_copy
 from clew.settings.gateway_key import KEY_VARIABLE
 from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, Home, home_of
@@ -24,7 +25,8 @@ __all__ = ["admin_line", "as_json", "greeting"]
 def greeting(loaded: Loaded, url: str, key: str, home: Home) -> str:
     seen, settings = sys.stdout.isatty(), loaded.settings
     line = line_to_copy(settings, url, key if seen else _reference(key, home), expands=not seen)
-    names = [f"{name} (active)" if name == settings.active else name for name in settings.backends]
+    active = active_now(settings, home)
+    names = [f"{name} (active)" if name == active else name for name in settings.backends]
     return f"clew listens on {url}\n  {line}\nbackends: {', '.join(names)}; `{_command(loaded, home)} use NAME` switches"
 
 

@@ -16,8 +16,10 @@ from clew.backends.aliases import alias_of, aliases
 from clew.backends.row import Backend, model_for, target_of
 from clew.cli.config import config_option
 from clew.cli.endings import told
+from clew.cli.next_backend import active_now
 from clew.cli.pages import Line, Page, Table, printable, show
 from clew.model.facts import ModelFacts
+from clew.settings.home import home_of
 from clew.settings.load import Loaded, load
 from clew.settings.values import Settings
 
@@ -48,7 +50,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 @click.command(short_help="List the models that a client may ask for.", epilog=_EXAMPLES)
-@click.option("--backend", "chosen", metavar="NAME", help="As this backend would answer; the config's active one otherwise.")
+@click.option("--backend", "chosen", metavar="NAME", help="As this backend would answer; the active one otherwise.")
 @click.option("--all", "all_", is_flag=True, help="Also models that the vendor no longer serves.")
 @click.option("--no-discover", is_flag=True, help="Do not ask backends on this machine which models they have.")
 @config_option
@@ -73,7 +75,7 @@ def _backend(loaded: Loaded, name: str | None) -> Backend:
     known = loaded.settings.backends
     if name is not None and name not in known:
         raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(known)}.")
-    return known[name or loaded.settings.active]
+    return known[name or active_now(loaded.settings, home_of(os.environ))]
 
 
 def _rows(settings: Settings, backend: Backend, *, retired: bool) -> list[Row]:

@@ -9,14 +9,22 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
+from clew.errors import StoreError
 from clew.settings.home import CONFIG_VARIABLE, Home, home_of
 
-__all__ = ["Plain", "plain_settings"]
+if TYPE_CHECKING:
+    from clew.settings.values import Settings
+
+__all__ = ["CHOICE", "Plain", "active_now", "plain_settings"]
 
 USUAL: Final = "claude"
+CHOICE: Final = "active"
+"""The setting in the store that says who was chosen for all."""
+
 _MOST_BYTES: Final = 1024 * 1024
 
 _Table = Mapping[str, object]
@@ -33,6 +41,18 @@ class Plain(NamedTuple):
         """Who is active, where this was chosen ("": nothing was); None if that cannot be said so easily."""
         name = chosen or self.active
         return name if name in self.backends else None
+
+
+def active_now(settings: Settings, home: Home) -> str:
+    """What `clew use` chose, as far as a glance at the store tells; else what the settings say."""
+    from clew.store.glance import Glance
+
+    file, chosen = home.store_at(settings.store.url), ""
+    with suppress(StoreError, OSError):
+        if file is not None and file.exists():
+            with Glance(file) as store:
+                chosen = store.settings().get(CHOICE, "") if store.is_current else ""
+    return chosen if chosen in settings.backends else settings.active
 
 
 def plain_settings(environ: Mapping[str, str]) -> Plain | None:

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.cli.exchange_lines import thinking_of
-from clew.cli.next_backend import plain_settings
+from clew.cli.next_backend import CHOICE, plain_settings
 from clew.cli.options import principal_option
 from clew.cli.pages import printable
 from clew.errors import ClewError
@@ -25,9 +25,6 @@ from clew.store.glance import Glance
 from clew.store.values import Exchange, Usage
 
 __all__ = ["statusline"]
-
-ACTIVE = "active"
-"""The setting that says who was chosen for all."""
 
 
 class _Session(Struct):
@@ -91,7 +88,7 @@ def _seen(file: Path | None, principal: str, session: str) -> _Seen | None:
             return None
         last = store.last(principal, session) if session else None
         pin = store.pin_of(principal, last.thread) if last else ""
-        return _Seen(last, pin, store.settings().get(ACTIVE, ""))
+        return _Seen(last, pin, store.settings().get(CHOICE, ""))
 
 
 def _seen_properly(principal: str, session: str) -> tuple[_Seen, str]:

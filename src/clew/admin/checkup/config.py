@@ -26,7 +26,8 @@ def config(at: Circumstances) -> Iterator[Finding]:
         return
     settings = at.loaded.settings
     where = f"{at.loaded.file}" if at.loaded.file else "no config file; what the environment gives is used"
-    yield fine(f"{where}: {_some(len(settings.backends), 'backend')}, {settings.active} is active")
+    active = f"{settings.active} is active unless `clew use` chose another"
+    yield fine(f"{where}: {_some(len(settings.backends), 'backend')}, {active}")
     yield from (warning(each, "") for each in at.loaded.warnings)  # these say themselves how to mend it
 
 
