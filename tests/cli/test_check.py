@@ -15,8 +15,9 @@ from click.testing import CliRunner, Result
 
 from clew.cli import main
 from clew.model.origin import Origin
+from clew.settings.private_file import write_private
 from clew.thinking.seal import Seal
-from clew.thinking.secret import ring_of_text
+from clew.thinking.secret import file_of_ring, ring_of_text
 from tests.build import assistant, redacted, text, thinking, user
 from tests.manifest import proves
 
@@ -133,6 +134,24 @@ def test_a_seal_with_a_changed_byte_does_not_verify() -> None:
     result = clew("-", stdin=body, env={"CLEW_SECRET": SECRET})
     assert "sealed, does not verify" in result.stdout
     assert "left out: its seal does not verify" in result.stdout
+
+
+def test_seals_of_this_clew_are_opened_with_its_own_secret(tmp_path: Path) -> None:
+    """The gateway that made them sends them back to their maker, and so it is told."""
+    write_private(tmp_path / "secret", file_of_ring(ring_of_text(SECRET, name="x")))
+    body = request(user("Hi"), assistant(sealed("Hm."), text("Ho")), user("Go on"))
+    told = [
+        json.loads(clew("-", "--json", "--for", "glm", stdin=body, env={"CLEW_HOME": str(home)}).stdout)
+        for home in (tmp_path, tmp_path / "elsewhere")
+    ]
+    blocks = [each["conversations"][0]["blocks"][0] for each in told]
+    assert [(each["origin"], each["verdicts"]["glm"]["what"]) for each in blocks] == [
+        ("sealed, glm glm-5", "goes"),
+        ("sealed", "left out"),
+    ]
+    (tmp_path / "secret").chmod(0o644)
+    refused = clew("-", stdin=body, env={"CLEW_HOME": str(tmp_path)})
+    assert (refused.exit_code, "run `chmod 600" in refused.stderr) == (5, True)
 
 
 @proves("req:C35")

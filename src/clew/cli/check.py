@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import click
 
-from clew.cli.endings import told
+from clew.cli.endings import BadConfig, told
 from clew.cli.examine import Report, examine, targets_for
 from clew.cli.examine_talk import examine_talk
 from clew.cli.findings import as_json, page
@@ -27,10 +27,11 @@ from clew.errors import ClewError, SettingsInvalid
 from clew.model.change import Change
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
+from clew.settings.home import home_of
 from clew.settings.load import load
+from clew.settings.secret import known_keyring
 from clew.settings.values import Settings
 from clew.thinking.seal import Sealer
-from clew.thinking.secret import ring_of_text
 
 __all__ = ["check"]
 
@@ -39,8 +40,6 @@ CLEAN, VIOLATIONS, INTERRUPTED = 0, 1, 130
 MOST_BYTES = 1024 * 1024 * 1024
 LONG_BYTES = 16 * 1024 * 1024
 """From here on a person on a terminal sees a progress bar."""
-
-SECRET = "CLEW_SECRET"  # noqa: S105  (the variable's name)
 
 
 @click.command(short_help="Say what a vendor would refuse in a request or a transcript, and mend it.")
@@ -58,7 +57,7 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | 
 
     The target is the model that the request asks for, at Anthropic, unless --for names another: a backend of your config, a
     Claude model, `anthropic`, or any other name, which is then a backend of its own. What your config says about models
-    counts. Seals of other backends are opened if CLEW_SECRET is set.
+    counts. Seals of other backends are opened with this clew's secret, or with CLEW_SECRET.
 
     \b
     Examples:
@@ -124,11 +123,12 @@ def _bytes_of(file: str) -> bytes:
 
 
 def _sealer() -> Sealer | None:
-    text = os.environ.get(SECRET, "").strip()
+    """Opens seals that this clew made."""
     try:
-        return ring_of_text(text, name=SECRET).sealer() if text else None
+        ring = known_keyring(home_of(os.environ).secret, os.environ)
     except SettingsInvalid as error:
-        raise click.UsageError(str(error)) from None
+        raise (BadConfig(str(error)) if error.file else click.UsageError(str(error))) from None
+    return ring.sealer() if ring else None
 
 
 def _talks(transcript: Transcript) -> list[Talk]:

@@ -20,7 +20,7 @@ from clew.cli.endings import BadConfig, told
 from clew.cli.imported_files import Source, files_of, opened_source
 from clew.cli.kept import Place, opened, place, principal_option
 from clew.cli.pages import Line, Page, printable, show
-from clew.settings.secret import VARIABLE, load_keyring
+from clew.settings.secret import known_keyring
 from clew.store import SqliteStore
 from clew.thinking.seal import Sealer
 
@@ -106,10 +106,9 @@ def _stores(at: Place, dry_run: bool) -> Generator[_Stores]:
 
 
 def _sealer(at: Place) -> Sealer | None:
-    """Opens seals that this clew made. None is made for it."""
-    if not os.environ.get(VARIABLE, "").strip() and not at.home.secret.exists():
-        return None
-    return load_keyring(at.home.secret, os.environ).sealer()
+    """Opens seals that this clew made."""
+    ring = known_keyring(at.home.secret, os.environ)
+    return ring.sealer() if ring else None
 
 
 # The work

@@ -19,7 +19,7 @@ from clew.settings.private_file import locked, read_private, write_private
 from clew.thinking.seal import MIN_SECRET
 from clew.thinking.secret import Keyring, file_of_ring, ring_of, ring_of_file, ring_of_text
 
-__all__ = ["VARIABLE", "load_keyring", "rotate"]
+__all__ = ["VARIABLE", "known_keyring", "load_keyring", "rotate"]
 
 VARIABLE = "CLEW_SECRET"
 """One secret of at least 32 characters, or several separated by commas: the first mints, all open. Empty is as unset."""
@@ -27,9 +27,14 @@ VARIABLE = "CLEW_SECRET"
 
 def load_keyring(path: Path, environ: Mapping[str, str] = os.environ) -> Keyring:
     """The keys from the environment, else from the file, which is made if it is not there."""
+    return known_keyring(path, environ) or _create(path)
+
+
+def known_keyring(path: Path, environ: Mapping[str, str] = os.environ) -> Keyring | None:
+    """The same, for those who only open seals: none is made."""
     if text := environ.get(VARIABLE, "").strip():
         return ring_of_text(text, name=VARIABLE)
-    return _read(path) or _create(path)
+    return _read(path)
 
 
 def rotate(path: Path, environ: Mapping[str, str] = os.environ) -> Keyring:
