@@ -159,9 +159,15 @@ def test_a_busy_port_is_named_with_the_way_out() -> None:
 
 
 def test_a_journal_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    result = invoke("sim", "--port", "0", "--journal", str(tmp_path / "no" / "such" / "file"))
-    assert result.exit_code == 1
-    assert "No such file or directory" in result.output
+    file = tmp_path / "no" / "such" / "file"
+    result = invoke("sim", "--port", "0", "--journal", str(file))
+    assert (result.exit_code, result.output) == (1, f"Error: cannot start: {file}: No such file or directory\n")
+
+
+def test_a_stance_that_is_not_there_is_named_once(tmp_path: Path) -> None:
+    file = tmp_path / "stance.toml"
+    result = invoke("sim", "--port", "0", "--stance", str(file))
+    assert (result.exit_code, result.output) == (5, f"Error: {file}: No such file or directory\n")
 
 
 def test_a_scenario_that_there_is_not_is_a_usage_error() -> None:

@@ -214,4 +214,5 @@ class _BadConfig(click.ClickException):
 def _why(error: OSError, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"port {port} is in use; choose another with --port, or a free one with --port 0"
-    return f"cannot start: {error.strerror or error}"
+    where = f"{error.filename}: " if error.filename else ""
+    return f"cannot start: {where}{error.strerror or error}"

@@ -56,7 +56,7 @@ def read_file(path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise SettingsInvalid(f"{path}: {error}", file=str(path)) from error
+        raise SettingsInvalid(f"{path}: {getattr(error, 'strerror', None) or error}", file=str(path)) from error
 
 
 def _conflict(key: str, file: str) -> str:
