@@ -47,6 +47,16 @@ def test_what_an_encoding_does_not_have_is_said_as_an_escape(home: Home) -> None
     assert "claude-opus-5-5 \\u2192 claude" in ran.stdout
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["utf-8:strict", "utf-8:surrogateescape"])
+@pytest.mark.parametrize("command", ["ask", "chat"])
+def test_what_is_piped_in_and_is_no_text_is_wrong_usage(command: str, encoding: str, tmp_path: Path) -> None:
+    home = Home(tmp_path / "home", "")
+    (tmp_path / "bytes").write_bytes(b"Hello \xff\n")
+    ran = shell(f"clew {command} < {tmp_path}/bytes", home, PYTHONIOENCODING=encoding)
+    assert (ran.returncode, "Error: What was piped in is no text: invalid start byte." in ran.stderr) == (2, True)
+
+
 def test_a_home_that_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
     clew = Clew(tmp_path / ("x" * 300))
     told, line = clew("use"), clew("statusline")

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+import click
 import msgspec
 
 __all__ = ["Prompt"]
@@ -62,7 +63,10 @@ class Prompt:
         if self.is_live:
             sys.stderr.write(prompt)
             sys.stderr.flush()
-        line = sys.stdin.readline()
+        try:
+            line = sys.stdin.readline()
+        except UnicodeDecodeError as error:
+            raise click.UsageError(f"What was piped in is no text: {error.reason}.") from error
         if not line:
             raise EOFError
         return line.removesuffix("\n")
