@@ -146,8 +146,18 @@ def test_the_greeting_names_the_backend_that_clew_use_chose(tmp_path: Path) -> N
     clew.write(f'active = "one"\n[backends.one]\n{row}[backends.two]\n{row}')
     assert clew("use", "two").exit_code == 0
     loaded = load(clew.config, {})
-    said = greeting(loaded, "http://127.0.0.1:1", "key", Home(clew.home)).splitlines()[-1]
+    said = greeting(loaded, "http://127.0.0.1:1", "key", Home(clew.home), "127.0.0.1").splitlines()[-1]
     assert said.startswith("backends: one, two (active); ")
+
+
+@pytest.mark.parametrize(
+    ("host", "others"),
+    [("127.0.0.1", ""), ("0.0.0.0", ", and on every other address of this machine (0.0.0.0)")],
+)
+def test_whoever_lets_others_in_is_told_so(tmp_path: Path, host: str, others: str) -> None:
+    loaded = load(None, {"CLEW_HOME": str(tmp_path)})
+    said = greeting(loaded, url_of(host, 1), "key", Home(tmp_path), host).splitlines()[0]
+    assert said == f"clew listens on http://127.0.0.1:1{others}"
 
 
 def test_the_demo_begins_without_a_warning(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import sys
 import msgspec
 
 from clew.cli.next_backend import active_now
+from clew.gateway.border import WILDCARDS
 from clew.gateway.client import line_to_copy
 from clew.settings.gateway_key import KEY_VARIABLE
 from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, Home, home_of
@@ -22,12 +23,14 @@ from clew.settings.running import Running
 __all__ = ["admin_line", "as_json", "greeting"]
 
 
-def greeting(loaded: Loaded, url: str, key: str, home: Home) -> str:
+def greeting(loaded: Loaded, url: str, key: str, home: Home, host: str) -> str:
     seen, settings = sys.stdout.isatty(), loaded.settings
     line = line_to_copy(settings, url, key if seen else _reference(key, home), expands=not seen)
     active = active_now(settings, home)
     names = [f"{name} (active)" if name == active else name for name in settings.backends]
-    return f"clew listens on {url}\n  {line}\nbackends: {', '.join(names)}; `{_command(loaded, home)} use NAME` switches"
+    others = f", and on every other address of this machine ({host})" if host in WILDCARDS else ""
+    switches = f"`{_command(loaded, home)} use NAME` switches"
+    return f"clew listens on {url}{others}\n  {line}\nbackends: {', '.join(names)}; {switches}"
 
 
 def _command(loaded: Loaded, home: Home) -> str:

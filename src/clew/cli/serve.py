@@ -194,7 +194,7 @@ def _greet(stage: _Stage, url: str, key: str) -> None:
     for warning in stage.loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
     if not stage.as_json:
-        click.echo(greeting(stage.loaded, url, key, stage.home))
+        click.echo(greeting(stage.loaded, url, key, stage.home, stage.plan.host))
 
 
 @asynccontextmanager
