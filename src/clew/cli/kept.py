@@ -56,10 +56,13 @@ def place() -> Place:
 
 def _file(home: Home) -> Path | None:
     """Of the gateways that run here, if they all have one file and nobody named another: their backends are meant."""
-    files = {gateway.config for gateway in running(home)}
-    if len(files) != 1 or os.environ.get(CONFIG_VARIABLE, "").strip():
+    if os.environ.get(CONFIG_VARIABLE, "").strip():
         return None
-    return Path(file) if (file := files.pop()) else None
+    try:
+        files = {gateway.config for gateway in running(home)}
+    except SettingsInvalid:  # whoever reads the settings there says what is wrong
+        return None
+    return Path(*files) if len(files) == 1 and all(files) else None
 
 
 @contextmanager

@@ -99,10 +99,9 @@ async def build_works(
 ) -> Works:
     """Raises StoreError and SettingsInvalid where something cannot be used.
 
-    `name` is a gateway's; `file` the settings file, if one was named; `choice` the backend to begin with, whatever is active
-    elsewhere. `logs` opens the log of requests, which a process has for itself: not in somebody else's. `hidden` are secrets
-    that it may not show; `finished` is told of every exchange that is over, after the log; `commit_seconds` is how long an
-    answer's end waits for the store.
+    `name` is a gateway's; `file` the settings file, if one was named; `choice` the backend to begin with, in any case.
+    `logs` opens the log of requests: not in somebody else's process. `hidden` are secrets that it may not show; `finished`
+    is told of every exchange that is over, after the log; `commit_seconds` is how long an answer's end waits for the store.
     """
     settings = loaded.settings
     redact = Redactor([*hidden, *_vendor_keys(settings)])
@@ -110,7 +109,6 @@ async def build_works(
     sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
     store = await asyncio.to_thread(_opened, settings.store, home)
     pool, hub = Pool(_pool_settings(settings, environ)), Hub()
-    histories = Histories(settings.gateway.history_megabytes * _MEGABYTE)
     current = Current(
         loaded,
         sealer,
@@ -122,7 +120,7 @@ async def build_works(
         secret=home.secret,
         switched=log.switched if log else _unsaid,
         reloaded=partial(_learnt, redact, log, _renewing(pool, environ), store, settings),
-        deleted=partial(_let_go, store, histories),
+        deleted=lambda: _let_go(parts),
     )
     parts = Parts(
         pool=pool,
@@ -132,7 +130,7 @@ async def build_works(
         log=log,
         finished=finished,
         commit_seconds=commit_seconds,
-        histories=histories,
+        histories=Histories(settings.gateway.history_megabytes * _MEGABYTE),
     )
     return Works(store=store, pool=pool, current=current, hub=hub, engine=Engine(parts))
 
@@ -141,11 +139,11 @@ def _unsaid(old: str, new: str) -> None:
     """A switch that no log tells of."""
 
 
-def _let_go(store: Store | None, histories: Histories) -> None:
+def _let_go(parts: Parts) -> None:
     """Of all that may belong to a thread that somebody deleted: which that was, only a hash says."""
-    histories.clear()
-    if store is not None:
-        store.let_go()
+    parts.histories.clear()
+    if parts.store is not None:
+        parts.store.let_go()
 
 
 def _learnt(
