@@ -87,7 +87,7 @@ def test_blocks_of_every_kind_have_a_line(home: Home) -> None:
         "  (image)",
         "  (new kind)",
         f"system, {moment}",
-        "  Be quick.",
+        "  (for the model alone, 9 characters)",
         "claude, claude-opus-5-5, cut short",
         "  (thinking, its text is not shown)",
         "  (redacted thinking)",
@@ -95,6 +95,24 @@ def test_blocks_of_every_kind_have_a_line(home: Home) -> None:
         '  → web_search {"query":"\\u001b[1m"}',
         "  Done.",
     ]
+
+
+def test_what_a_client_says_to_the_model_alone_is_folded(home: Home) -> None:
+    """Claude Code sends pages of it with the first question. Words beside it stay."""
+    reminder = "<system-reminder>\nMind the gap.\n</system-reminder>\n"
+    asked = [{"role": "user", "content": [text(reminder), text("Why?")]}, {"role": "system", "content": "Be quick."}]
+    said = turn(answer("r", [text("Done.")]), at=yesterday())
+    home.keep(msgspec.structs.replace(said, asked=tuple(json.dumps(each).encode() for each in asked)))
+    folded = [f"  (for the model alone, {len(each)} characters)" for each in (reminder, "Be quick.")]
+    assert [line for line in home.lines("show", "last")[2:] if line.startswith("  ")] == [
+        folded[0],
+        "  Why?",
+        folded[1],
+        "  Done.",
+    ]
+    whole = home.lines("show", "last", "--asides")
+    assert {"  Mind the gap.", "  Why?", "  Be quick."} < set(whole)
+    assert folded[0] in home.lines("show", "last", "--as", "claude")
 
 
 def test_a_backend_gets_its_own_blocks_and_not_the_others_each_with_the_reason(home: Home) -> None:

@@ -37,6 +37,8 @@ def test_each_block_of_an_answer_is_a_piece_of_its_kind() -> None:
 def test_what_a_client_puts_in_for_the_model_alone_is_an_aside() -> None:
     reminder = "<system-reminder>\nBe kind.\n</system-reminder>"
     assert [piece.kind for piece in pieces_of([text(f" {reminder} "), text(f"Well: {reminder}")])] == ["aside", "text"]
+    assert [piece.kind for piece in pieces_of([text("Be quick.")], role="system")] == ["aside"]
+    assert [piece.kind for piece in sent_pieces({"role": "system", "content": "Be quick."})] == ["aside"]
 
 
 def test_a_summary_that_a_line_begins_with_is_an_aside() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clew.cli.exchange_lines import at_time
 from clew.cli.pages import Line, Page, Table, printable
-from clew.cli.thread_lines import message_lines
+from clew.cli.thread_lines import Shows, message_lines
 
 if TYPE_CHECKING:
     from clew.chat.display import Summary
@@ -41,13 +41,13 @@ _NOTHING = Line("Nothing was said yet.", "quiet")
 def _turn(number: int, turn: Turn, thinking: bool) -> Iterator[Line]:
     yield Line(f"turn {number}, {at_time(turn.at)}", "head")
     for message in turn.asked:
-        yield from message_lines(message.get("content"), thinking=thinking)
+        yield from message_lines(message.get("content"), Shows(thinking))
     if turn.answer is None:
         yield Line(f"no answer ({turn.outcome})", "bad")
         return
     cut = "" if turn.outcome == "whole" else ", cut short"
     yield Line(printable(f"{turn.backend}, {turn.model}{cut}"), "head")
-    yield from message_lines(turn.answer.raw_content, thinking=thinking)
+    yield from message_lines(turn.answer.raw_content, Shows(thinking))
 
 
 def branches_page(branches: Sequence[Turn], line: Sequence[Turn]) -> Page:
@@ -66,7 +66,7 @@ def _branch(number: int, turn: Turn, here: str) -> tuple[str, ...]:
 
 def words_of(turn: Turn) -> str:
     """The first words of what was asked."""
-    texts = [line.text.strip() for message in turn.asked for line in message_lines(message.get("content"), thinking=False)]
+    texts = [line.text.strip() for message in turn.asked for line in message_lines(message.get("content"), Shows())]
     words = " ".join(texts)
     return words if len(words) <= _WIDEST else words[: _WIDEST - 1] + "…"
 

@@ -14,7 +14,7 @@ from clew.cli.endings import Failed, told
 from clew.cli.exchange_lines import at_time
 from clew.cli.kept import Place, opened, place, principal_option, thread_named
 from clew.cli.pages import Line, Table, printable, show
-from clew.cli.thread_lines import changed_lines, message_lines
+from clew.cli.thread_lines import Shows, changed_lines, message_lines
 from clew.cli.thread_lists import branch_lines, found_page, numbered, threads_page
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
@@ -44,13 +44,23 @@ class Told(Struct, frozen=True, kw_only=True):
 @click.option("--search", "words", metavar="WORDS", help="List the conversations in which all these words were said.")
 @click.option("--as", "as_", metavar="BACKEND", help="As this backend would get it next, with what changes, and why.")
 @click.option("--thinking", is_flag=True, help="Show the text of the thinking too.")
+@click.option("--asides", is_flag=True, help="Show reminders and system messages too, which are for the model alone.")
 @principal_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON, with every block as it is kept.")
-def show_thread(thread: str | None, words: str | None, as_: str | None, thinking: bool, principal: str, json_: bool) -> None:
+def show_thread(
+    thread: str | None,
+    words: str | None,
+    as_: str | None,
+    thinking: bool,
+    asides: bool,
+    principal: str,
+    json_: bool,
+) -> None:
     """Show the conversation THREAD: the beginning of its id, or `last`. Without THREAD: list the conversations.
 
-    Thinking and tools are folded. A conversation that was rewound, or that sent agents, begins with a list of its branches.
-    --search looks in questions, answers and titles: a word is found by its beginning, "several in quotes" as they stand.
+    Thinking, tools and asides are folded. A conversation that was rewound, or that sent agents, begins with a list of its
+    branches. --search looks in questions, answers and titles: a word is found by its beginning, "several in quotes" as they
+    stand.
 
     With --as, the conversation is projected for a backend, offline: each block that would be
     left out, restored or handed over is marked, with the reason.
@@ -75,7 +85,7 @@ def show_thread(thread: str | None, words: str | None, as_: str | None, thinking
                 return
             found = thread_named(store, principal, thread)
             assert store is not None, "a thread was found in it"
-            _show(at, store, found, as_, thinking=thinking, json_=json_)
+            _show(at, store, found, as_, shows=Shows(thinking, asides), json_=json_)
 
 
 def _list(store: SqliteStore | None, principal: str, words: str | None, json_: bool) -> None:
@@ -91,21 +101,21 @@ def _list(store: SqliteStore | None, principal: str, words: str | None, json_: b
         show(page)
 
 
-def _show(at: Place, store: SqliteStore, thread: Thread, as_: str | None, *, thinking: bool, json_: bool) -> None:
+def _show(at: Place, store: SqliteStore, thread: Thread, as_: str | None, *, shows: Shows, json_: bool) -> None:
     passages = store.passages(thread.principal, thread.id)
     if as_ is not None:
         projected = projected_for(at, store, passages, as_, thread.principal)
         if json_:
             click.echo(msgspec.json.encode(projected))
         else:
-            show([*_head(thread), *_projection_lines(projected, thinking)])
+            show([*_head(thread), *_projection_lines(projected, shows)])
     elif json_:
         from clew.admin.thread_view import spoken
 
         tree = store.tree(thread.principal, thread.id)
         click.echo(msgspec.json.encode(Told(thread=thread, turns=spoken(passages), tree=tree)))
     else:
-        show([*_head(thread), *_said(store, thread, passages, thinking)])
+        show([*_head(thread), *_said(store, thread, passages, shows)])
 
 
 def _head(thread: Thread) -> Iterator[Line]:
@@ -119,7 +129,7 @@ def _head(thread: Thread) -> Iterator[Line]:
 # As it was said
 
 
-def _said(store: SqliteStore, thread: Thread, passages: Sequence[Passage], thinking: bool) -> Iterator[Line | Table]:
+def _said(store: SqliteStore, thread: Thread, passages: Sequence[Passage], shows: Shows) -> Iterator[Line | Table]:
     branches = store.tree(thread.principal, thread.id)
     numbers = numbered(branches) if len(branches) > 1 else {}
     yield from branch_lines(branches, thread.id, passages)
@@ -127,12 +137,13 @@ def _said(store: SqliteStore, thread: Thread, passages: Sequence[Passage], think
         branch = f", branch {numbers[passage.exchange]}" if passage.exchange in numbers else ""
         for raw in passage.asked:
             message = msgspec.json.decode(raw, type=JsonObject)
-            yield Line(f"{printable(str(message.get('role')))}, {at_time(passage.at)}{branch}", "head")
-            yield from message_lines(message.get("content"), thinking=thinking)
-        yield from _answer(store, thread, passage, thinking)
+            role = str(message.get("role"))
+            yield Line(f"{printable(role)}, {at_time(passage.at)}{branch}", "head")
+            yield from message_lines(message.get("content"), shows, role)
+        yield from _answer(store, thread, passage, shows)
 
 
-def _answer(store: SqliteStore, thread: Thread, passage: Passage, thinking: bool) -> Iterator[Line]:
+def _answer(store: SqliteStore, thread: Thread, passage: Passage, shows: Shows) -> Iterator[Line]:
     recording = passage.recording
     if recording is None or not recording.blocks:
         exchange = store.exchange(thread.principal, passage.exchange)
@@ -141,7 +152,7 @@ def _answer(store: SqliteStore, thread: Thread, passage: Passage, thinking: bool
         return
     cut = "" if recording.whole else ", cut short"
     yield Line(printable(f"{recording.origin.backend}, {recording.origin.model}{cut}"), "head")
-    yield from message_lines([msgspec.json.decode(raw) for raw in recording.blocks], thinking=thinking)
+    yield from message_lines([msgspec.json.decode(raw) for raw in recording.blocks], shows)
 
 
 # As a backend would get it
@@ -172,9 +183,9 @@ def _with_keys(loaded: Loaded) -> Loaded:
         return loaded
 
 
-def _projection_lines(projected: Projected, thinking: bool) -> Iterator[Line]:
+def _projection_lines(projected: Projected, shows: Shows) -> Iterator[Line]:
     count = len(projected.changes)
     changes = f"{count} {'change' if count == 1 else 'changes'}" if count else "nothing changes"
     yield Line(printable(f"as {projected.backend} ({projected.model}) would get it: {changes}"), "head")
     yield Line("")
-    yield from changed_lines(projected.asked, projected.changes, thinking=thinking)
+    yield from changed_lines(projected.asked, projected.changes, shows)

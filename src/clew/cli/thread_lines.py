@@ -1,4 +1,4 @@
-"""A conversation as lines for a terminal: who said what, thinking and tools folded, and what would become of it.
+"""A conversation as lines for a terminal: who said what, thinking, tools and asides folded, and what would become of it.
 
 What models and tools wrote is anybody's text. Each line of it is made printable, so that no escape in it reaches the
 terminal.
@@ -7,15 +7,16 @@ terminal.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from clew.cli.pages import Line, printable
+from clew.model.asides import aside_in
 from clew.model.change import Change
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["changed_lines", "message_lines"]
+__all__ = ["Shows", "changed_lines", "message_lines"]
 
 SHORT: Final = 160
 """Characters of a tool's input or result that are shown."""
@@ -23,24 +24,31 @@ SHORT: Final = 160
 _MARKS: Final[Mapping[str, str]] = {"left out": "-", "removed": "-", "restored": "+", "added": "+"}
 
 
-def message_lines(content: JsonValue, *, thinking: bool) -> Iterator[Line]:
-    """What one message says. `thinking` shows its text too."""
+class Shows(NamedTuple):
+    """Of what is not only folded."""
+
+    thinking: bool = False
+    asides: bool = False
+
+
+def message_lines(content: JsonValue, shows: Shows, role: str = "") -> Iterator[Line]:
+    """What one message says."""
     for block in _blocks(content):
-        yield from _block_lines(block, thinking)
+        yield from _block_lines(block, shows, role)
 
 
-def changed_lines(messages: Sequence[JsonObject], changes: Iterable[Change], *, thinking: bool) -> Iterator[Line]:
+def changed_lines(messages: Sequence[JsonObject], changes: Iterable[Change], shows: Shows) -> Iterator[Line]:
     """The client's messages, each change at its place with its reason."""
     at = _by_place(changes)
     for index, message in enumerate(messages):
-        path = f"messages.{index}"
-        yield Line(f"{printable(str(message.get('role')))} ({path})", "head")
+        path, role = f"messages.{index}", str(message.get("role"))
+        yield Line(f"{printable(role)} ({path})", "head")
         yield from _reasons(at.pop(path, ()))
         for number, block in enumerate(_blocks(message.get("content"))):
             here = at.pop(f"{path}.content.{number}", ())
             gone = any(change.what in ("left out", "removed") for change in here)
             yield from _reasons(here)
-            yield from (Line(line.text, "quiet" if gone else line.tone) for line in _block_lines(block, thinking))
+            yield from (Line(line.text, "quiet" if gone else line.tone) for line in _block_lines(block, shows, role))
         yield from _rest(path, at)
     yield from _reasons(change for rest in at.values() for change in rest)
 
@@ -71,12 +79,12 @@ def _blocks(content: JsonValue) -> list[JsonObject]:
     return [{"type": "text", "text": str(content or "")}]
 
 
-def _block_lines(block: JsonObject, thinking: bool) -> Iterator[Line]:
+def _block_lines(block: JsonObject, shows: Shows, role: str) -> Iterator[Line]:
     kind = str(block.get("type"))
     if kind == "text":
-        yield from _text(str(block.get("text", "")))
+        yield from _said_in(str(block.get("text", "")), shows, role)
     elif kind == "thinking":
-        yield from _thought(str(block.get("thinking", "")), thinking)
+        yield from _thought(str(block.get("thinking", "")), shows.thinking)
     elif kind.endswith("tool_use"):
         yield Line(f"  → {printable(str(block.get('name')))} {_short(_json(block.get('input')))}")
     elif kind.endswith("tool_result"):
@@ -89,6 +97,11 @@ def _thought(text: str, shown: bool) -> Iterator[Line]:
     yield Line(f"  (thinking, {len(text):,} characters)" if text else "  (thinking, its text is not shown)", "quiet")
     if shown and text:
         yield from (Line(f"  {line.text}", "quiet") for line in _text(text))
+
+
+def _said_in(text: str, shows: Shows, role: str) -> Iterator[Line]:
+    aside = "" if shows.asides else aside_in(text, role)
+    yield from [Line(f"  ({aside}, {len(text):,} characters)", "quiet")] if aside else _text(text)
 
 
 def _text(text: str) -> Iterator[Line]:

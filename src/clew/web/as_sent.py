@@ -142,7 +142,7 @@ def _by_message(changes: Iterable[Change]) -> _Places:
 
 def _held(index: int, message: JsonObject, at: _Places, origin: Origin | None) -> Held:
     here = at.get(index, {})
-    pieces = pieces_of(blocks_in(message.get("content")))
+    pieces = pieces_of(blocks_in(message.get("content")), role=str(message.get("role")))
     places = {f"content.{number}" for number in range(len(pieces))}
     return Held(
         role=str(message.get("role")),

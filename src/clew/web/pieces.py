@@ -6,13 +6,13 @@ block that nobody knows is shown by its kind. Long texts are cut for the page; a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from clew.model.asides import aside_in
 from clew.model.change import Change
 from clew.model.json import JsonObject, JsonValue
 from clew.thinking.seal import is_seal
@@ -21,7 +21,7 @@ __all__ = ["Kind", "Piece", "Results", "blocks_in", "pieces_of", "results_in", "
 
 Kind: TypeAlias = Literal["text", "thinking", "hidden", "redacted", "call", "result", "failure", "aside", "other"]
 """Hidden: thinking whose text its maker does not show. Redacted: thinking that its maker encrypted. An aside is what a
-client puts in, in tags, for the model alone."""
+client puts in for the model alone (`model.asides`)."""
 
 MOST: Final = 20_000
 """Characters of one block on a page."""
@@ -29,13 +29,6 @@ MOST: Final = 20_000
 BLOCK_DOTS: Final = 3
 """In the path of a block: `messages.1.content.0`."""
 
-_ASIDES: Final = {
-    "system-reminder": "for the model alone",
-    "conversation-summary": "a summary of what was said before",
-    "summary-request": "a summary is asked for",
-}
-"""What stands in tags, by the tag."""
-_IN_TAGS: Final = re.compile(rf"<({'|'.join(_ASIDES)})[ >].*</\1>", re.DOTALL)
 _THOUGHTS: Final = ("reasoning_content", "reasoning", "thinking")
 """The fields in which dialects without blocks carry thinking."""
 
@@ -78,20 +71,23 @@ def results_in(messages: Sequence[JsonObject]) -> dict[str, JsonObject]:
     return {str(block.get("tool_use_id")): block for block in blocks if _kind(block).endswith("tool_result")}
 
 
-def pieces_of(blocks: Sequence[JsonObject], ids: Sequence[str] = (), results: Results | None = None) -> list[Piece]:
-    """Each block as a piece. `ids` are the client's names for the calls among them, in order, by which results come back."""
+def pieces_of(
+    blocks: Sequence[JsonObject], ids: Sequence[str] = (), results: Results | None = None, *, role: str = ""
+) -> list[Piece]:
+    """Each block as a piece. `ids` are the client's names for the calls among them, in order, by which results come back;
+    `role` is whose message it is."""
     names = iter(ids)
     pieces: list[Piece] = []
     for block in blocks:
         called = next(names, str(block.get("id"))) if _kind(block) == "tool_use" else str(block.get("id"))
-        pieces.append(_piece(block, (results or {}).get(called)))
+        pieces.append(_piece(block, (results or {}).get(called), role))
     return pieces
 
 
-def _piece(block: JsonObject, result: JsonObject | None = None) -> Piece:
+def _piece(block: JsonObject, result: JsonObject | None = None, role: str = "") -> Piece:
     kind = _kind(block)
     if kind == "text":
-        return _text(_words(block, "text"))
+        return _text(_words(block, "text"), role)
     if kind == "thinking":
         return _thought(_words(block, "thinking"), sealed=is_seal(_words(block, "signature")))
     if kind == "redacted_thinking":
@@ -114,10 +110,9 @@ def _words(block: JsonObject, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _text(text: str) -> Piece:
-    bare = text.strip()
-    found = _IN_TAGS.fullmatch(bare)
-    return _cut("aside", bare, label=_ASIDES[found[1]]) if found else _cut("text", text)
+def _text(text: str, role: str) -> Piece:
+    label = aside_in(text, role)
+    return _cut("aside", text.strip(), label=label) if label else _cut("text", text)
 
 
 def _thought(text: str, *, sealed: bool = False) -> Piece:
@@ -156,7 +151,8 @@ def sent_pieces(message: JsonObject) -> list[Piece]:
     """A message of any dialect: thinking, then words, then calls."""
     if message.get("role") == "tool":
         return [_cut("result", _said(message.get("content")) or str(message.get("content") or ""))]
-    return [*_thoughts(message), *pieces_of(blocks_in(message.get("content"))), *_calls(message.get("tool_calls"))]
+    said = pieces_of(blocks_in(message.get("content")), role=str(message.get("role")))
+    return [*_thoughts(message), *said, *_calls(message.get("tool_calls"))]
 
 
 def _thoughts(message: JsonObject) -> Iterator[Piece]:

@@ -110,7 +110,8 @@ def _shown(
 def _asked(message: JsonObject, calls: set[str]) -> Said:
     """Without the results that are shown with their calls."""
     own = [block for block in blocks_in(message.get("content")) if block.get("tool_use_id") not in calls]
-    return Said(role=str(message.get("role")), pieces=pieces_of(own))
+    role = str(message.get("role"))
+    return Said(role=role, pieces=pieces_of(own, role=role))
 
 
 def _answer(recording: Recording, results: Results) -> Said:
