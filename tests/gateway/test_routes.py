@@ -57,7 +57,7 @@ def test_a_long_path_is_not_repeated_whole(gateway: Gateway) -> None:
 
 def test_another_method_is_told_which(gateway: Gateway) -> None:
     answer = gateway.ask("GET", "/v1/messages", b"", x_api_key=KEY)
-    assert said(answer) == (405, "invalid_request_error")
+    assert (said(answer), answer[1]["allow"]) == ((405, "invalid_request_error"), "POST")
     assert json.loads(answer[2])["error"]["message"] == "/v1/messages takes POST, not GET."
 
 

@@ -193,7 +193,8 @@ def _thinking(counted: Statistics | None) -> Iterator[Line]:
     if counted is None or not (counted.total or counted.unknown):
         yield Line("no blocks recorded yet", "quiet")
         return
-    yield Line(f"{counted.total} blocks: {counted.confirmed} confirmed, {counted.unconfirmed} unconfirmed")
+    blocks = "block" if counted.total == 1 else "blocks"
+    yield Line(f"{counted.total} {blocks}: {counted.confirmed} confirmed, {counted.unconfirmed} unconfirmed")
     yield Line(f"{counted.current_session} of the active backend, {counted.old_session} of others")
     yield Line(f"{counted.dormant} dormant, {counted.unknown} unknown")
 

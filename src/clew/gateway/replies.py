@@ -34,7 +34,8 @@ def send_json(respond: Responder, value: Mapping[str, JsonValue], status: int = 
 def refuse(refusal: Refusal, respond: Responder) -> None:
     """What the gateway turns away by itself."""
     request_id = _new_id()
-    headers = [_JSON, ("request-id", request_id), *_advice(refusal.status, 1.0 if refusal.status == 503 else None)]
+    advice = _advice(refusal.status, 1.0 if refusal.status == 503 else None)
+    headers = [_JSON, ("request-id", request_id), *advice, *refusal.headers]
     respond.send(refusal.status, headers, error_body(error_type_of(refusal.status), refusal.reason, request_id))
 
 

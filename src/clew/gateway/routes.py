@@ -78,7 +78,8 @@ class RouteTable:
         if match is None:
             return Refusal(404, _not_served(method, path))
         if method not in match.route.methods:
-            return Refusal(405, f"{path[:_SHOWN]} takes {' and '.join(match.route.methods)}, not {method}.")
+            said, methods = f"{path[:_SHOWN]} takes {' and '.join(match.route.methods)}, not {method}.", match.route.methods
+            return Refusal(405, said, (("allow", ", ".join(methods)),))
         return match
 
     def _match(self, path: str) -> Match | None:

@@ -173,3 +173,5 @@ class Refusal:
 
     status: int
     reason: str
+    headers: tuple[tuple[str, str], ...] = ()
+    """Which say more than the words do."""

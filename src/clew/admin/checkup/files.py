@@ -90,6 +90,6 @@ def key(at: Circumstances) -> Iterator[Finding]:
         yield fine(f"{at.home.key}" if at.home.key.is_file() else "not there yet; it is made at the first start")
     try:
         if named := named_keys(at.home):
-            yield fine(f"{len(named)} named keys")
+            yield fine(f"{len(named)} named {'key' if len(named) == 1 else 'keys'}")
     except SettingsInvalid as error:
         yield broken(str(error), "mend or remove that file; keys in it do not open anything now")
