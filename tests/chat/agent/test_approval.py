@@ -25,6 +25,7 @@ from clew import (
     ToolStarted,
     tool,
 )
+from clew.chat.agent.approval import decided
 from tests.chat.agent.conftest import SetUp, Stage
 from tests.engine.talk import MODEL, refusals
 
@@ -92,6 +93,11 @@ def test_a_call_that_is_approved_runs(stage: SetUp, approve: Any) -> None:
     [
         (False, "", "Denied: this call was not approved, and was not run."),
         (Denied("not today"), "not today", "Denied: this call was not approved, and was not run. Reason: not today"),
+        (
+            None,
+            "whoever was asked said neither yes nor no: None",
+            "Denied: this call was not approved, and was not run. Reason: whoever was asked said neither yes nor no: None",
+        ),
     ],
 )
 def test_a_call_that_is_denied_does_not_run_and_the_model_reads_why(
@@ -103,6 +109,14 @@ def test_a_call_that_is_denied_does_not_run_and_the_model_reads_why(
     assert outputs(on) == [("dust", False), (words, True)]
     [denied] = [event for event in events if isinstance(event, CallDenied)]
     assert (denied.call.name, denied.reason) == ("delete", reason)
+
+
+@pytest.mark.parametrize("said", [None, 0, 1, "no", "yes", Later, Denied], ids=repr)
+def test_what_is_no_decision_lets_nothing_run(said: Any) -> None:
+    call, wanting = ToolCall(id="t1", name="delete"), Tool.of(Files().delete)
+    no = Denied(f"whoever was asked said neither yes nor no: {said!r}")
+    assert asyncio.run(decided(call, wanting, lambda call, tool: said, {})) == (True, no)
+    assert asyncio.run(decided(call, wanting, None, {"t1": said})) == (True, no)
 
 
 @pytest.mark.parametrize("approve", [None, lambda call, tool: Later()], ids=["nobody to ask", "later"])

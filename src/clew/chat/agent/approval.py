@@ -2,10 +2,10 @@
 
     async def approve(call: ToolCall, tool: Tool) -> Decision: ...
 
-`True` lets it run, `False` and `Denied("why")` do not, and the model is told so. `Later()` says that the decision takes
-longer than the program: the run ends with the call pending, and `resume` goes on once there is one. A tool that wants
-approval where nobody can be asked is put off in the same way, never run. A sub-agent whose call is put off is suspended with
-whoever sent it, and resumed with it.
+`True` alone lets it run; `False`, `Denied("why")` and whatever is no decision do not, and the model is told so. `Later()`
+says that the decision takes longer than the program: the run ends with the call pending, and `resume` goes on once there is
+one. A tool that wants approval where nobody can be asked is put off in the same way, never run. A sub-agent whose call is
+put off is suspended with whoever sent it, and resumed with it.
 """
 
 from __future__ import annotations
@@ -73,5 +73,8 @@ async def decided(
     return True, _plain(await called(approve, call, tool)) if approve else Later()
 
 
-def _plain(decision: Decision) -> Decision:
-    return Denied() if decision is False else decision
+def _plain(decision: object) -> Decision:
+    """A call runs by True alone: a function that forgets to say yes or no has not said yes."""
+    if decision is True or isinstance(decision, Denied | Later):
+        return decision
+    return Denied("" if decision is False else f"whoever was asked said neither yes nor no: {decision!r}")
