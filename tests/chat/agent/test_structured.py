@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -76,6 +77,7 @@ def test_what_cannot_be_said_in_a_strict_schema_is_asked_for_in_words(kind: Any)
         (Report, '{"title": "T", "parts": []}', Report("T", [])),
         (Report, 'Here it is:\n```json\n{"title": "T", "parts": [{"name": "a"}]}\n```\n', Report("T", [Part("a")])),
         (Report, 'So: {"title": "T", "parts": [], "grade": "bad"} That is all.', Report("T", [], "bad")),
+        (Report, '```json\n\n{"title": "```", "parts": []}\r\n\n  ```', Report("```", [])),
         (int, '{"value": 3}', 3),
         (list[Part], '{"value": [{"name": "a", "weight": 1}]}', [Part("a", 1)]),
         (Node, '{"below": [{"below": []}]}', Node([Node()])),
@@ -90,6 +92,14 @@ def test_an_answer_that_is_nested_without_an_end_is_only_a_wrong_one(text: str) 
     """A model that goes in circles ends no run: it is asked again."""
     with pytest.raises(DecodeError, match="nested too deeply"):
         form_of(Node).read(text)
+
+
+def test_a_fence_that_is_never_closed_is_read_in_no_time() -> None:
+    """Models that are held to JSON sometimes write empty lines until they are stopped."""
+    began = time.process_time()
+    with pytest.raises(DecodeError):
+        form_of(Node).read("```json\n" + "\n" * 4000)
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(

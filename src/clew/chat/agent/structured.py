@@ -24,7 +24,7 @@ __all__ = ["Form", "again", "form_of", "takes_schema"]
 
 _WORDS: Final = "When you are done, answer with JSON alone, without any other words. It must fit this JSON Schema:\n"
 _AGAIN: Final = "That answer does not fit: {why}. Answer again, with JSON alone that fits the schema."
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
+_FENCED = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)\n[^\S\n]*```", re.DOTALL)
 _FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
 _KEPT = ("type", "enum", "const", "description", "title", "required", "$ref")
 
