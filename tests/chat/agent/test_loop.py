@@ -282,6 +282,26 @@ def test_a_caller_that_is_cancelled_leaves_nothing_running(stage: SetUp) -> None
     asyncio.run(talk())
 
 
+def test_a_listener_that_fails_or_is_cancelled_ends_the_run(stage: SetUp) -> None:
+    on = stage(LOOK)
+
+    def fail(event: object) -> None:
+        raise LookupError("not here")
+
+    async def wait(event: object) -> None:
+        await asyncio.sleep(30)
+
+    async def talk() -> Any:
+        async with AsyncAgent(model=MODEL, tools=[look]).open(**on.place) as agent:
+            with pytest.raises(LookupError):
+                await agent.run("Look!", listen=fail)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(agent.run("Look!", listen=wait), 0.2)
+            return (await agent.run("Look!")).ending
+
+    assert asyncio.run(talk()) == "answered"
+
+
 def test_nothing_happens_before_somebody_listens(stage: SetUp) -> None:
     on = stage(LOOK)
     with Agent(model=MODEL, tools=[look]).open(**on.place) as agent:

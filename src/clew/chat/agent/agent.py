@@ -146,12 +146,12 @@ class AsyncAgent(Generic[T]):
         An agent that is not open opens the thread, or a new one, for this run. Raises BackendError and its kin if a model
         call fails for good; `resume` tries it again.
         """
-        run = self.stream(prompt, thread=thread, **place)
-        async for event in run:
-            heard = listen(event) if listen else None
-            if inspect.isawaitable(heard):
-                await heard
-        return await run.result()
+        async with self.stream(prompt, thread=thread, **place) as run:
+            async for event in run:
+                heard = listen(event) if listen else None
+                if inspect.isawaitable(heard):
+                    await heard
+            return await run.result()
 
     def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[Place]) -> AsyncRun[T]:
         """The same, told as it happens: iterate it."""
