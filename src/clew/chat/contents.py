@@ -12,6 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from clew.errors import RequestInvalid
+from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["Content", "Output", "document", "image", "result_block", "user_message"]
@@ -76,7 +77,7 @@ def _block(part: str | JsonObject) -> JsonObject:
 def result_block(call: str, output: Output) -> JsonObject:
     """What a tool gave for a call."""
     if isinstance(output, Exception):
-        words = str(output) or type(output).__name__
+        words = whole_text(str(output)) or type(output).__name__  # names of files hold bytes that are no text
         return {"type": "tool_result", "tool_use_id": call, "content": words, "is_error": True}
     return {"type": "tool_result", "tool_use_id": call, "content": _content(output)}
 

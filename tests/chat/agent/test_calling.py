@@ -30,6 +30,19 @@ class Weather:
     wind: tuple[int, str]
 
 
+@dataclass
+class City:
+    name: str
+
+    def __post_init__(self) -> None:
+        _ = {"Rome": "Italy"}[self.name]
+
+
+def visit(city: City) -> str:
+    """Goes there."""
+    return city.name
+
+
 def add(one: int, other: int = 1) -> int:
     """Adds."""
     return one + other
@@ -121,6 +134,24 @@ def test_an_exception_is_told_without_a_traceback(error: BaseException, words: s
         raise error
 
     assert output(fail) == f"failed: {words}"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(asyncio.CancelledError("the server went"), "CancelledError: the server went"), (SystemExit(3), "SystemExit: 3")],
+    ids=["cancelled", "exit"],
+)
+def test_a_coroutine_that_cancels_itself_or_ends_the_program_has_only_failed(error: BaseException, words: str) -> None:
+    async def fail() -> None:
+        raise error
+
+    assert output(fail) == f"failed: {words}"
+
+
+def test_a_type_that_refuses_its_values_in_its_own_way_is_told() -> None:
+    assert output(visit, '{"city": {"name": "Paris"}}') == (
+        "failed: The arguments of visit are wrong: KeyError: 'Paris'. Nothing was done."
+    )
 
 
 def test_a_call_that_takes_too_long_is_left_behind() -> None:

@@ -324,6 +324,18 @@ def test_an_agent_that_is_not_open_has_no_conversation(stage: SetUp) -> None:
         agent.resume(**on.place).result()
 
 
+def test_an_error_with_bytes_that_are_no_text_is_a_result(stage: SetUp) -> None:
+    on = stage(LOOK)
+
+    def look(place: str) -> str:
+        """Looks."""
+        raise ToolFailed("there is no caf\udce9.txt")
+
+    events = list(Agent(model=MODEL, tools=[look]).stream("Look!", **on.place))
+    assert [event.output for event in events if isinstance(event, ToolFinished)] == ["there is no caf\ufffd.txt"]
+    assert [result["content"] for result in sent_results(on.claude)] == ["there is no caf\ufffd.txt"]
+
+
 def test_a_thread_is_gone_on_with_in_another_run(stage: SetUp) -> None:
     on = stage(LOOK)
     agent = Agent(model=MODEL, tools=[look], limits=Limits(steps=5))

@@ -41,6 +41,8 @@ def _arguments(tool: Tool, call: ToolCall) -> dict[str, object]:
         raise ToolFailed(f"The arguments of {tool.name} are wrong: {error}. Nothing was done.") from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ToolFailed(f"The arguments of {tool.name} are no JSON: {error}. Nothing was done.") from None
+    except Exception as error:  # of a type that checks its own values
+        raise ToolFailed(f"The arguments of {tool.name} are wrong: {_words(error)}. Nothing was done.") from error
 
 
 async def _tried(tool: Tool, arguments: dict[str, object]) -> JsonValue:
@@ -65,8 +67,18 @@ async def _once(tool: Tool, arguments: dict[str, object]) -> JsonValue:
         if not clock.expired():
             raise ToolFailed(_words(error)) from error
         raise ToolFailed(f"{tool.name} took longer than {tool.timeout:g} s, and may not have come to its end.") from None
-    except Exception as error:
+    except asyncio.CancelledError as error:
+        if _is_cancelled():
+            raise
+        raise ToolFailed(_words(error)) from error  # the tool's own doing: nobody cancelled the call
+    except (Exception, SystemExit) as error:
         raise ToolFailed(_words(error)) from error
+
+
+def _is_cancelled() -> bool:
+    """Does somebody want this task to end?"""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _sayable(value: JsonValue) -> JsonValue:
@@ -78,6 +90,6 @@ def _sayable(value: JsonValue) -> JsonValue:
     return value
 
 
-def _words(error: Exception) -> str:
+def _words(error: BaseException) -> str:
     said = str(error)
     return f"{type(error).__name__}: {said}" if said else type(error).__name__

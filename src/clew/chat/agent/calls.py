@@ -22,6 +22,7 @@ from clew.chat.agent.tools import Tool, ToolFailed
 from clew.chat.agent.working import AT_WORK, AtWork, Working
 from clew.chat.contents import Output
 from clew.chat.messages import ToolCall
+from clew.model.halves import whole_text
 from clew.model.json import JsonValue
 
 __all__ = ["INTERRUPTED", "outputs_of"]
@@ -123,6 +124,6 @@ async def _run(at: AtWork, tool: Tool) -> Output:
     except Suspended as put_off:
         return put_off
     is_error = isinstance(output, Exception)
-    said: JsonValue = str(output) if isinstance(output, Exception) else output
+    said: JsonValue = whole_text(str(output)) if isinstance(output, Exception) else output
     await working.tell(ToolFinished(call, said, is_error=is_error, seconds=time.monotonic() - began))
     return output
