@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from clew.backends.row import Secret
 from clew.dialects.anthropic.errors import error_body, error_event
 from clew.engine.outgoing import place_of
+from clew.engine.redact import SHORTEST
 from clew.engine.reply_head import JSON_TYPE
 from clew.engine.route import Way
 from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, Unrepresentable
@@ -24,6 +25,7 @@ __all__ = [
     "named",
     "no_credential",
     "refuse",
+    "secret_of",
     "shown",
     "tell_in_stream",
     "without_key",
@@ -85,9 +87,15 @@ def shown(body: bytes) -> str:
     return " ".join(text.split())
 
 
+def secret_of(key: Secret | None) -> str:
+    """What may not be repeated to a client; "" for a key that is none: servers on one's own machine take "x" as well."""
+    secret = key.reveal() if key is not None else ""
+    return secret if len(secret) >= SHORTEST else ""
+
+
 def without_key(outcome: Outcome, key: Secret | None) -> Outcome:
     """The same, where a backend repeats the key that it was asked with: that is the operator's, and for nobody else."""
-    secret = key.reveal() if key is not None else ""
+    secret = secret_of(key)
     if not secret:
         return outcome
     if outcome.error is not None and secret in (words := str(outcome.error)):

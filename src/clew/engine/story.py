@@ -8,7 +8,7 @@ from functools import lru_cache
 from clew.dialects.openai_chat.answer.unsaid import left_out
 from clew.engine.asking import Asking
 from clew.engine.dialects import Dialect, Hints
-from clew.engine.failures import kind_in
+from clew.engine.failures import kind_in, secret_of
 from clew.engine.heads import heads_of
 from clew.engine.reply_head import Counts, is_unsaid_thought, thinking_counts
 from clew.engine.route import Way
@@ -104,7 +104,7 @@ class Story:
         thinking, call = asking.snapshot.settings.thinking, asking.call
         foreign = way.target.realm != ANTHROPIC and call.kind == "messages" and not self.by_sessions
         if not foreign and not self.dialect.translates:
-            return Dress(_plain(asking.request.body.model, _secret(way)))
+            return Dress(_plain(asking.request.body.model, secret_of(way.key)))
         return Dress(
             Wear(
                 model=asking.request.body.model,
@@ -117,7 +117,7 @@ class Story:
                 blank=self.dialect.translates and thinking.signature == "empty",
                 safe_ids=foreign and not way.backend.quirks.unique_tool_ids,
                 hide=foreign and thinking.show_reasoning == "hide",
-                secret=_secret(way),
+                secret=secret_of(way.key),
             )
         )
 
@@ -205,7 +205,3 @@ class Story:
 def _plain(model: str, secret: str) -> Wear:
     """Nothing but the name, so it does not matter whose it is."""
     return Wear(model=model, exchange="", origin=Origin(ANTHROPIC, "", "", ""), secret=secret)
-
-
-def _secret(way: Way) -> str:
-    return way.key.reveal() if way.key is not None else ""
