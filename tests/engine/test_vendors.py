@@ -120,3 +120,27 @@ def test_a_count_goes_to_a_vendor_in_its_own_form(
     body = {"model": MODEL, "messages": [user("Hello.")], "thinking": {"type": "adaptive"}}
     answer = gate.ask(body, path="/v1/messages/count_tokens")
     assert (answer.status, refusals(vendor)) == (200, [])
+
+
+COUNT = "/v1/messages/count_tokens"
+MISSED = '{"type":"error","error":{"type":"not_found_error","message":"model: glm-0"}}'
+
+
+@pytest.mark.parametrize("no", ['404 body=\'{"detail":"Not Found"}\'', "404 body=''", "405 body=no", "501 body=no"])
+def test_tokens_are_estimated_where_a_vendor_of_the_same_dialect_does_not_count(
+    gating: Gating, simulators: StartSimulator, no: str
+) -> None:
+    """Claude Code would ask the model itself instead."""
+    vendor = simulators(kind="kimi", realm="kimi")
+    gate = gating(row_of("kimi", vendor))
+    vendor.fault(f"status {no}", path=COUNT)
+    answer = gate.ask({"model": MODEL, "messages": [user("Hello there.")]}, path=COUNT)
+    assert (answer.status, answer.headers["x-clew-tokens"]) == (200, "estimated")
+    assert answer.json["input_tokens"] > 0
+
+
+def test_a_model_that_a_counting_vendor_misses_is_told(gating: Gating, a: Simulator) -> None:
+    gate = gating(claude(a))
+    a.fault(f"status 404 body='{MISSED}'", path=COUNT)
+    answer = gate.ask({"model": MODEL, "messages": [user("Hello there.")]}, path=COUNT)
+    assert (answer.status, answer.json["error"]["message"]) == (404, "model: glm-0")

@@ -19,7 +19,7 @@ import msgspec
 
 from clew.engine.aside import LARGE, aside
 from clew.engine.dialects import Refused
-from clew.engine.failures import DRAINING, NO_RETRY, named, no_credential, without_key
+from clew.engine.failures import DRAINING, NO_RETRY, kind_in, named, no_credential, without_key
 from clew.engine.hearing import Told, hear_whole
 from clew.engine.passing import Passing
 from clew.engine.reply_head import ESTIMATED, JSON_TYPE
@@ -44,6 +44,9 @@ T = TypeVar("T")
 
 MOST_WORDS = 1024 * 1024
 """Of a refusal."""
+
+_NO_ROUTE = frozenset((404, 405, 501))
+"""What a server says to a path that it does not know."""
 
 
 class LiveExchange(UnderWay):
@@ -161,6 +164,8 @@ class LiveExchange(UnderWay):
             refused = await self._send(way, story, passing)
             if refused is None:
                 return self._outcome(200, started=True)
+            if self._is_uncounted(refused):
+                return await self._estimate(story)
             remedy = None if way.dialect.translates else self._healed(refused, way, story, tried)
             projection = self._healed_projection(story, remedy) if remedy else self._repaired(story, refused)
             if projection is None:
@@ -178,6 +183,11 @@ class LiveExchange(UnderWay):
         if self._call.kind == "count_tokens" and not way.dialect.counts:
             return await self._estimate(story)
         return None
+
+    def _is_uncounted(self, refused: Refused) -> bool:
+        """Few of those who speak Anthropic's dialect count tokens. One that misses the model says so in its words."""
+        is_unknown = refused.status in _NO_ROUTE and not kind_in(refused.body)
+        return self._call.kind == "count_tokens" and is_unknown
 
     def _healed_projection(self, story: Story, remedy: Heal) -> Projection:
         return Projection(remedy.request, (*story.projected, *remedy.changes))
