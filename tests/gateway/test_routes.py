@@ -125,7 +125,25 @@ def test_a_list_goes_page_by_page(gateway: Gateway) -> None:
             break
     assert got == names
     assert [row["id"] for row in page(f"before_id={names[2]}")["data"]] == names[:2]
-    assert len(page("limit=-1")["data"]) == len(page("")["data"]) == min(20, len(names))
+    assert len(page("limit=-1")["data"]) == len(page("limit=0")["data"]) == len(page("")["data"]) == min(20, len(names))
+    assert page(f"limit={'9' * 5000}") == page("limit=1000")
+
+
+def test_a_list_goes_page_by_page_backwards_too(gateway: Gateway) -> None:
+    """Each page is the one right before the name, as the SDKs ask for it: the last one first."""
+
+    def page(query: str) -> dict[str, object]:
+        return json.loads(gateway.ask("GET", f"/v1/models?{query}", b"", x_api_key=KEY)[2])
+
+    names = [row["id"] for row in page("limit=1000")["data"]]
+    got, before = [names[-1]], names[-1]
+    while True:
+        part = page(f"limit=3&before_id={before}")
+        got = [row["id"] for row in part["data"]] + got
+        before = part["first_id"]
+        if not part["has_more"]:
+            break
+    assert got == names
 
 
 @pytest.mark.parametrize(

@@ -20,18 +20,22 @@ __all__ = ["listing", "one"]
 _UNKNOWN_DATE: Final = "1970-01-01T00:00:00Z"
 _DEFAULT_LIMIT: Final = 20
 _MOST: Final = 1000
+_DIGITS: Final = 9
+"""Of a number that is read: there is none too large to be cut down to the most."""
 
 
 def listing(settings: Settings, query: str) -> JsonObject:
     """A page of models, the newest Claude first, other backends after them."""
     given = {name: values[-1] for name, values in parse_qs(query).items()}
-    rows = _rows(settings)
+    rows, limit = _rows(settings), _limit(given)
     names = [row["id"] for row in rows]
+    page = rows[:limit]
     if given.get("after_id") in names:
         rows = rows[names.index(given["after_id"]) + 1 :]
+        page = rows[:limit]
     elif given.get("before_id") in names:
         rows = rows[: names.index(given["before_id"])]
-    page = rows[: _limit(given)]
+        page = rows[-limit:]  # the page right before it
     data: list[JsonValue] = [*page]
     ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {"first_id": None, "last_id": None}
     return {"data": data, "has_more": len(page) < len(rows), **ends}
@@ -68,7 +72,10 @@ def _row(name: str, display_name: str, facts: ModelFacts | None) -> JsonObject:
 
 def _limit(given: Mapping[str, str]) -> int:
     limit = given.get("limit", "")
-    return min(int(limit), _MOST) if limit.isascii() and limit.isdecimal() and int(limit) > 0 else _DEFAULT_LIMIT
+    if not (limit.isascii() and limit.isdecimal()):
+        return _DEFAULT_LIMIT
+    digits = limit.lstrip("0")
+    return min(int(digits[:_DIGITS] or _DEFAULT_LIMIT), _MOST)
 
 
 def _display_name(name: str) -> str:
