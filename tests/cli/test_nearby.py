@@ -85,6 +85,13 @@ def test_what_lists_models_is_found_and_is_asked_for_nothing_else() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("none", [b'{"object":"list","data":null}', b'{"object":"list","data":[]}'], ids=["null", "empty"])
+def test_a_server_without_any_model_yet_is_found(none: bytes) -> None:
+    with server(200, none) as url:
+        assert run(nearby({}, [row("ollama", url)])) == [Server(preset="ollama", title="Ollama", url=url)]
+
+
+@pytest.mark.slow
 def test_one_that_the_config_calls_is_named_as_such() -> None:
     with server(200, json.dumps(LISTS).encode()) as url:
         known = {"mine": Backend(name="mine", url=url.replace("127.0.0.1", "localhost"), realm="mine")}

@@ -30,7 +30,8 @@ class _Model(Struct, frozen=True):
 
 
 class _Models(Struct, frozen=True):
-    data: list[_Model]
+    data: list[_Model] | None
+    """Ollama says null as long as it has none."""
 
 
 async def counts_tokens(pool: Pool, backend: Backend, credential: Credential, model: str) -> bool:
@@ -64,10 +65,10 @@ async def models_heard(pool: Pool, backend: Backend, credential: Credential) -> 
     if heard.status != 200:
         return Listing(heard.status)
     try:
-        names = tuple(model.id for model in msgspec.json.decode(heard.body, type=_Models).data if model.id)
+        listed = msgspec.json.decode(heard.body, type=_Models).data or ()
     except (ValueError, RecursionError):
         return Listing(heard.status)
-    return Listing(heard.status, names)
+    return Listing(heard.status, tuple(model.id for model in listed if model.id))
 
 
 async def _ask(pool: Pool, backend: Backend, credential: Credential, method: str, path: str, body: bytes) -> _Heard:
