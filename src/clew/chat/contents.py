@@ -7,7 +7,7 @@ import json
 import mimetypes
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import msgspec
 
@@ -60,9 +60,11 @@ def _source(path: str | Path, kind: str) -> JsonObject:
 
 
 def user_message(content: Content) -> bytes:
-    """The message that is kept and sent. Raises RequestInvalid if there is nothing in it, or no JSON."""
+    """The message that is kept and sent. Raises RequestInvalid if there is nothing in it, or nothing that can be said."""
     if not content:
         raise RequestInvalid("there is nothing to say: the content is empty")
+    if isinstance(content, Mapping):  # what a block is made of would be taken for words
+        raise RequestInvalid("a block alone is no content: put it into a list")
     said = content if isinstance(content, str) else [*map(_block, content)]
     try:
         return msgspec.json.encode({"role": "user", "content": said})
@@ -70,8 +72,12 @@ def user_message(content: Content) -> bytes:
         raise RequestInvalid(f"the content cannot be written as JSON: {error}") from None
 
 
-def _block(part: str | JsonObject) -> JsonObject:
-    return {"type": "text", "text": part} if isinstance(part, str) else part
+def _block(part: object) -> object:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if not isinstance(part, Mapping):
+        raise RequestInvalid(f"the content is words and blocks, and this is neither: {part!r}")
+    return cast(JsonObject, part)
 
 
 def result_block(call: str, output: Output) -> JsonObject:

@@ -30,7 +30,11 @@ def test_words_stay_words_and_among_blocks_become_one() -> None:
     assert json.loads(user_message(["See:", block]))["content"] == [{"type": "text", "text": "See:"}, block]
 
 
-@pytest.mark.parametrize("content", ["", [], [{"type": "text", "text": object()}]])
+@pytest.mark.parametrize(
+    "content",
+    ["", [], [{"type": "text", "text": object()}], {"type": "text", "text": "Hi"}, b"Hi", [None], [["Hi"]]],
+    ids=repr,
+)
 def test_what_cannot_be_said_is_refused(content: Any) -> None:
     with pytest.raises(RequestInvalid):
         user_message(content)
