@@ -57,7 +57,7 @@ def test_a_fault_is_a_word_a_value_and_options() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "fault '': "),
+        ("", "there is no fault ''; there are status, error, cut, "),
         ("earthquake", "there is no fault 'earthquake'; there are status, error, cut, "),
         ("cut speed=3", "fault 'cut' has no option 'speed'; it has at, after, content, before, how"),
         ("cut 1 2", "fault 'cut' has no option '2'; it has at, after, content, before, how"),

@@ -1,5 +1,7 @@
 """The script format: every direction, and an error that says the line and what would be right."""
 
+from pathlib import Path
+
 import pytest
 
 from clew.errors import SettingsInvalid
@@ -20,6 +22,7 @@ from clew.simulator.acts import (
 )
 from clew.simulator.faults import Fault
 from clew.simulator.script import WORDS, parse
+from clew.simulator.stage import load
 
 SCRIPT = """
 # Every direction once.
@@ -99,6 +102,8 @@ def test_a_single_turn_needs_no_heading() -> None:
         ("text: a\nthinkk: b", "scenario s, line 2: there is no 'thinkk'; there are about, turn, think, "),
         ("just words", "scenario s, line 1: a word and a colon, not 'just words'"),
         ("| a", "scenario s, line 1: there is nothing above to continue"),
+        ("text: a\nturn: b", "scenario s, line 2: turn: what it says goes below it, not 'b'"),
+        ("turn:\n| b", "scenario s, line 1: turn: what it says goes below it, not 'b'"),
         ("# nothing\nabout: no turns", "scenario s says nothing: it has no directions"),
         ("call:", "scenario s, line 1: call: which tool? `*` is any that was offered"),
         ("call: Read [1]", "scenario s, line 1: call: a JSON object is expected"),
@@ -113,3 +118,10 @@ def test_a_mistake_is_named_with_its_line_and_what_would_be_right(script: str, w
     with pytest.raises(SettingsInvalid) as caught:
         parse(script, "s")
     assert str(caught.value).startswith(words)
+
+
+def test_a_file_with_a_mark_before_it_is_read(tmp_path: Path) -> None:
+    """Editors on Windows write one, and nobody sees it."""
+    file = tmp_path / "marked.scenario"
+    file.write_text("text: Hello.", "utf-8-sig")
+    assert load(str(file)) == Scenario("marked", "", (Turn((Say("Hello."),)),))

@@ -117,9 +117,9 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
 def parse(text: str) -> Fault:
     """Read one fault. Raises SettingsInvalid, which says what is possible."""
     try:
-        kind, *words = shlex.split(text)
+        kind, *words = shlex.split(text) or [""]
     except ValueError as error:
-        raise SettingsInvalid(f"fault {text!r}: {error or 'it is empty'}", key="fault") from error
+        raise SettingsInvalid(f"fault {text!r}: {error}", key="fault") from error
     if kind not in KINDS:
         raise SettingsInvalid(f"there is no fault {kind!r}; there are {', '.join(KINDS)}", key="fault")
     options = dict(_options(kind, words))

@@ -76,8 +76,12 @@ def parse(text: str, name: str) -> Scenario:
     for number, word, rest in _directions(text, name):
         if word == "about":
             about = rest
-        elif word == "turn":
+        elif word == "turn" and not rest:
             turns.append([])
+        elif word == "turn":
+            raise SettingsInvalid(
+                f"scenario {name}, line {number}: turn: what it says goes below it, not {rest!r}", file=name
+            )
         else:
             turns[-1].append(_act(word, rest, f"scenario {name}, line {number}"))
     played = turns if turns[0] else turns[1:]

@@ -47,7 +47,7 @@ def load(name: str) -> Scenario | None:
         known = ", ".join([DEFAULT, *shipped()])
         raise SettingsInvalid(f"there is no scenario {name!r}; there are {known}, or give a file that ends in {_SUFFIX}")
     try:
-        return parse(path.read_text("utf-8"), path.stem)
+        return parse(path.read_text("utf-8-sig"), path.stem)  # editors on Windows put a mark before it
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsInvalid(f"scenario {name}: {error}", file=name) from error
 
