@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from clew.errors import RequestInvalid
 from clew.http.loops import new_event_loop
 
 __all__ = ["Loop"]
@@ -41,13 +42,26 @@ class Loop:
         self._loop.close()
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run it there, wait for it here. Whoever is interrupted while waiting cancels it."""
+        """Run it there, wait for it here. Whoever is interrupted while waiting cancels it.
+
+        Raises RequestInvalid where waiting would have no end, or nothing runs any more.
+        """
+        if why := self._why_not():
+            work.close()
+            raise RequestInvalid(why)
         done = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return done.result()
         except BaseException:
             done.cancel()  # means nothing if it is its own failure
             raise
+
+    def _why_not(self) -> str:
+        if self._loop.is_closed():
+            return "this was closed with the `with` that it was opened in"
+        if threading.current_thread() is self._thread:
+            return "a coroutine cannot wait for the loop that it runs on: take a plain function"
+        return ""
 
 
 async def _end_all() -> None:

@@ -336,6 +336,21 @@ def test_an_error_with_bytes_that_are_no_text_is_a_result(stage: SetUp) -> None:
     assert [result["content"] for result in sent_results(on.claude)] == ["there is no caf\ufffd.txt"]
 
 
+def test_a_coroutine_that_would_wait_for_its_own_loop_is_told(stage: SetUp) -> None:
+    """It would wait for ever, and the run with it."""
+    on = stage(LOOK)
+    opened: list[Agent[str]] = []
+
+    async def look(place: str) -> str:
+        """Looks."""
+        return str(opened[0].conversation.as_sent())
+
+    with Agent(model=MODEL, tools=[look]).open(**on.place) as agent:
+        opened.append(agent)
+        assert agent.run("Look!").ending == "answered"
+    assert "cannot wait for the loop that it runs on" in sent_results(on.claude)[0]["content"]
+
+
 def test_a_thread_is_gone_on_with_in_another_run(stage: SetUp) -> None:
     on = stage(LOOK)
     agent = Agent(model=MODEL, tools=[look], limits=Limits(steps=5))

@@ -65,6 +65,16 @@ def test_a_conversation_without_an_event_loop(opened: Opened, a: Simulator) -> N
     assert refusals(a) == []
 
 
+def test_a_conversation_that_was_closed_says_so(opened: Opened, a: Simulator) -> None:
+    with opened() as conversation:
+        conversation.ask("Hello.").message()
+        answer = conversation.ask("And?")
+    for late in (answer.message, conversation.as_sent):
+        with pytest.raises(RequestInvalid, match="was closed"):
+            late()
+    assert len(conversation.turns) == 1
+
+
 def test_wishes_can_change_between_two_answers(opened: Opened, a: Simulator) -> None:
     """All three are as if the conversation had been opened so."""
     with opened(thinking=None, effort="low") as conversation:
