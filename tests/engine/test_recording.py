@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+from contextlib import closing
 from typing import Any
 
+import apsw
 import pytest
 
 from clew.model.recording import Recording
@@ -231,6 +233,26 @@ def test_a_gateway_without_a_store_passes_everything_and_keeps_nothing(gating: G
     talk.says("Two.")
     assert gate.store is None
     assert len(thoughts_in(last_asked(b))) == 3
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_recording_that_is_damaged_costs_its_own_thinking_and_no_answer(
+    gating: Gating, a: Simulator, stream: bool
+) -> None:
+    """The newest answer is found; what it followed cannot be read, and is as if it had never been recorded."""
+    gate = gating(claude(a))
+    talk = Talk(gate, tools=[], stream=stream)
+    for words in ("One.", "Two.", "Three."):
+        talk.says(words)
+    with closing(apsw.Connection(str(gate.home / "clew.db"))) as file:
+        file.execute("UPDATE recordings SET blocks = x'ff' WHERE seq = 1")
+    newest = talk.messages[-1]
+    talk.forgets_thinking()
+    talk.messages[-1] = newest
+    talk.gate = gating(claude(a))
+    answer = talk.says("Four.")
+    assert answer.headers["x-clew-thinking"] == "kept=1, restored=1, left-out=0, handed-over=0, healed=0"
+    assert refusals(a) == []
 
 
 def test_a_count_is_projected_the_same_way_and_nothing_is_recorded(gate: Gate, a: Simulator, b: Simulator) -> None:

@@ -15,6 +15,7 @@ from clew.dialects.anthropic.requests import parse
 from clew.engine.call import AGENT, CLASS, Call
 from clew.engine.route import Seeking, Way, class_of, ways_of
 from clew.engine.snapshot import Snapshot
+from clew.engine.spared import Spared
 from clew.errors import StoreError
 from clew.http.client.message import Timeouts
 from clew.model.blocks import Block
@@ -76,7 +77,7 @@ def asking_of(
 
 def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | None, new_thread: str) -> Asking:
     context = call.context
-    shelf = store.recordings(call.principal) if store else _NOTHING
+    shelf = Spared(store.recordings(call.principal)) if store else _NOTHING
     newest = _newest(request, shelf, context) if call.entry is None else shelf.by_id(call.entry.follows)
     thread = call.entry.thread if call.entry else newest.thread if newest else _thread_of(store, context)
     return Asking(
