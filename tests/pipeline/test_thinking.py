@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from clew.dialects.anthropic.requests import encode
 from clew.model.change import Change
@@ -12,6 +13,7 @@ from clew.model.origin import Origin
 from clew.pipeline.options import Options
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking import keep_thinking
+from clew.thinking.keys import block_key
 from clew.thinking.profiles import profile_for
 from clew.thinking.seal import Seal, Sealer
 from tests.build import (
@@ -164,6 +166,21 @@ def test_a_reference_whose_recording_is_lost_is_left_out() -> None:
 
     assert got[1] == assistant("two")
     assert changes[0].why == "its recording is gone, and its seal holds only a reference"
+
+
+@pytest.mark.parametrize("said", [(), ("two, edited",)])
+def test_a_reference_is_followed_also_where_the_answer_around_it_does_not_line_up(said: tuple[str, ...]) -> None:
+    """As the same seal would do that carries all: nothing but thinking, or other words beside it."""
+    talk = Talk()
+    token = seal(GLM, "g", block_key("thinking", "glm-signature"), reference=True)
+    talk.answer(assistant(thinking("g", "glm-signature"), "two"), GLM, held=assistant(thinking("g", token), "two"))
+    talk.history[-1] = assistant(thinking("g", token), *said)
+    talk.ask("more")
+
+    got, changes = talk.project(GLM)
+
+    assert got[1] == assistant(thinking("g", "glm-signature"), *said)
+    assert changes == ()
 
 
 def test_what_an_open_reader_had_said_and_the_client_dropped_is_restored() -> None:

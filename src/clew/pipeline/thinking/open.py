@@ -24,7 +24,9 @@ from clew.pipeline.thinking.other_dialect import in_anthropic_words
 from clew.pipeline.thinking.pieces import STEP, Outcome, filtered, opened, refusal, restored
 from clew.thinking.align import aligned, holds_all
 from clew.thinking.history import Piece
+from clew.thinking.keys import key_of
 from clew.thinking.recognise import Found
+from clew.thinking.seal import Seal
 
 __all__ = ["for_open"]
 
@@ -79,15 +81,24 @@ def _why_not(block: Block, each: Found, target: Target, facts: Facts) -> str:
 
 
 def _native(block: Block, target: Target, facts: Facts) -> Made | None:
-    """The block as its maker wants it back; None if its seal is not of this realm, or carries only a reference."""
+    """The block as its maker wants it back; None if its seal is not of this realm, or refers to what nobody has."""
     seal = opened(block, facts)
-    if seal is None or seal.origin.realm != target.realm or seal.reference:
+    if seal is None or seal.origin.realm != target.realm:
         return None
+    if seal.reference:
+        return _referred(block, seal, facts)
     field = "signature" if block.type == "thinking" else "data"
     value: JsonObject = {"type": block.type}
     if block.thinking is not UNSET:
         value["thinking"] = string_of(block.thinking)
     return made(msgspec.json.encode({**value, field: seal.payload.decode()}))
+
+
+def _referred(block: Block, seal: Seal, facts: Facts) -> Made | None:
+    """What a seal refers to, from the recording under that very seal, whatever became of the answer around it."""
+    recording = facts.recordings.by_key(key_of(block) or b"")
+    own = [made(raw) for raw in recording.blocks] if recording else []
+    return next((each for each in own if key_of(each) == seal.payload), None)
 
 
 def _with_missing(outcome: Outcome, target: Target) -> Outcome:
