@@ -6,8 +6,10 @@ import pytest
 
 from clew.model.change import Change
 from clew.testing import Simulator
+from clew.testing.plugin import StartSimulator
 from tests.build import Json, assistant, user
-from tests.engine.gate import Gate
+from tests.engine.conftest import Gating
+from tests.engine.gate import Gate, claude
 from tests.engine.kept import exchange_of
 from tests.engine.talk import Direct, Talk, asked_of, body_bytes, last_asked, raw_of, refusals, thoughts, thoughts_in
 from tests.manifest import proves
@@ -171,3 +173,15 @@ def test_any_other_refusal_is_the_clients_to_read_at_once(gate: Gate, a: Simulat
     assert answer.headers["request-id"] == answer.json["request_id"]
     assert answer.headers["x-clew-backend"] == "claude"
     assert refusals(a)[0] == answer.json["error"]["message"]
+
+
+def test_a_cut_at_the_end_of_a_message_costs_what_was_cut_and_nothing_else(
+    gating: Gating, simulators: StartSimulator
+) -> None:
+    """R37: the next request repeats the repaired one, with all that went ahead of the message."""
+    strict = simulators(stance={"prefix_enforcement": "on", "trailing_thinking": "reject"})
+    talk = Talk(gating(claude(strict)), tools=[])
+    for scenario in ("thinking", "trailing-thinking", "thinking", "thinking"):
+        answer = talk.says(f"[[scenario:{scenario}]]")
+    assert answer.headers["x-clew-thinking"] == "kept=3, restored=0, left-out=1, handed-over=0, healed=0"
+    assert len(refusals(strict)) == 1

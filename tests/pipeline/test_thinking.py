@@ -269,6 +269,25 @@ def test_each_model_has_its_own_strand_for_a_client_that_hides_other_models_thin
     assert restored == ()
 
 
+def test_a_message_of_which_a_repair_left_out_the_end_takes_nothing_before_it_along() -> None:
+    """R37 cuts inside a message: what went of it then goes again, and all that went ahead of it."""
+    talk = Talk()
+    talk.answer(assistant(thinking("a", "sa"), "one"))
+    talk.ask("more")
+    talk.answer(assistant(thinking("b", "sb"), "two", thinking("c", "sc")))
+    talk.ask("more")
+    repaired = [*talk.history[:3], assistant(thinking("b", "sb"), "two"), *talk.history[4:]]
+    answer = assistant(thinking("d", "sd"), "three")
+    talk.scribe.record(request(*talk.history), request(*repaired), answer, OPUS)
+    talk.history.append(answer)
+    talk.ask("more")
+
+    got, changes = talk.project(OPUS)
+
+    assert got == [*repaired, answer, user("more")]
+    assert [(change.path, change.what) for change in changes] == [("messages.3.content.2", "left out")]
+
+
 def test_nothing_is_restored_into_another_models_strand() -> None:
     """Sonnet's answer was made without Opus's block, so it goes without it also when Opus's recording is there."""
     talk = Talk()

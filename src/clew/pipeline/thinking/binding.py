@@ -119,11 +119,17 @@ def _placeable(found: Sequence[Found]) -> Callable[[int, tuple[bytes, ...]], boo
 
     def placeable(index: int, group: tuple[bytes, ...]) -> bool:
         each = found[index]
-        if group == _client_keys(each):
-            return True  # also a part of the recording: a client that stopped an answer never saw its end
+        if _are_in_order(group, _client_keys(each)):
+            return True  # also a part: a client that stopped an answer never saw its end, or a repair left a block out
         return bool(each.recording and group == each.recording.keys and aligned(each.pieces, each.recording) is not None)
 
     return placeable
+
+
+def _are_in_order(group: tuple[bytes, ...], keys: tuple[bytes, ...]) -> bool:
+    """Whether all of the group are among the keys, one behind the other."""
+    rest = iter(keys)
+    return all(key in rest for key in group)
 
 
 def _by_strand(request: Request, each: Found, keys: frozenset[bytes], target: Target, facts: Facts) -> Outcome:
