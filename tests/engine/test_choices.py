@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -14,7 +15,7 @@ from clew.testing.plugin import StartSimulator
 from tests.build import Json, text, user
 from tests.engine.conftest import Gating
 from tests.engine.gate import claude, other
-from tests.engine.kept import exchange_of, store_of
+from tests.engine.kept import eventually, exchange_of, store_of
 from tests.engine.talk import Talk, asked_of, last_asked, refusals, thoughts, thoughts_in
 from tests.manifest import proves
 
@@ -185,3 +186,19 @@ def test_without_being_asked_nothing_is_built_into_a_request(gating: Gating, a: 
     body = {"model": "claude-opus-5-5", "max_tokens": 100, "messages": [user("ultrathink about it")]}
     gate.ask(body)
     assert last_asked(a) == body
+
+
+def test_an_answer_belongs_to_the_session_that_its_request_went_out_in(gating: Gating, a: Simulator, b: Simulator) -> None:
+    """`policy = "session"`: one that comes after a switch is the old backend's, and the new one is not given it."""
+    gate = gating(other(b), claude(a), thinking=ThinkingSettings(policy="session"))
+    late, meanwhile = Talk(gate, tools=[]), Talk(gate, tools=[])
+    b.fault("stall 1 after=2")
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(late.says, "One.")
+        eventually(lambda: asked_of(b) or None)
+        gate.use("claude")
+        meanwhile.says("Two.")
+        waiting.result()
+    answer = late.says("Three.")
+    assert answer.headers["x-clew-thinking"] == "kept=0, restored=0, left-out=1, handed-over=0, healed=0"
+    assert refusals(a) == []

@@ -34,12 +34,13 @@ class Sessions:
         self._registry.notify_backend(way.backend.name)
         body: JsonValue = msgspec.json.decode(story.asking.call.body)
         told = self._registry.filter_request(body, now)
+        story.session = told.session
         if log is not None:
             log.filtered(story.id, told)
         step = leave_out({each.path: each.why for each in told.decisions if not each.kept})
         steps = tuple(step if each is keep_thinking else each for each in steps_for(way.target))
         return project(story.asking.request, way.target, story.asking.facts, steps=steps)
 
-    def register(self, blocks: tuple[dict[str, JsonValue], ...], now: float) -> None:
-        """What an answer brought."""
-        self._registry.register_blocks(blocks, now)
+    def register(self, story: Story, blocks: tuple[dict[str, JsonValue], ...], now: float) -> None:
+        """What an answer brought. It belongs to the session of its request, whatever was switched meanwhile."""
+        self._registry.register_blocks(blocks, now, session=story.session)

@@ -43,6 +43,8 @@ class Story:
     going: Request
     changes: tuple[Change, ...] = ()
     heals: int = 0
+    session: int = 0
+    """The one that it went out in, where a counter of switches decides (`by_sessions`)."""
     status: int = 0
     request_id: str = ""
     first_byte: float | None = None

@@ -156,7 +156,7 @@ class UnderWay:
         story = self._told()
         self._heard = heard
         if story.by_sessions:
-            self._parts.sessions.register(heard.answer.blocks, self._parts.clock())
+            self._parts.sessions.register(story, heard.answer.blocks, self._parts.clock())
         if self._hearing is not None and self._needs_raw(story):
             story.answered = self._hearing.raw
         self._log_body("answered", story.answered)
