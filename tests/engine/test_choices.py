@@ -202,3 +202,15 @@ def test_an_answer_belongs_to_the_session_that_its_request_went_out_in(gating: G
     answer = late.says("Three.")
     assert answer.headers["x-clew-thinking"] == "kept=0, restored=0, left-out=1, handed-over=0, healed=0"
     assert refusals(a) == []
+
+
+def test_counting_a_part_of_a_conversation_makes_the_counter_forget_nothing(gating: Gating, a: Simulator) -> None:
+    """`policy = "session"`: clients count pieces of a history, and go on with all of it."""
+    gate = gating(claude(a), thinking=ThinkingSettings(policy="session"))
+    talk = Talk(gate, tools=[])
+    for words in ("One.", "Two.", "Three."):
+        talk.says(words)
+    part = {"model": talk.model, "messages": talk.messages[:3]}
+    assert gate.ask(part, path="/v1/messages/count_tokens").status == 200
+    talk.says("Four.")
+    assert len(thoughts_in(last_asked(a))) == 3

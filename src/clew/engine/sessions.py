@@ -33,7 +33,7 @@ class Sessions:
         self._registry.orphan_threshold = story.asking.snapshot.settings.thinking.orphan_seconds
         self._registry.notify_backend(way.backend.name)
         body: JsonValue = msgspec.json.decode(story.asking.call.body)
-        told = self._registry.filter_request(body, now)
+        told = self._registry.filter_request(body, now, only_looks=story.asking.call.kind == "count_tokens")
         story.session = told.session
         if log is not None:
             log.filtered(story.id, told)

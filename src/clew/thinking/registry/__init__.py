@@ -8,7 +8,7 @@ This is the documented behaviour, kept for `policy = "session"`, and it loses wh
 a second conversation, a restart. Mended here are only the cases in which it would send what a vendor must refuse, or forget
 what is plainly still in use: a block cut before its end is never sent on, a message never becomes empty, an answer belongs
 to the session of its request, a block without text is known by its signature, and a request that carries no thinking (a
-first turn, a title, a token count) says nothing about what the conversation still holds.
+first turn, a title) or only counts tokens says nothing about what the conversation still holds.
 
 No clock and no log: the time comes in, and what there is to log comes out. Threads that share one registry give it a lock;
 tasks need none, since nothing here awaits.

@@ -106,13 +106,16 @@ class ThinkingRegistry:
         """Reads the events of one answer. `session` is the one its request went out in; the current one if None."""
         return Watch(self, self._session if session is None else session)
 
-    def filter_request(self, body: JsonValue, now: float) -> Filtered:
-        """The request without the blocks that are not the current session's, and the table brought up to date."""
+    def filter_request(self, body: JsonValue, now: float, *, only_looks: bool = False) -> Filtered:
+        """The request without the blocks that are not the current session's, and the table brought up to date.
+
+        With `only_looks` it says nothing of what a conversation holds: a token count may be of any part of one.
+        """
         with self._lock:
             found = [(place, self._key_of(block)) for place, block in thinking_in(body)]
             keys = {key for _, key in found if key is not None}
-            confirmed = self._confirm(keys)
-            cleaned = self._cleanup(keys if has_answer(body) and keys else None, now)
+            confirmed = 0 if only_looks else self._confirm(keys)
+            cleaned = self._cleanup(keys if has_answer(body) and keys and not only_looks else None, now)
             verdicts = [(place, self._decide(path_of(place), key)) for place, key in found]
             gone = [place for place, decision in verdicts if not decision.kept]
             return Filtered(
