@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.model.change import Change
+from clew.settings.values import ThinkingSettings
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.build import Json, assistant, user
@@ -185,3 +186,14 @@ def test_a_cut_at_the_end_of_a_message_costs_what_was_cut_and_nothing_else(
         answer = talk.says(f"[[scenario:{scenario}]]")
     assert answer.headers["x-clew-thinking"] == "kept=3, restored=0, left-out=1, handed-over=0, healed=0"
     assert len(refusals(strict)) == 1
+
+
+def test_a_repair_is_paid_for_once_also_where_nothing_is_restored(gating: Gating, a: Simulator) -> None:
+    """`restore = false` puts nothing back; what was refused stays out all the same, and what came after it goes."""
+    talk = Talk(gating(claude(a), thinking=ThinkingSettings(restore=False)), tools=[])
+    talk.says("One.")
+    talk.messages[0] = user("One, edited.")
+    for words in ("Two.", "Three.", "Four."):
+        answer = talk.says(words)
+    assert answer.headers["x-clew-thinking"] == "kept=2, restored=0, left-out=1, handed-over=0, healed=0"
+    assert len(refusals(a)) == 1

@@ -4,6 +4,7 @@ Let L be the newest answer in this history that this very reader made; if there 
 unless the client holds signed blocks up to there that nobody recorded.
 Up to L goes the strand of L and nothing else; a block that is not in it stays out, also if the client sends it, because
 what followed was made without it. After L goes what the client sends. No L: the client's copy goes as it came.
+Where nothing is to be restored, the strand still says what stays out, so that a repair is paid for once.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ OTHERS = "another model's, after this model's last answer"
 
 
 def for_binding(request: Request, found: Sequence[Found], target: Target, facts: Facts) -> list[Outcome]:
-    last = last_answer(found, target) if facts.options.restore else None
+    last = last_answer(found, target)
     if last is None:
         return [_as_sent(request, each, target, facts) for each in found]
     early, late = found[: last + 1], found[last + 1 :]
@@ -68,7 +69,7 @@ def _up_to_last(request: Request, found: Sequence[Found], target: Target, facts:
         # The client's copy is the strand of L, to the byte: it goes as it came, less what no maker of this realm made.
         return [filtered(request, each, _refusal(each, target, facts), target=target, facts=facts) for each in found]
     row = resolve(newest, facts.recordings) + _heard_of(found[-1], newest)
-    keys = longest_tail(_groups(found, row), _placeable(found))
+    keys = longest_tail(_groups(found, row), _placeable(found)) if facts.options.restore else frozenset(row)
     return [_by_strand(request, each, keys, target, facts) for each in found]
 
 
@@ -135,7 +136,7 @@ def _are_in_order(group: tuple[bytes, ...], keys: tuple[bytes, ...]) -> bool:
 def _by_strand(request: Request, each: Found, keys: frozenset[bytes], target: Target, facts: Facts) -> Outcome:
     """An answer up to L: all of its thinking if the strand has it, else what of it the strand has and the client sends."""
     recording = each.recording
-    if recording and recording.keys and keys.issuperset(recording.keys):
+    if facts.options.restore and recording and recording.keys and keys.issuperset(recording.keys):
         return whole(request, each, recording)
     refused = _refusal(each, target, facts)
     return filtered(
