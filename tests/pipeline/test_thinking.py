@@ -168,6 +168,18 @@ def test_a_reference_whose_recording_is_lost_is_left_out() -> None:
     assert changes[0].why == "its recording is gone, and its seal holds only a reference"
 
 
+def test_an_answer_that_the_client_split_goes_back_to_an_open_reader_with_nothing_added() -> None:
+    talk = Talk()
+    sealed = thinking("g", seal(GLM, "g", b"glm-signature"))
+    talk.answer(assistant(thinking("g", "glm-signature"), "two"), GLM, held=assistant(sealed, "two"))
+    talk.history[-1:] = [assistant(sealed), assistant("two"), user("more")]
+
+    got, changes = talk.project(GLM)
+
+    assert got[1:3] == [assistant(thinking("g", "glm-signature")), assistant("two")]
+    assert changes == ()
+
+
 @pytest.mark.parametrize("said", [(), ("two, edited",)])
 def test_a_reference_is_followed_also_where_the_answer_around_it_does_not_line_up(said: tuple[str, ...]) -> None:
     """As the same seal would do that carries all: nothing but thinking, or other words beside it."""

@@ -100,3 +100,28 @@ def test_a_copy_holds_all_only_with_every_block_in_order() -> None:
     assert holds_all(pieces(thinking("a", "s1"), thinking("b", "s2"), text("z")), recording)
     assert not holds_all(pieces(thinking("b", "s2"), thinking("a", "s1")), recording)
     assert not holds_all(pieces(thinking("a", "s1")), recording)
+
+
+@pytest.mark.parametrize(
+    ("said", "client", "want"),
+    [
+        ([thinking("t", "s1"), text("a")], [[thinking("t", "s1")], [text("a")]], [(0, "s1"), (1, "text")]),
+        ([text("a"), thinking("t", "s1")], [[text("a")], [thinking("t", "s1")]], [(0, "text"), (1, "s1")]),
+        (
+            [thinking("t", "s1"), redacted("d"), text("a"), thinking("u", "s2"), tool_use("t1")],
+            [[thinking("t", "s1")], [text("a")], [thinking("u", "s2")], [tool_use("t1")]],
+            [(0, "s1"), (1, "d"), (1, "text"), (2, "s2"), (3, "tool_use")],
+        ),
+        (
+            [text("a"), thinking("t", "s1"), text("b")],
+            [[thinking("t", "s1")], [text("a")], [text("b")]],
+            [(1, "text"), (2, "s1"), (2, "text")],
+        ),
+    ],
+    ids=["before", "behind", "in part", "out of order"],
+)
+def test_a_thought_that_the_client_split_off_stays_in_its_own_message(
+    said: list[Json], client: list[list[Json]], want: list[tuple[int, str]]
+) -> None:
+    """A message that held nothing else would be empty, and something would have to be said in it."""
+    assert put(client, recorded(*said)) == want

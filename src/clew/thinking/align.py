@@ -29,25 +29,36 @@ def aligned(pieces: Sequence[Piece], recording: Recording) -> tuple[Piece, ...] 
     visible = [piece for piece in pieces if not is_thinking(piece.block)]
     if not visible or _as_held(_tokens(recorded), recording.said) != _tokens([piece.block for piece in visible]):
         return None
-    out = _merge(recorded, visible)
+    held = {key: piece.message for piece in pieces if (key := key_of(piece.block))}
+    out = _merge(recorded, visible, [held.get(key) for key in recording.keys])
     ends_in_thinking = is_thinking(out[-1].block) and not is_thinking(recorded[-1])
     return None if ends_in_thinking else tuple(out)
 
 
-def _merge(recorded: Sequence[Made], visible: Sequence[Piece]) -> list[Piece]:
+def _merge(recorded: Sequence[Made], visible: Sequence[Piece], homes: Sequence[int | None]) -> list[Piece]:
+    """`homes` are the messages in which the client holds each thought: one that it split off stays by itself."""
     out: list[Piece] = []
-    rest = iter(visible)
-    waiting: list[Made] = []
+    rest, home = iter(visible), iter(homes)
+    waiting: list[tuple[Made, int | None]] = []
     for block in recorded:
         if is_thinking(block):
-            waiting.append(block)
+            waiting.append((block, next(home, None)))
         elif _token(block):
+            first = out[-1].message if out else 0
             piece = _next_meaningful(rest, out)
-            out[len(out) :] = [*(Piece(piece.message, each) for each in waiting), piece]
+            out[len(out) :] = [*_between(waiting, first, piece.message), piece]
             waiting.clear()
     out.extend(rest)
-    out.extend(Piece(out[-1].message, each) for each in waiting)
+    last = out[-1].message
+    out.extend(Piece(max(last, at or 0), each) for each, at in waiting)
     return out
+
+
+def _between(waiting: Sequence[tuple[Made, int | None]], first: int, last: int) -> Iterator[Piece]:
+    """Each where the client holds it, if the order allows it; else beside what follows it."""
+    for block, home in waiting:
+        first = home if home is not None and first <= home <= last else last
+        yield Piece(first, block)
 
 
 def _next_meaningful(rest: Iterator[Piece], out: list[Piece]) -> Piece:
