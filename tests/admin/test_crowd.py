@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from starlette.requests import Request
+from starlette.types import ASGIApp
 
 from clew.admin import listening, parameters
 from clew.admin.access import Caller
@@ -157,3 +160,64 @@ def test_a_connection_that_says_nothing_is_closed(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(listening, "SILENT_SECONDS", 0.2)
     with Booth(tmp_path / "h") as booth, silent(booth, 3):
         until(lambda: booth.ask("/healthz", port=True).status == 200)
+
+
+def trickling(booth: Booth, said: bytes) -> bytes:
+    """What comes back to somebody who says one more byte now and then, to the end."""
+    with socket.create_connection(("127.0.0.1", booth.port), timeout=5) as connection:
+        connection.sendall(said)
+        came, end = b"", time.monotonic() + 5
+        connection.settimeout(0.05)
+        with suppress(OSError):
+            while time.monotonic() < end:
+                with suppress(TimeoutError):
+                    if not (more := connection.recv(65536)):
+                        return came
+                    came += more
+                connection.sendall(b"a")
+            raise AssertionError("it was never closed")
+        return came
+
+
+def test_a_connection_whose_head_does_not_get_whole_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "SILENT_SECONDS", 0.2)
+    with Booth(tmp_path / "h") as booth:
+        assert trickling(booth, b"GET / HTTP/1.1\r\nx: ") == b""
+
+
+def test_a_connection_whose_body_goes_on_after_its_answer_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = listening._config
+
+    def hasty(app: ASGIApp) -> uvicorn.Config:
+        made = usual(app)
+        made.timeout_keep_alive = 1
+        return made
+
+    monkeypatch.setattr(listening, "_config", hasty)
+    with Booth(tmp_path / "h") as booth:
+        head = f"POST /api/use HTTP/1.1\r\nhost: 127.0.0.1:{booth.port}\r\ncontent-length: 9000\r\n\r\n"
+        assert trickling(booth, head.encode()).startswith(b"HTTP/1.1 401 ")
+
+
+@pytest.mark.parametrize("piece", [b"x: y\r\n", b"y", b"\r\n"])
+def test_a_head_without_end_is_refused(kept_booth: Booth, piece: bytes) -> None:
+    """It takes no more memory than a large one."""
+    head = b"" if piece == b"\r\n" else b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:%d\r\nx: " % kept_booth.port
+    with socket.create_connection(("127.0.0.1", kept_booth.port), timeout=5) as connection:
+        connection.sendall(head)
+        assert taken(connection, piece * (65536 // len(piece)), 500) < 500
+
+
+def taken(connection: socket.socket, piece: bytes, most: int) -> int:
+    """How often it can be said until nobody listens."""
+    for times in range(most):
+        try:
+            connection.sendall(piece)
+        except ConnectionError:
+            return times
+    return most
+
+
+def test_a_large_body_that_nobody_takes_is_refused_in_words(kept_booth: Booth) -> None:
+    body = {"title": "x" * 1_000_000}
+    assert kept_booth.ask("/api/threads/none/title", method="POST", body=body).status == 413

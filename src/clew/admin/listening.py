@@ -2,7 +2,8 @@
 
 No signal is taken, since ending is the gateway's business; nothing about the client is believed from headers. Each socket
 has a server of its own, with its own room: whoever fills the port leaves the owner's socket alone. A connection that says
-nothing is closed after a while, as one that is done is. While nobody is there, nothing wakes.
+nothing is closed after a while, as one that is done is; so is one whose request does not get whole, and at once one whose
+head has no end. While nobody is there, nothing wakes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ __all__ = ["Listening"]
 MOST_CONNECTIONS: Final = 200
 CLOSE_SECONDS: Final = 2
 SILENT_SECONDS: Final = 10.0
+MOST_HEAD: Final = 64 * 1024
+"""Bytes of a head that is not whole yet: as many as clients of the gateway may send."""
 
 
 class _Server(uvicorn.Server):
@@ -45,11 +48,49 @@ class _Server(uvicorn.Server):
 
 
 class _Impatient(HttpToolsProtocol):
-    """Waits for the first byte as for the next request."""
+    """Waits for a whole head as for the next request, and holds only so much of one. Who is answered has all the time."""
+
+    _head = 0
+    """Bytes that came since the last that had their place."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         self.timeout_keep_alive_task = self.loop.call_later(SILENT_SECONDS, self.timeout_keep_alive_handler)
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes are no request yet: they do not end the wait."""
+        waiting, self.timeout_keep_alive_task = self.timeout_keep_alive_task, None
+        self._head += len(data)
+        super().data_received(data)
+        if self._is_answering:
+            if waiting is not None:
+                waiting.cancel()
+        else:
+            self.timeout_keep_alive_task = waiting
+        if self._head > MOST_HEAD:
+            self._refuse()
+
+    def on_headers_complete(self) -> None:
+        self._head = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._head = 0
+        super().on_message_complete()
+
+    @property
+    def _is_answering(self) -> bool:
+        return bool(self.cycle and not self.cycle.response_complete)
+
+    def _refuse(self) -> None:
+        """Nothing is said into an answer that is under way."""
+        if not self._is_answering and not self.transport.is_closing():
+            self.send_400_response("The head of the request is too large.")
+        self.transport.close()
 
 
 class Listening:
