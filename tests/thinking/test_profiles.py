@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from clew.errors import SettingsInvalid
@@ -48,6 +50,17 @@ def test_a_canonical_name_is_its_own(model: str) -> None:
     """Idempotent, for every row."""
     assert canonical_model(model) == model
     assert profile_for(model).known
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["claude-" + "[" * 60_000, ".claude-" * 8000 + "/", "[" * 60_000, "claude" + "-v1" * 20_000, "x" + "-a" * 200_000],
+)
+def test_a_text_that_is_too_long_for_a_name_is_not_taken_apart(name: str) -> None:
+    """Clients choose it: nobody may hold up the others with a name."""
+    began = time.thread_time()
+    assert (canonical_model(name), profile_for(name).id) == (name, name)
+    assert time.thread_time() - began < 0.5
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 One model has many names: with a date, with a platform's prefix and suffix, with dots for dashes. The canonical one is the
 id under which the tables know it, or, for a Claude that they do not know, its name without all that. Other vendors' names
-stay as they are, but for a bracket at the end: what looks like a suffix there may be the name.
+stay as they are, but for a bracket at the end: what looks like a suffix there may be the name. So does a text that is too
+long for a name: clients choose it, and taking it apart would take its length squared.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from msgspec import structs
 from clew.model.facts.models import UNKNOWN, ModelFacts, models
 
 __all__ = ["canonical_model", "model_facts"]
+
+_LONGEST: Final = 256
+"""No model has a longer name."""
 
 _CLAUDE: Final = re.compile(r"(?:^|[/.:])(claude-[^/]*)$")
 _SUFFIX: Final = re.compile(
@@ -45,6 +49,8 @@ def model_facts(name: str, rows: Mapping[str, ModelFacts] | None = None) -> Mode
 
 
 def _bare(name: str) -> str:
+    if len(name) > _LONGEST:
+        return name
     claude = _CLAUDE.search(name.strip().lower())
     if not claude:
         return re.sub(r"\[[^\]]*\]$", "", name.strip())
@@ -56,7 +62,7 @@ def _bare(name: str) -> str:
 
 def _candidates(canonical: str) -> Iterator[str]:
     """The name, then what is left of it as words fall off its end; never a number, which would be another version."""
-    for whole in dict.fromkeys((canonical, canonical.rpartition("/")[2])):
+    for whole in dict.fromkeys((canonical, canonical.rpartition("/")[2])) if len(canonical) <= _LONGEST else ():
         yield whole
         while (cut := whole.rpartition("-"))[0] and not cut[2].isdecimal():
             whole = cut[0]
