@@ -24,7 +24,8 @@ __all__ = ["page_threads"]
 
 PAGE: Final = 50
 MOST_HITS: Final = 100
-_FURNITURE: Final = re.compile(r"\*\*|(?:\| *)?(?::?-{2,}:? *\| *)+|\| *(?=\|)")
+_FURNITURE: Final = re.compile(r"\*\*|(?:\| *)?(?::?(?<!-)-{2,}:? *\| *)+|\| *(?=\|)")
+"""A row of dashes is looked at from its beginning alone: some are very long."""
 
 
 class Part(Struct, frozen=True):
