@@ -158,6 +158,21 @@ def test_a_table_that_breaks_while_the_gateway_runs_keeps_those_in_who_were(home
     assert (table.principal_of(key), table.principal_of("own")) == ("anna", "local")
 
 
+def test_a_change_that_could_not_be_read_is_read_as_soon_as_it_can_be(home: Home) -> None:
+    """A key that was removed stays out, though the file is the same as when it could not be read."""
+    clock = Clock()
+    _, key = add_key(home, "a", principal="anna")
+    table = KeyTable("own", home.keys, clock=clock)
+    assert table.principal_of(key) == "anna"
+    remove_key(home, "a")
+    home.keys.chmod(0o644)
+    clock.now = 1.0
+    assert table.principal_of(key) == "anna"
+    home.keys.chmod(0o600)
+    clock.now = 2.0
+    assert table.principal_of(key) is None
+
+
 def test_an_unknown_key_is_compared_as_a_known_one_is(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reliability 4.2: same timing class; every question makes the same comparisons."""
     _, key = add_key(home, "a")

@@ -161,10 +161,10 @@ class KeyTable:
         self._looked = now
         mark = _mark(self._path)
         if mark != self._seen:
-            self._seen = mark
             with suppress(SettingsInvalid):  # a table that cannot be read now changes nothing; `clew keys` says why
                 self._rows = {row.kid: row for row in _rows(self._path)}
                 self._version += 1
+                self._seen = mark  # and is looked at again: it may have been written in the meantime, or be readable later
 
 
 def _mark(path: Path) -> tuple[int, int, int] | None:
