@@ -59,6 +59,11 @@ REFUSED: dict[str, tuple[bytes, int, str]] = {
     "two of them": (body() * 2, 400, "extra data: line 1 column"),
     "half of it": (body()[:-5], 400, "unexpected end of data"),
     "a model of five": (body().replace(MODEL.encode(), b"").replace(b'""', b"5", 1), 400, "model: Expected `str`"),
+    "a model of a megabyte": (
+        body().replace(MODEL.encode(), b"x" * MEGABYTE),
+        400,
+        "model: 1048576 characters, more than the 1000 allowed",
+    ),
     "messages as an object": (b'{"model":"%b","max_tokens":1,"messages":{}}' % MODEL.encode(), 400, "messages: Expected"),
 }
 

@@ -40,6 +40,9 @@ MAX_BYTES = 32 * 1024 * 1024
 MAX_MESSAGES = 100_000
 """The vendor's own limit for entries in `messages`."""
 
+MAX_MODEL = 1000
+"""Characters of a model's name, several times those of the longest: it is kept in many places, and said in a header."""
+
 _body = msgspec.json.Decoder(Body)
 _message = msgspec.json.Decoder(Message)
 _FIELDS = tuple(name for name in Body.__struct_fields__ if name != "messages")
@@ -57,6 +60,8 @@ def parse(raw: bytes, *, betas: Sequence[str] = ()) -> Request:
         raise RequestInvalid(
             f"messages: {len(body.messages)} entries, more than the {MAX_MESSAGES} allowed", path="messages"
         )
+    if len(body.model) > MAX_MODEL:
+        raise RequestInvalid(f"model: {len(body.model)} characters, more than the {MAX_MODEL} allowed", path="model")
     return Request(Source(raw, body), body, tuple(betas))
 
 
