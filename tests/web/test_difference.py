@@ -1,6 +1,7 @@
 """The difference between two bodies: small edits are small, whatever is the same is folded."""
 
 import json
+import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,6 +44,21 @@ def test_bodies_without_anything_in_common_are_shown_one_after_the_other() -> No
     after = json.dumps([f"b{number}" for number in range(5000)])
     found = difference(before, after)
     assert (found.cut, len(found.lines)) == (True, MOST_LINES)
+
+
+def test_a_line_that_is_there_again_and_again_costs_no_minutes() -> None:
+    """Clients choose the bodies, and whoever looks at one waits."""
+    before, after = ("\n".join(f"x\n{side}{number}" for number in range(500)) for side in "ab")
+    began = time.thread_time()
+    found = difference(before, after)
+    assert time.thread_time() - began < 1.0
+    assert found.new >= 500
+
+
+def test_two_changes_far_apart_are_two_changes_though_lines_repeat() -> None:
+    many = [{"role": "user", "content": f"line {number}"} for number in range(400)]
+    found = difference(json.dumps(many), json.dumps([*many[:5], *many[6:390], *many[391:]]))
+    assert (found.gone, found.new) == (8, 0)
 
 
 def test_what_is_not_json_is_compared_as_it_is() -> None:

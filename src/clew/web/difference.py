@@ -1,7 +1,8 @@
 """The difference between two bodies, line by line: JSON is spread over lines first, so that a changed value is a line.
 
 clew changes as little as it can, so most bodies are the same at both ends, and only what is between is compared. Long runs
-of the same are folded, long lines are cut; two bodies that have next to nothing in common are shown one after the other.
+of the same are folded, long lines are cut; two bodies that have next to nothing in common are shown one after the other. In
+long ones, a line that is there again and again (a brace) is no place to begin at: to try them all takes minutes.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def _between(a: Sequence[str], b: Sequence[str]) -> Iterator[Line]:
         yield from (Line("gone", text) for text in a)
         yield from (Line("new", text) for text in b)
         return
-    for what, a0, a1, b0, b1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+    for what, a0, a1, b0, b1 in SequenceMatcher(None, a, b).get_opcodes():
         if what == "equal":
             yield from (Line("same", text) for text in a[a0:a1])
         else:
