@@ -1,7 +1,10 @@
 """Reasoning under all its names: shown once, and kept for the backend as it came."""
 
+import time
+
 import pytest
 
+from clew.dialects.openai_chat.answer.thoughts import _plain
 from clew.model.json import JsonObject
 from tests.dialects.openai_chat.chat import Told, call, stream
 from tests.manifest import proves
@@ -208,3 +211,11 @@ def test_entries_that_are_signed_stay_apart() -> None:
     assert Told(stream(*({"content": [chunk]} for chunk in chunks))).stream.payloads == {
         0: {"field": "content", "content": chunks}
     }
+
+
+@pytest.mark.parametrize(("end", "shown"), [("", ""), ("]", "[REDACTED]  " * 18 + "]")])
+def test_a_row_of_stand_ins_is_read_in_one_go(end: str, shown: str) -> None:
+    """A model can be asked to write that; while it is read, nothing else runs."""
+    began = time.thread_time()
+    assert _plain(("[REDACTED]  " * 18 + end).rstrip()) == shown
+    assert time.thread_time() - began < 1.0

@@ -23,8 +23,9 @@ FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 THOUGHTS: Final = frozenset((*FIELDS, "reasoning_details", "thinking_blocks"))
 """All names."""
 
-_REDACTED: Final = re.compile(r"(?:\s*\[REDACTED\]\s*)+")
-"""Stands in the flat field for an encrypted entry. It is no text."""
+_REDACTED: Final = re.compile(r"(?:\s*\[REDACTED\])+\s*")
+"""Stands in the flat field for an encrypted entry. It is no text. (A space between two has one place in it: with two, there
+are more ways to read a row of them than anybody can try.)"""
 
 
 class Thought(Struct, frozen=True):
