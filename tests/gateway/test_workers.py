@@ -1,15 +1,21 @@
 """Several processes on one port: they share the work, one that dies is replaced, and none outlives its parent."""
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import time
+from asyncio.subprocess import Process
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from clew.gateway.plan import Plan
+from clew.gateway.signals import Ending
+from clew.gateway.workers import Workers
 from clew.testing import Simulator
 from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend, listens, until
 
@@ -161,3 +167,24 @@ def test_none_is_started_where_others_are_not_let_in(tmp_path: Path) -> None:
     told = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=MOST_SECONDS)
     assert (told.returncode, told.stdout) == (5, "")
     assert told.stderr.startswith("Error: 0.0.0.0 can be reached by others, and no key was given out: set CLEW_KEY")
+
+
+def test_who_was_just_starting_when_all_were_told_to_end_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the end would wait for as long as streams may go on."""
+    start = asyncio.create_subprocess_exec
+
+    async def scene() -> float:
+        ending, began = Ending(), time.monotonic()
+
+        async def starts(*command: str, **options: Any) -> Process:
+            process = await start(*command, **options)
+            ending.ask()
+            await asyncio.sleep(0)  # those that are known are told now
+            return process
+
+        monkeypatch.setattr(asyncio, "create_subprocess_exec", starts)
+        await asyncio.wait_for(Workers(Plan(name="g"), 1, {"PATH": os.environ["PATH"]}, 60).run(ending), MOST_SECONDS)
+        return time.monotonic() - began
+
+    monkeypatch.setattr("clew.gateway.workers._COMMAND", ("sleep", "60"))
+    assert asyncio.run(scene()) < MOST_SECONDS

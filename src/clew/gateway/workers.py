@@ -68,7 +68,7 @@ class Workers:
         loop = asyncio.get_running_loop()
         while not ending.asked.is_set():
             began = loop.time()
-            code = await self._live()
+            code = await self._live(ending)
             if ending.asked.is_set():
                 return
             self.crashes += 1
@@ -77,13 +77,15 @@ class Workers:
             with suppress(TimeoutError):
                 await asyncio.wait_for(ending.asked.wait(), pause)
 
-    async def _live(self) -> int:
-        """One worker, from its start to its end."""
+    async def _live(self, ending: Ending) -> int:
+        """One worker, from its start to its end. One that was just starting when all were told to end is told by itself."""
         process = await asyncio.create_subprocess_exec(
             *_COMMAND, stdin=PIPE, stdout=PIPE, env=self._environ, start_new_session=True
         )
         self._processes.add(process)
         try:
+            if ending.asked.is_set():
+                process.terminate()
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write(self._plan)
