@@ -1,8 +1,8 @@
 """`make bench`, last part: what the gateway costs, beside nginx as a plain proxy, in one run.
 
 Everything runs against the same mock, in interleaved rounds, and medians of CPU are compared (`measuring`). Read the ratios;
-the microseconds are one machine's. nginx reads no JSON, so no ratio can be 1. The store's share is the difference between
-clew with and without one, beside a bare SQLite commit of the same turn.
+the microseconds are one machine's. nginx reads no JSON, so no ratio can be 1. What a store costs has rows of its own, beside
+a bare SQLite commit of the same turn.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from measuring import Bench
 from sessions import Sessions
 from targets import Target, clew, plain_proxy
 
+BURST = next(case for case in CASES if case.key == "stream")
 OFF, ON, TWO = "clew", "clew with store", "clew, 2 workers"
 STORE_OFF, STORE_ON = 'url = "off"', 'url = "sqlite"\nbodies = "off"'
 IDLE_STREAMS = (1000, 4000)
@@ -100,8 +101,9 @@ def extra_rows(gateways: Gateways) -> Iterator[Row]:
         yield Row(f"for each of {count:,} idle streams", cells, "≤ 16 KB; aim 8 KB")
     cells = tuple(f"{statistics.median(starts[name]):.2f} s" for name in names)
     yield Row("listening after", cells, "< 0.6 s; aim 0.4 s")
-    yield _store_row(gateways)
+    yield _writer_row(gateways)
     yield _commit_row(gateways)
+    yield _added_row(gateways)
 
 
 def _first_row(bench: Bench, names: list[str], share: int, goal: str) -> Row:
@@ -112,25 +114,40 @@ def _first_row(bench: Bench, names: list[str], share: int, goal: str) -> Row:
     return Row(f"added time to first content, p{share}", tuple(added), goal)
 
 
-def _store_row(gateways: Gateways) -> Row:
-    """One stream after the other, with and without a store, beside a bare commit of the same turn."""
-    bench, commits = gateways.bench, gateways.commits
-    bare, paused = statistics.median(commits.at_once.bare), statistics.median(commits.paused.bare)
-    share = bench.median(ALONE, ON) - bench.median(ALONE, OFF)
-    cells = {ON: f"{share:,.0f} µs ({share / bare:.2f}×; {share / paused:.2f}×)"}
-    name = f"the store's share, × a bare commit of {bare:,.0f} µs; of {paused:,.0f} µs after a pause"
-    return Row(name, tuple(cells.get(name, "") for name in gateways.names), "≤ 1.5×; aim 1.2×")
+def _writer_row(gateways: Gateways) -> Row:
+    """What the store does for a turn in a thread of its own, in the running gateway: with some streams at a time beside
+    bare commits in a row, and one stream after the other beside bare commits with a pause before each."""
+    commits, cells = gateways.commits, list[str]()
+    for case, taken in ((BURST, commits.at_once), (ALONE, commits.paused)):
+        spent, bare = gateways.bench.median(case, ON, lambda s: s.aside_each), statistics.median(taken.bare)
+        cells.append(f"{spent:,.0f} µs ({spent / bare:.2f}× of {bare:,.0f})")
+    name = f"the store's commit, in its thread, × a bare one: {BURST.connections} streams at a time; one after the other"
+    return _of_store(gateways, name, "; ".join(cells), "≤ 1.5×; aim 1.2×")
 
 
 def _commit_row(gateways: Gateways) -> Row:
-    """The part of that share which is the commit: the transaction in its own thread, beside a bare one of the same turn."""
+    """The part of it which is the transaction, in a process that does nothing else, beside a bare one of the same turn."""
     own, ratios = [], []
     for taken in (gateways.commits.at_once, gateways.commits.paused):
         own.append(statistics.median(taken.store))
         ratios.append(own[-1] / statistics.median(taken.bare))
     cell = f"{own[0]:,.0f} µs ({ratios[0]:.2f}×); {own[1]:,.0f} µs ({ratios[1]:.2f}×)"
-    name = "of it the commit itself, × a bare one; the same after a pause"
-    return Row(name, tuple(cell if name == ON else "" for name in gateways.names), "")
+    return _of_store(gateways, "its transaction by itself, × a bare one; the same after a pause", cell)
+
+
+def _added_row(gateways: Gateways) -> Row:
+    """All that a stream costs more with a store than without: to read what was relayed unread, to put its recording
+    together, to hand it over, to commit it, and to hear of that."""
+    cells, bench = list[str](), gateways.bench
+    for case in (BURST, ALONE):
+        more = bench.median(case, ON) - bench.median(case, OFF)
+        cells.append(f"{more:,.0f} µs ({more / statistics.median(gateways.commits.at_once.bare):.2f}×)")
+    name = "all that a stream costs more with a store, × a bare commit: at a time; one after the other"
+    return _of_store(gateways, name, "; ".join(cells))
+
+
+def _of_store(gateways: Gateways, name: str, cell: str, goal: str = "") -> Row:
+    return Row(name, tuple(cell if target == ON else "" for target in gateways.names), goal)
 
 
 def workers_rows(gateways: Gateways, rounds: int) -> Iterator[Row]:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["Others", "cpu_of", "free_port", "pin", "pss_of", "settle", "the_core", "tree_of", "until_open"]
+__all__ = ["Others", "aside_of", "cpu_of", "free_port", "pin", "pss_of", "settle", "the_core", "tree_of", "until_open"]
 
 _SETTLED = 0.004
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -46,6 +46,23 @@ def cpu_of(pids: Iterable[int]) -> float:
         except OSError:
             continue
     return total
+
+
+def aside_of(pids: Iterable[int]) -> dict[int, float]:
+    """Seconds of CPU of each thread that is there, but for those that a process began with."""
+    return {tid: _seconds(pid, tid) for pid in pids for tid in _threads(pid) if tid != pid}
+
+
+def _threads(pid: int) -> list[int]:
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        return []
+
+
+def _seconds(pid: int, tid: int) -> float:
+    found = _numbers(Path(f"/proc/{pid}/task/{tid}/schedstat"))
+    return found[0] / 1e9 if found else 0.0
 
 
 def pss_of(pids: Iterable[int]) -> float:

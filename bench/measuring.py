@@ -19,7 +19,7 @@ from backend import mock, new_backend, terminator
 from cases import Case
 from history import Talk
 from loads import Load, Loads, compiled
-from machine import cpu_of, pss_of, settle
+from machine import aside_of, cpu_of, pss_of, settle
 from targets import Target, running
 from traffic import write_answers
 
@@ -38,11 +38,17 @@ class Sample:
 
     cpu: float
     found: Load
+    aside: float = 0.0
+    """What of this the busiest thread took beside the main one: with a store, its writer."""
 
     @property
     def each(self) -> float:
         """Microseconds of CPU for one request."""
         return self.cpu / self.found.done * 1e6
+
+    @property
+    def aside_each(self) -> float:
+        return self.aside / self.found.done * 1e6
 
 
 class Bench:
@@ -101,15 +107,16 @@ class Bench:
         """What the target spends while the work is done."""
         pids = target.pids
         settle(pids)
-        before = cpu_of(pids)
+        before, threads = cpu_of(pids), aside_of(pids)
         found = work()
         settle(pids)
-        spent = cpu_of(pids) - before
+        spent, after = cpu_of(pids) - before, aside_of(pids)
         if found.bad or not found.done:
             sys.exit(f"{target.name}, {case.name}: {found}")
         if sorted(target.pids) != sorted(pids):
             sys.exit(f"{target.name}: its processes changed while it was measured")
-        taken = Sample(spent, found)
+        aside = max((after[tid] - threads.get(tid, 0.0) for tid in after), default=0.0)
+        taken = Sample(spent, found, aside)
         self.samples.setdefault((case.key, target.name), []).append(taken)
         return taken
 

@@ -36,13 +36,29 @@ print("burnt", flush=True)
 sys.stdin.readline()
 """
 
+BESIDE = """
+import sys, threading, time
+def burn(seconds, then):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+    then.wait()
+over = threading.Barrier(3)
+for seconds in (0.1, 0.0):
+    threading.Thread(target=burn, args=(seconds, over), daemon=True).start()
+while over.n_waiting < 2:
+    pass
+print("burnt", flush=True)
+sys.stdin.readline()
+"""
+
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
     """Modules of bench/, which are scripts beside each other and no package."""
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
     before = set(sys.modules)
-    names = ("traffic", "figures", "machine", "cases", "plot", "history", "sessions", "commits", "gateway")
+    names = ("traffic", "figures", "machine", "cases", "plot", "history", "sessions", "commits", "measuring", "gateway")
     yield {name: import_module(name) for name in names}
     for name in set(sys.modules) - before:
         if getattr(sys.modules[name], "__file__", None) and str(ROOT / "bench") in str(sys.modules[name].__file__):
@@ -181,6 +197,35 @@ def test_the_commit_has_a_row_of_its_own(
     assert all(taken > 0 for [taken] in (once.bare, once.store, paused.bare, paused.store))
     told = [f"{each.store[0]:,.0f} µs ({each.store[0] / each.bare[0]:.2f}×)" for each in (once, paused)]
     assert row.cells == ("", "", "; ".join(told))
+
+
+def test_what_a_store_costs_is_said_beside_bare_commits(bench: dict[str, ModuleType]) -> None:
+    """Its thread under load beside commits in a row, and one after the other beside those with a pause; then all of it."""
+    gateway, measuring = bench["gateway"], bench["measuring"]
+    spent = {("stream", gateway.ON): (0.9, 0.3), ("alone", gateway.ON): (1.2, 0.4)}
+    spent |= {("stream", gateway.OFF): (0.3, 0.01), ("alone", gateway.OFF): (0.4, 0.01)}
+    measured = measuring.Bench.__new__(measuring.Bench)
+    measured.samples = {key: [measuring.Sample(cpu, SimpleNamespace(done=1000), own)] for key, (cpu, own) in spent.items()}
+    commits = SimpleNamespace(at_once=SimpleNamespace(bare=[200.0]), paused=SimpleNamespace(bare=[400.0]))
+    given = SimpleNamespace(bench=measured, commits=commits, names=["nginx", gateway.OFF, gateway.ON])
+
+    assert gateway._writer_row(given).cells == ("", "", "300 µs (1.50× of 200); 400 µs (1.00× of 400)")
+    assert gateway._writer_row(given).goal == "≤ 1.5×; aim 1.2×"
+    assert gateway._added_row(given).cells == ("", "", "600 µs (3.00×); 800 µs (4.00×)")
+
+
+@pytest.mark.slow
+def test_the_time_of_a_thread_is_that_of_no_other(bench: dict[str, ModuleType]) -> None:
+    """Two threads at the same time, one of them busy; and what a process began with is not told at all."""
+    with subprocess.Popen([sys.executable, "-c", BESIDE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "burnt\n"
+        spent = bench["machine"].aside_of([child.pid])
+        child.communicate("\n")
+    idle, busy = sorted(spent.values())
+    assert child.pid not in spent
+    assert idle < 0.05
+    assert 0.1 <= busy < 0.15
 
 
 @pytest.mark.slow
