@@ -374,3 +374,21 @@ def test_pipelined_requests_are_all_answered(sim: Simulator) -> None:
         while part := peer.recv(65536):
             got += part
     assert got.count(b"HTTP/1.1 200 OK") == 3
+
+
+@pytest.mark.parametrize(
+    ("streams", "kind"), [("always", "text/event-stream; charset=utf-8"), ("never", "application/json")]
+)
+@pytest.mark.parametrize("asked", [True, False, None])
+def test_a_server_may_answer_in_one_way_whatever_is_asked_for(
+    simulators: StartSimulator, streams: str, kind: str, asked: bool | None
+) -> None:
+    """In both dialects; the journal has what was sent."""
+    for vendor, path in (("anthropic", "/v1/messages"), ("deepseek-chat", "/v1/chat/completions")):
+        sim = simulators(kind=vendor, stance={"streams": streams})
+        model = "claude-opus-4-6" if vendor == "anthropic" else "deepseek-v4-pro"
+        body = {"model": model, "max_tokens": 50, "stream": asked, "messages": [{"role": "user", "content": "hi"}]}
+        raw = json.dumps({name: value for name, value in body.items() if value is not None}).encode()
+        reply = call(sim.url, "POST", path, raw, {**HEADERS, "authorization": f"Bearer {sim.key}"})
+        assert (reply.status, reply.headers["content-type"]) == (200, kind), reply.body
+        assert sim.journal()[0]["response"]["stream"] is (streams == "always")

@@ -37,6 +37,7 @@ def test_a_conflict_is_set_by_its_id_or_by_its_switch() -> None:
         ({"trailing_thoughts": "reject"}, "there is no stance 'trailing_thoughts'; there are predecessor, "),
         ({"C-7": "maybe"}, "C-7 cannot be 'maybe'; it is one of accept, reject"),
         ({"predecessor": "kept"}, "predecessor cannot be 'kept'; it is one of sent, read"),
+        ({"streams": "yes"}, "streams cannot be 'yes'; it is one of asked, always, never"),
         ({"without_grades": ["E"]}, "without_grades cannot be 'E'; it is one of A, B, C, D"),
     ],
 )

@@ -73,6 +73,8 @@ class Stance:
     """Which block precedes a thinking block: the last one that was sent, or the last that the model could read."""
     prefix_enforcement: Literal["default", "on", "off"] = "default"
     """R44: by the account's age and the request's setting; or for everyone; or for nobody who did not ask for it."""
+    streams: Literal["asked", "always", "never"] = "asked"
+    """Whether answers are streams: as each request asks, or whatever it asks, as some servers have it."""
     without_rules: frozenset[str] = frozenset()
     """These refuse nothing: a vendor of another kind does not have them."""
     models: Mapping[str, ModelFacts] | None = field(default=None, repr=False)
@@ -80,6 +82,10 @@ class Stance:
 
     def __getitem__(self, conflict: str) -> str:
         return self.choices[conflict]
+
+    def answers_in_stream(self, request: JsonObject) -> bool:
+        """Whether the answer to this request is a stream."""
+        return self.streams == "always" or (self.streams == "asked" and request.get("stream") is True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

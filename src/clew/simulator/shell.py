@@ -134,7 +134,7 @@ class Shell(Front):
     def _spoken(self, visit: _Visit, verdict: Verdict) -> Steps:
         performed = self._model.answer(verdict, account=visit.account, ids=visit.ids, headers=visit.request.joined)
         answer = performed.message.answer
-        stream = verdict.request.get("stream") is True
+        stream = self.settings.stance.answers_in_stream(verdict.request)
         visit.entry.performed(performed, stream=stream)
         self._given.note(answer.content)
         headers = self._headers(visit, verdict.prompt.input_tokens, answer.output_tokens)

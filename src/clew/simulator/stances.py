@@ -1,12 +1,13 @@
 """Stances by name: from the defaults of the facts, a TOML file of the user's, and options.
 
-A file is flat. Its keys are conflicts (`C-7`) or their switches (`trailing_thinking`), and the three settings that belong to
+A file is flat. Its keys are conflicts (`C-7`) or their switches (`trailing_thinking`), and the four settings that belong to
 no conflict:
 
     trailing_thinking = "reject"
     C-6 = "accept"
     predecessor = "read"                # sent | read
     prefix_enforcement = "on"           # default | on | off
+    streams = "never"                   # asked | always | never
     without_grades = ["C", "D"]
 """
 
@@ -27,6 +28,7 @@ _GRADES: Final = get_args(Grade)
 _SETTINGS: Final = {
     "predecessor": ("sent", "read"),
     "prefix_enforcement": ("default", "on", "off"),
+    "streams": ("asked", "always", "never"),
 }
 
 
@@ -48,6 +50,7 @@ def stance(settings: Mapping[str, object] | None = None, *, file: str = "") -> S
         without_grades=grades,
         predecessor=cast(Literal["sent", "read"], others.get("predecessor", "sent")),
         prefix_enforcement=cast(Literal["default", "on", "off"], others.get("prefix_enforcement", "default")),
+        streams=cast(Literal["asked", "always", "never"], others.get("streams", "asked")),
     )
 
 

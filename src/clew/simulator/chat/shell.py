@@ -133,7 +133,7 @@ class ChatShell(Front):
 
     def _spoken(self, visit: _Visit, case: ChatCase) -> Steps:
         performed = self._model.answer(case, account=visit.account.name, ids=visit.ids, created=int(self._now()))
-        stream = case.body.get("stream") is True
+        stream = self.settings.stance.answers_in_stream(case.body)
         _note(visit.entry, performed, stream=stream)
         self._remember(performed, case)
         steps = (_streamed if stream else _whole)(performed, _identity(visit.ids))
