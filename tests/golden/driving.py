@@ -107,7 +107,9 @@ def client_of_body(scene: Scene) -> bytes:
     body = scene.sections["body"]
     found = translated(body, asked_of(scene), speech_of(scene))
     return (
-        _failed(found) if isinstance(found, Failure) else _said_by(TranslatedRelay(Dress(wear()), Unfolded(found)), [body])
+        _failed(found)
+        if isinstance(found, Failure)
+        else _said_by(TranslatedRelay(Dress(wear()), Unfolded(found, MODEL)), [body])
     )
 
 

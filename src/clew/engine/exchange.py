@@ -20,13 +20,14 @@ import msgspec
 from clew.engine.aside import LARGE, aside
 from clew.engine.dialects import Refused
 from clew.engine.failures import DRAINING, NO_RETRY, kind_in, named, no_credential, without_key
-from clew.engine.hearing import Told, hear_whole
+from clew.engine.hearing import Told
 from clew.engine.passing import Passing
 from clew.engine.reply_head import ESTIMATED, JSON_TYPE
 from clew.engine.route import Way
 from clew.engine.story import Story
 from clew.engine.turns import Heard
 from clew.engine.underway import UnderWay
+from clew.engine.whole import Whole, hear_whole
 from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
 from clew.model.json import JsonObject
 from clew.pipeline.attempts import Outcome, attempts
@@ -37,6 +38,7 @@ from clew.pipeline.stream.answer import answer_of_message
 from clew.pipeline.token_estimate import estimate
 from clew.store import values as kept
 from clew.thinking.refusals import refusal_in
+from clew.upstream.reply import Reply
 
 __all__ = ["LiveExchange"]
 
@@ -221,8 +223,12 @@ class LiveExchange(UnderWay):
                 if self._hearing is None or not self._hearing.opened:
                     self._hearing = self._stream_hearing(story, passing)
                 return await self._hearing.hear(reply, self._stream_begins)
-            heard = await hear_whole(reply, story.dress(), story.dialect, self._hints(story), self._call.kind)
+            heard = await self._hear_whole(reply, story)
             return heard if isinstance(heard, Refused) else await self._tell_whole(*heard)
+
+    async def _hear_whole(self, reply: Reply, story: Story) -> Whole | Refused:
+        hints, seconds = self._hints(story), story.asking.snapshot.settings.first_content_seconds
+        return await hear_whole(reply, story.dress(), story.dialect, hints, self._call.kind, first_content=seconds)
 
     async def _estimate(self, story: Story) -> Outcome:
         """A backend that does not count: about how many there are, and a word that it is no more than that."""

@@ -16,7 +16,7 @@ from clew.engine.aside import LARGE
 from clew.engine.asking import asking_of
 from clew.engine.dialects import Refused
 from clew.engine.exchange import LiveExchange
-from clew.engine.hearing import LIMITS, StreamHearing, Whole, read_whole
+from clew.engine.hearing import LIMITS, StreamHearing
 from clew.engine.in_one_piece import InOnePiece
 from clew.engine.outgoing import place_of
 from clew.engine.passing import Passing
@@ -26,6 +26,7 @@ from clew.engine.snapshot import Snapshot
 from clew.engine.story import Story
 from clew.engine.streaming import Streaming
 from clew.engine.turns import Heard
+from clew.engine.whole import Whole, read_whole
 from clew.errors import BackendError, ClewError
 from clew.http.client.connection import ClientConnection
 from clew.http.client.message import ClientRequest, ResponseHead

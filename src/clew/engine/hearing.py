@@ -1,4 +1,4 @@
-"""Hearing: an answer on its way from a backend to the client, streamed or in one piece.
+"""Hearing: a streamed answer on its way from a backend to the client.
 
 Two ways to end before the client has seen a byte: the backend says an error inside its 200, which counts as the status that
 it stands for, or it breaks off. Both leave everything open: the request can still be repaired, repeated or sent elsewhere.
@@ -8,78 +8,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
-from typing import NamedTuple
-
-from msgspec import structs
 
 from clew.engine.aside import aside
-from clew.engine.call import Kind
 from clew.engine.dialects import Dialect, Hints, Refused
 from clew.engine.dialects.refused import refused_with
 from clew.engine.failures import shown
 from clew.engine.passing import Passing
-from clew.engine.turns import Heard
-from clew.errors import BackendBroken, BackendError, BackendTimedOut, StreamIllegal
+from clew.engine.reading import END_SECONDS, MOST_BYTES, drained, first_content
+from clew.engine.reply_type import JSON, STREAM, check_encoding, not_expected, type_of
+from clew.engine.turns import Heard, with_late
+from clew.errors import BackendBroken, BackendError, StreamIllegal
 from clew.http.chunks import Flow
-from clew.http.client.message import ResponseHead, ResponseLimits
-from clew.model.blocks import made
+from clew.http.client.message import ResponseLimits
 from clew.model.json import JsonObject
-from clew.pipeline.stream.answer import answer_of_message
-from clew.pipeline.stream.dress import Dress, dressed_message
+from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relays
-from clew.pipeline.stream.rename import renamed
 from clew.pipeline.stream.translated import TranslatedRelay, Unfolded
 from clew.upstream.reply import Reply
 
-__all__ = ["JSON", "LIMITS", "STREAM", "Settle", "StreamHearing", "Whole", "comes_as", "hear_whole", "read_whole"]
+__all__ = ["LIMITS", "Settle", "StreamHearing", "Told"]
 
-MOST_BYTES = 64 * 1024 * 1024
-"""Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
 LIMITS = ResponseLimits(body_bytes=MOST_BYTES)
-_END_SECONDS = 0.25
-"""How long a backend may keep the connection open after the end event before it is closed."""
-
-STREAM, JSON = "text/event-stream", "application/json"
 
 Settle = Callable[[Heard], Awaitable[None]]
 """Keeps the turn. The end of the answer waits for it."""
-
-
-def comes_as(head: ResponseHead, wanted: str) -> bool:
-    """Is it an answer of the type that was asked for?"""
-    first = head.first
-    if not 200 <= head.status < 300 or (b"content-encoding" in first and _packing(head)):
-        return False
-    return _named_in(first.get(b"content-type", b"")) == wanted
-
-
-def check_encoding(reply: Reply) -> None:
-    """We asked for none: what comes packed all the same is not unpacked, however little it seems."""
-    if coding := _packing(reply.head):
-        raise BackendBroken(
-            f"{reply.endpoint}: an answer in the encoding {coding.decode('latin-1')!r}, which nobody asked for"
-        )
-
-
-def _packing(head: ResponseHead) -> bytes:
-    coding = head.header(b"content-encoding")
-    return coding if coding and coding.strip().lower() != b"identity" else b""
-
-
-def _type_of(head: ResponseHead) -> str:
-    return _named_in(head.header(b"content-type") or b"")
-
-
-@lru_cache(maxsize=64)
-def _named_in(value: bytes) -> str:
-    return value.decode("latin-1").partition(";")[0].strip().lower()
-
-
-async def _not_expected(reply: Reply, wanted: str) -> BackendBroken:
-    body = await reply.read(most=MOST_BYTES)
-    kind = _type_of(reply.head) or "no type"
-    return BackendBroken(f"{reply.endpoint}: {kind} instead of {wanted}: {shown(body) or 'nothing'}")
 
 
 class StreamHearing:
@@ -158,11 +110,9 @@ class StreamHearing:
     def heard(self, *, whole: bool) -> Heard:
         answer = self._relay.answer(blocks=self._blocks)
         held = None if self._dress.wear.is_plain else self._dress.held(answer.blocks)
+        heard = Heard(answer=answer, held=held, whole=whole and answer.illegal is None)
         late = self._relay.late if whole and self._blocks else None
-        if late is not None:
-            held = held if held is not None else [made(block) for block in answer.blocks]
-            answer = structs.replace(answer, blocks=(*answer.blocks, late))
-        return Heard(answer=answer, held=held, whole=whole and answer.illegal is None)
+        return heard if late is None else with_late(heard, late)
 
     async def hear(self, reply: Reply, begun: Callable[[], None]) -> Refused | None:
         """To its end, or to the refusal that came instead. Raises BackendError, StreamIllegal."""
@@ -176,10 +126,10 @@ class StreamHearing:
     async def _open(self, reply: Reply, begun: Callable[[], None]) -> Refused | None:
         """To the first content."""
         check_encoding(reply)
-        if _type_of(reply.head) != STREAM:
+        if type_of(reply.head) != STREAM:
             first = await self._unfolded(reply)
         else:
-            first = self._relay.begin() or await self._first(reply)
+            first = self._relay.begin() or await first_content(reply, self._relay, self._seconds, self._since)
         if isinstance(first, Refused):
             return first
         if self._relay.failure is not None and not self._relay.begun:
@@ -200,41 +150,24 @@ class StreamHearing:
         return out if relay.begun or relay.failure is not None else None
 
     async def _unfolded(self, reply: Reply) -> bytes | Refused:
-        """Some servers answer in one piece, whatever was asked for; in another dialect that is told as a stream."""
-        if not self._dialect.translates or _type_of(reply.head) != JSON:
-            raise await _not_expected(reply, "an event stream")
+        """Some servers answer in one piece, whatever was asked for; that is told as a stream."""
+        if type_of(reply.head) != JSON:
+            raise await not_expected(reply, "an event stream")
         raw = await reply.read(most=MOST_BYTES)
         message = self._dialect.message(raw, self._hints, "messages")
         if message is None:
             raise BackendBroken(f"{reply.endpoint}: an answer that is none: {shown(raw) or 'nothing'}")
         if isinstance(message, Refused):
             return message
-        self._relay = TranslatedRelay(self._dress, Unfolded(message), keep=self._hints.keep, blocks=self._hints.blocks)
+        unfolded = Unfolded(message, self._dress.wear.model)
+        self._relay = TranslatedRelay(self._dress, unfolded, keep=self._hints.keep, blocks=self._hints.blocks)
         return self._relay.feed(raw)
-
-    async def _first(self, reply: Reply) -> bytes:
-        """Everything up to the first content."""
-        relay = self._relay
-        try:
-            async with asyncio.timeout_at((self._since or asyncio.get_running_loop().time()) + self._seconds):
-                while data := await reply.chunk():
-                    out = relay.feed(data)
-                    if relay.begun or relay.failure is not None:
-                        return out
-        except TimeoutError:
-            raise BackendTimedOut(
-                f"{reply.endpoint}: no content within {self._seconds:g} s", phase="first content"
-            ) from None
-        out = relay.flush()
-        if not relay.begun and relay.failure is None:
-            raise BackendBroken(f"{reply.endpoint}: the answer ended before it began")
-        return out
 
     async def _rest(self, reply: Reply) -> None:
         try:
             if not self._relay.ended:
                 await reply.relay(self.sink(reply), self.flow())
-            elif not await self._drained(reply):
+            elif not await drained(reply):
                 return
         except BackendError:
             if not self._relay.ended:
@@ -246,15 +179,6 @@ class StreamHearing:
     def _end_grace(self) -> None:
         if self._grace is not None:
             self._grace.cancel()
-
-    async def _drained(self, reply: Reply) -> bool:
-        """Read to the end of the body, which is nearly always here already, so that the connection can be kept."""
-        try:
-            async with asyncio.timeout(_END_SECONDS):
-                await reply.read(most=MOST_BYTES)
-        except TimeoutError:
-            return False
-        return True
 
     def sink(self, reply: Reply) -> Callable[[bytes], None]:
         """What is called with every read: on to the client."""
@@ -268,7 +192,7 @@ class StreamHearing:
         if new and not self._push(new):
             self._passing.wait(reply)
         if relay.ended and self._grace is None and not reply.is_over:
-            self._grace = asyncio.get_running_loop().call_later(_END_SECONDS, reply.give_up)
+            self._grace = asyncio.get_running_loop().call_later(END_SECONDS, reply.give_up)
 
     def flow(self) -> Flow | None:
         """For events that come one by one; made when `sink` is."""
@@ -309,37 +233,3 @@ class Told(StreamIllegal):
 
     def __init__(self, error: JsonObject) -> None:
         super().__init__(str(error.get("message", "the backend broke off")), event="error")
-
-
-class Whole(NamedTuple):
-    """An answer in one piece: as it came, as the client gets it, and what it says."""
-
-    raw: bytes
-    shown: bytes
-    heard: Heard
-
-
-async def hear_whole(reply: Reply, dress: Dress, dialect: Dialect, hints: Hints, kind: Kind) -> Whole | Refused:
-    """Raises BackendError."""
-    check_encoding(reply)
-    if _type_of(reply.head) != JSON:
-        raise await _not_expected(reply, "JSON")
-    raw = await reply.read(most=MOST_BYTES)
-    found = read_whole(raw, dress, dialect, hints, kind)
-    if found is None:
-        raise BackendBroken(f"{reply.endpoint}: an answer that is none: {shown(raw) or 'nothing'}")
-    return found
-
-
-def read_whole(raw: bytes, dress: Dress, dialect: Dialect, hints: Hints, kind: Kind) -> Whole | Refused | None:
-    """None if it is no answer at all."""
-    message = dialect.message(raw, hints, kind)
-    if message is None or isinstance(message, Refused):
-        return message
-    answer = answer_of_message(message)
-    if dress.wear.is_plain and not dialect.translates:
-        shown_body = raw if answer.model == dress.wear.model else renamed(raw, dress.wear.model)
-        return Whole(raw, shown_body, Heard(answer=answer))
-    shown_body = dressed_message(message, dress)
-    held = None if dress.wear.is_plain else dress.held(answer.blocks)
-    return Whole(raw, shown_body, Heard(answer=answer, held=held))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from clew.engine.hearing import JSON, comes_as
+from clew.engine.reply_type import JSON, comes_as
 from clew.http.client.connection import ClientConnection
 from clew.http.client.message import ResponseHead
 

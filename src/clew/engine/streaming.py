@@ -10,8 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from clew.engine.aside import LARGE
-from clew.engine.hearing import STREAM, StreamHearing, comes_as
+from clew.engine.hearing import StreamHearing
 from clew.engine.passing import Passing
+from clew.engine.reply_type import STREAM, comes_as
 from clew.engine.turns import Heard
 from clew.errors import BackendError, StreamIllegal
 from clew.http.client.connection import ClientConnection

@@ -14,7 +14,7 @@ from clew.engine.asking import Asking
 from clew.engine.call import Entry
 from clew.engine.route import Way
 from clew.errors import RequestInvalid
-from clew.model.blocks import Block
+from clew.model.blocks import Block, made
 from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Said, Strand
@@ -24,7 +24,18 @@ from clew.store.values import Usage
 from clew.thinking.keys import Asked, asked_of, key_of
 from clew.thinking.record import recording_of
 
-__all__ = ["Heard", "asked_raw", "counts_of", "origin_of", "recording_for", "title_of", "titled", "unanswered", "usage_of"]
+__all__ = [
+    "Heard",
+    "asked_raw",
+    "counts_of",
+    "origin_of",
+    "recording_for",
+    "title_of",
+    "titled",
+    "unanswered",
+    "usage_of",
+    "with_late",
+]
 
 _TITLE = 80
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -38,6 +49,13 @@ class Heard(Struct, frozen=True, kw_only=True, eq=False):
     answer: Answer
     held: Sequence[Block] | None = None
     whole: bool = True
+
+
+def with_late(heard: Heard, late: JsonObject) -> Heard:
+    """The same, with a thinking block at its end that came too late for the client."""
+    answer = heard.answer
+    held = heard.held if heard.held is not None else [made(block) for block in answer.blocks]
+    return structs.replace(heard, answer=structs.replace(answer, blocks=(*answer.blocks, late)), held=held)
 
 
 def origin_of(way: Way) -> Origin:

@@ -12,10 +12,11 @@ from clew.engine.aside import LARGE
 from clew.engine.call import Call
 from clew.engine.dialects import NO_HINTS
 from clew.engine.heads import with_answer
-from clew.engine.hearing import JSON, LIMITS, comes_as
+from clew.engine.hearing import LIMITS
 from clew.engine.in_one_piece import InOnePiece
 from clew.engine.over import Over
 from clew.engine.parts import Parts
+from clew.engine.reply_type import JSON, comes_as
 from clew.engine.rote.form import Form, known_form
 from clew.engine.rote.question import question_in
 from clew.engine.rote.rote import Rote, going_out

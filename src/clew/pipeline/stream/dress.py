@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.model.blocks import THINKING_TYPES, Block, made
 from clew.model.json import JsonObject, JsonValue
@@ -20,7 +21,7 @@ from clew.model.origin import Origin
 from clew.thinking.keys import block_key
 from clew.thinking.seal import Seal, Sealer, needs_reference
 
-__all__ = ["Dress", "Wear", "dressed_message"]
+__all__ = ["Dress", "Wear", "bare", "dressed_message"]
 
 
 class Wear(Struct, frozen=True, kw_only=True):
@@ -119,6 +120,11 @@ class Dress:
     def _puts_on(self, index: int, worn: JsonObject) -> None:
         self._held = held = self._held or {}
         held[index] = {**held.get(index, {}), **worn}
+
+
+def bare(dress: Dress) -> Dress:
+    """Nothing but the name: for an answer that is read before it is dressed."""
+    return Dress(replace(dress.wear, sealer=None, safe_ids=False, hide=False))
 
 
 def dressed_message(message: JsonObject, dress: Dress) -> bytes:

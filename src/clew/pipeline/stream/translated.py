@@ -6,10 +6,12 @@ What came is still what the backend sent, in its own words; it is kept only wher
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from dataclasses import replace
+from typing import Final, Protocol
 
-from clew.model.events import BlockDelta, BlockStop, Event, StreamFailed
-from clew.model.json import JsonObject
+from clew.errors import StreamIllegal
+from clew.model.events import BlockDelta, BlockStop, Event, MessageStart, StreamFailed
+from clew.model.json import JsonObject, JsonValue
 from clew.model.unfold import events_of
 from clew.pipeline.stream.answer import Part
 from clew.pipeline.stream.dress import Dress
@@ -19,6 +21,8 @@ from clew.wire.events import encode_event
 
 __all__ = ["Shortcut", "TranslatedRelay", "Translates", "Unfolded"]
 
+_WORDS: Final = {"text": ("text",), "thinking": ("thinking", "signature")}
+"""What is told in deltas, by the type of its block."""
 _PIECE = 4096
 """Characters in a delta of an answer that came in one piece."""
 
@@ -58,22 +62,42 @@ class Translates(Protocol):
 
 
 class Unfolded:
-    """An answer that came in one piece, as the stream that it would have been: whatever is fed, it says all of it."""
+    """An answer that came in one piece, as the stream that it would have been: whatever is fed, it says all of it.
+
+    `model` is the name that the client asked for. Raises StreamIllegal for what no stream can tell.
+    """
 
     late: JsonObject | None = None
     shortcut: Shortcut | None = None
 
-    def __init__(self, message: JsonObject) -> None:
+    def __init__(self, message: JsonObject, model: str) -> None:
         self._message = message
+        self._model = model
 
     def begin(self, *, eager: bool) -> Sequence[Part]:
         return ()
 
     def feed(self, data: bytes) -> Sequence[Part]:
-        return [*events_of(self._message, chunk=_PIECE)]
+        _check(self._message.get("content"))
+        start, *rest = events_of(self._message, chunk=_PIECE)
+        assert isinstance(start, MessageStart)
+        return [replace(start, message={**start.message, "model": self._model}), *rest]
 
     def flush(self) -> Sequence[Part]:
         return ()
+
+
+def _check(content: JsonValue) -> None:
+    """Nothing is told in part: whoever gets a stream takes it for all that there is."""
+    if not isinstance(content, list):
+        raise StreamIllegal("the message has no list of blocks")
+    for place, block in enumerate(content):
+        kind = block.get("type") if isinstance(block, dict) else None
+        if not isinstance(block, dict) or not isinstance(kind, str):
+            raise StreamIllegal(f"content.{place} of the message is no block with a type")
+        for name in _WORDS.get(kind, ()):
+            if not isinstance(block.get(name) or "", str):
+                raise StreamIllegal(f"content.{place}.{name} of the message is no text")
 
 
 class TranslatedRelay(Relay):

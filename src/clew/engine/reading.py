@@ -1,0 +1,67 @@
+"""Reading: a stream as it comes from a backend, to its first content and to its end.
+
+Whoever passes it on hears the rest from inside the reads (`hearing`). Whoever wants all of it at once (`whole`) reads on:
+the client has seen nothing then, so whatever is wrong with it leaves everything open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from clew.engine.dialects import Refused
+from clew.engine.dialects.refused import refused_with
+from clew.errors import BackendBroken, BackendError, BackendTimedOut
+from clew.pipeline.stream.relay import Relays
+from clew.upstream.reply import Reply
+
+__all__ = ["END_SECONDS", "MOST_BYTES", "drained", "first_content", "read_stream"]
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
+END_SECONDS = 0.25
+"""How long a backend may keep the connection open after the end event before it is closed."""
+
+
+async def first_content(reply: Reply, relay: Relays, seconds: float, since: float | None = None) -> bytes:
+    """Everything up to the first content, or to the error in its place. It may take so many seconds, from now or from
+    `since`, on the loop's clock. Raises BackendError, StreamIllegal."""
+    try:
+        async with asyncio.timeout_at((since or asyncio.get_running_loop().time()) + seconds):
+            while data := await reply.chunk():
+                out = relay.feed(data)
+                if relay.begun or relay.failure is not None:
+                    return out
+    except TimeoutError:
+        raise BackendTimedOut(f"{reply.endpoint}: no content within {seconds:g} s", phase="first content") from None
+    out = relay.flush()
+    if not relay.begun and relay.failure is None:
+        raise BackendBroken(f"{reply.endpoint}: the answer ended before it began")
+    return out
+
+
+async def read_stream(reply: Reply, relay: Relays, seconds: float) -> Refused | None:
+    """All of it, into the relay, whose first content may take so many seconds; or the refusal that an error event stands
+    for, wherever it came. As long as something comes, it is waited for. Raises BackendError, StreamIllegal."""
+    await first_content(reply, relay, seconds)
+    while not relay.ended and relay.failure is None and (data := await reply.chunk()):
+        relay.feed(data)
+    if relay.failure is not None:
+        return refused_with(relay.failure)
+    if not relay.ended:
+        relay.flush()
+    if not relay.ended:
+        raise BackendBroken(f"{reply.endpoint}: the answer broke off before its end")
+    with suppress(BackendError):  # all was said
+        await drained(reply)
+    return None
+
+
+async def drained(reply: Reply) -> bool:
+    """Read to the end of the body, which is nearly always here already, so that the connection can be kept."""
+    try:
+        async with asyncio.timeout(END_SECONDS):
+            await reply.read(most=MOST_BYTES)
+    except TimeoutError:
+        return False
+    return True

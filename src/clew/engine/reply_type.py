@@ -1,0 +1,52 @@
+"""What a backend says that its answer is: a stream, one piece, or something that nobody asked for."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from clew.engine.failures import shown
+from clew.engine.reading import MOST_BYTES
+from clew.errors import BackendBroken
+from clew.http.client.message import ResponseHead
+from clew.upstream.reply import Reply
+
+__all__ = ["JSON", "STREAM", "check_encoding", "comes_as", "not_expected", "type_of"]
+
+STREAM, JSON = "text/event-stream", "application/json"
+
+
+def comes_as(head: ResponseHead, wanted: str) -> bool:
+    """Is it an answer of the type that was asked for?"""
+    first = head.first
+    if not 200 <= head.status < 300 or (b"content-encoding" in first and _packing(head)):
+        return False
+    return _named_in(first.get(b"content-type", b"")) == wanted
+
+
+def check_encoding(reply: Reply) -> None:
+    """We asked for none: what comes packed all the same is not unpacked, however little it seems."""
+    if coding := _packing(reply.head):
+        raise BackendBroken(
+            f"{reply.endpoint}: an answer in the encoding {coding.decode('latin-1')!r}, which nobody asked for"
+        )
+
+
+def _packing(head: ResponseHead) -> bytes:
+    coding = head.header(b"content-encoding")
+    return coding if coding and coding.strip().lower() != b"identity" else b""
+
+
+def type_of(head: ResponseHead) -> str:
+    """Of what it says that its body is."""
+    return _named_in(head.header(b"content-type") or b"")
+
+
+@lru_cache(maxsize=64)
+def _named_in(value: bytes) -> str:
+    return value.decode("latin-1").partition(";")[0].strip().lower()
+
+
+async def not_expected(reply: Reply, wanted: str) -> BackendBroken:
+    body = await reply.read(most=MOST_BYTES)
+    kind = type_of(reply.head) or "no type"
+    return BackendBroken(f"{reply.endpoint}: {kind} instead of {wanted}: {shown(body) or 'nothing'}")
