@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 from click.testing import CliRunner
 
@@ -26,6 +27,7 @@ from clew.http.message import request_of
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.settings.load import load
+from clew.store import SqliteStore
 from tests.cli.invoking import Clew
 from tests.gateway.conftest import KEYED, PASSTHROUGH, settings_with
 from tests.gateway.served import CLEW, MOST_SECONDS
@@ -220,8 +222,6 @@ def test_a_config_that_cannot_be_used_is_named_and_nothing_starts(tmp_path: Path
 
 
 def test_a_store_that_a_newer_clew_wrote_is_not_opened(tmp_path: Path) -> None:
-    import apsw
-
     (tmp_path / "h").mkdir(mode=0o700)
     database = apsw.Connection(str(tmp_path / "h/clew.db"))
     database.execute("PRAGMA user_version = 9999")
@@ -229,6 +229,72 @@ def test_a_store_that_a_newer_clew_wrote_is_not_opened(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["serve", "--port", "0", "--no-admin"], env={"CLEW_HOME": str(tmp_path / "h")})
     assert result.exit_code == 1
     assert "newer" in result.output
+
+
+def _damaged(file: Path) -> None:
+    file.write_bytes(b"never a database" * 1000)
+
+
+def _too_new(file: Path) -> None:
+    with _altered(file) as database:
+        database.execute("PRAGMA user_version = 9999")
+
+
+def _open_to_others(file: Path) -> None:
+    file.touch()
+    file.chmod(0o644)
+
+
+@contextmanager
+def _altered(file: Path) -> Iterator[apsw.Connection]:
+    SqliteStore(file).close()
+    database = apsw.Connection(str(file))
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+UNUSABLE = {"damaged": _damaged, "newer": _too_new, "can be used by others": _open_to_others}
+
+
+def started_with(home: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """A start that fails: the command's own end."""
+    env = {"PATH": os.environ["PATH"], "CLEW_HOME": str(home)}
+    command = [CLEW, "serve", "--port", "0", *options]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=MOST_SECONDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("why", UNUSABLE)
+def test_nobody_is_greeted_where_the_store_cannot_be_used(tmp_path: Path, why: str, workers: str) -> None:
+    """One sentence says why, and no line to copy was printed before it; nor does each worker say the same again."""
+    tmp_path.chmod(0o700)
+    file = tmp_path / "clew.db"
+    file.touch(0o600)
+    UNUSABLE[why](file)
+    ended = started_with(tmp_path, "--admin-port", "0", "--workers", workers)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert (ended.stderr.startswith(f"Error: {file} "), why in ended.stderr, ended.stderr.count("\n")) == (True, True, 1)
+
+
+@pytest.mark.slow
+def test_nobody_is_greeted_while_another_process_holds_the_store(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    with _altered(tmp_path / "clew.db") as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+        other.execute("BEGIN EXCLUSIVE")
+        ended = started_with(tmp_path, "--no-admin")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "is locked by another process; if that hangs, end it" in ended.stderr
+
+
+@pytest.mark.slow
+def test_nobody_is_greeted_where_the_admin_has_no_port(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = started_with(tmp_path / "home", "--admin-port", str(taken.getsockname()[1]))
+    assert (ended.returncode, ended.stdout) == (1, "")
 
 
 def test_where_a_backend_takes_the_clients_credential_the_key_goes_beside_it() -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from clew.gateway.works import Works
     from clew.settings.home import Home
     from clew.settings.load import Loaded
+    from clew.settings.running import Running
 
 __all__ = ["serve"]
 
@@ -138,7 +139,6 @@ async def _alone(stage: _Stage, ending: Ending) -> None:
 
     gateway = await opened(stage.plan, stage.loaded, stage.home, environ=stage.environ)
     try:
-        _greet(stage, gateway.url, gateway.key)
         async with (
             gateway.load() as works,
             _beside(stage, works, gateway.url, gateway.key, ending, lambda: gateway.plane.running),
@@ -156,7 +156,6 @@ async def _with_workers(stage: _Stage, ending: Ending) -> None:
     from clew.gateway.plan import check_exposure, url_of
     from clew.gateway.process import claim
     from clew.gateway.workers import Workers
-    from clew.gateway.works import build_works
     from clew.settings.gateway_key import load_key
 
     check_exposure(stage.plan, stage.home.make(), stage.environ)  # here, or every worker fails of it, one after the other
@@ -165,19 +164,35 @@ async def _with_workers(stage: _Stage, ending: Ending) -> None:
         key = load_key(stage.home, stage.environ)
         drain = stage.loaded.settings.gateway.drain_seconds
         workers = Workers(plan, stage.workers, stage.environ, drain)
-        running = asyncio.ensure_future(workers.run(ending))
-        works = await build_works(plan, stage.loaded, stage.home, environ=stage.environ, hidden=(key,))
+        async with _kept(workers, ending) as running, _built(plan, stage, key) as works:
+            if await _somebody_listens(workers, running):
+                async with _beside(stage, works, url_of(plan.host, plan.port), key, ending, lambda: 0):
+                    await running
+            await running
+
+
+@asynccontextmanager
+async def _kept(workers: Workers, ending: Ending) -> AsyncGenerator[asyncio.Future[None]]:
+    """What keeps the workers; none of them is left behind it."""
+    running = asyncio.ensure_future(workers.run(ending))
+    try:
+        yield running
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+
+
+@asynccontextmanager
+async def _built(plan: Plan, stage: _Stage, key: str) -> AsyncGenerator[Works]:
+    """The parent's own works, for the admin."""
+    from clew.gateway.works import build_works
+
+    works = await build_works(plan, stage.loaded, stage.home, environ=stage.environ, hidden=(key,))
+    try:
         works.keep_up()
-        try:
-            if not await _somebody_listens(workers, running):
-                return await running
-            url = url_of(plan.host, plan.port)
-            _greet(stage, url, key)
-            async with _beside(stage, works, url, key, ending, lambda: 0):
-                await running
-        finally:
-            running.cancel()
-            await works.close()
+        yield works
+    finally:
+        await works.close()
 
 
 async def _somebody_listens(workers: Workers, running: asyncio.Future[None]) -> bool:
@@ -188,13 +203,18 @@ async def _somebody_listens(workers: Workers, running: asyncio.Future[None]) -> 
     return not running.done()
 
 
-def _greet(stage: _Stage, url: str, key: str) -> None:
-    from clew.cli.greeting import greeting
+def _greet(stage: _Stage, gateway: Running, key: str, admin: Admin | None) -> None:
+    """Only now: with the store, the keys and both ports in hand, nothing that is said here can fail a moment later."""
+    from clew.cli.greeting import admin_line, as_json, greeting
 
     for warning in stage.loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
-    if not stage.as_json:
-        click.echo(greeting(stage.loaded, url, key, stage.home, stage.plan.host))
+    if stage.as_json:
+        click.echo(as_json(gateway))
+        return
+    click.echo(greeting(stage.loaded, gateway.url, key, stage.home, stage.plan.host))
+    if admin:
+        click.echo(admin_line(admin.login_url, str(admin.socket)))
 
 
 @asynccontextmanager
@@ -202,7 +222,6 @@ async def _beside(
     stage: _Stage, works: Works, url: str, key: str, ending: Ending, running: Callable[[], int]
 ) -> AsyncGenerator[None]:
     """The admin, and the entry in the registry of what runs. `running`: exchanges that are under way in this process."""
-    from clew.cli.greeting import admin_line, as_json
     from clew.settings.running import Running, register, unregister
 
     admin = await _admin(stage, works, key, running) if stage.admin else None
@@ -210,12 +229,9 @@ async def _beside(
     named = {"name": stage.plan.name, "config": stage.loaded.place}
     begun = Running(pid=os.getpid(), url=url, started=time.time(), **named, **place)
     gateway = register(stage.home, begun)
-    if stage.as_json:
-        click.echo(as_json(gateway))
-    elif admin:
-        click.echo(admin_line(admin.login_url, str(admin.socket)))
     draining = asyncio.ensure_future(_drained(admin, works, ending))
     try:
+        _greet(stage, gateway, key, admin)
         yield
     finally:
         unregister(stage.home, gateway)

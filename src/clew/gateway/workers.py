@@ -94,6 +94,8 @@ class Workers:
             return await process.wait()
         finally:
             self._processes.discard(process)
+            if process.returncode is None:  # nobody waits for it any more
+                process.kill()
 
     async def _pass_on(self, ending: Ending) -> None:
         await ending.asked.wait()
