@@ -297,6 +297,25 @@ def test_nobody_is_greeted_where_the_admin_has_no_port(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout) == (1, "")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("workers", "told"), [("1", 0), ("2", 1)])
+def test_workers_without_a_store_are_said_to_be_unseen(tmp_path: Path, workers: str, told: int) -> None:
+    file, errors = tmp_path / "clew.toml", tmp_path / "errors"
+    file.write_text('[store]\nurl = "off"\n')
+    env = {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path / "home")}
+    command = [CLEW, "serve", "--json", "--config", file, "--port", "0", "--admin-port", "0", "--workers", workers]
+    with (
+        errors.open("w") as out,
+        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=out, text=True) as process,
+    ):
+        assert line(process)
+        process.send_signal(signal.SIGTERM)
+    assert (
+        errors.read_text().count("without a store the admin knows of its workers only how many requests are under way")
+        == told
+    )
+
+
 def test_where_a_backend_takes_the_clients_credential_the_key_goes_beside_it() -> None:
     mixed, keyed = settings_with(PASSTHROUGH, KEYED), settings_with(KEYED)
     url = "http://127.0.0.1:1"

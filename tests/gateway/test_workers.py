@@ -1,6 +1,7 @@
 """Several processes on one port: they share the work, one that dies is replaced, and none outlives its parent."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -17,7 +18,10 @@ from clew.gateway.plan import Plan
 from clew.gateway.signals import Ending
 from clew.gateway.workers import Workers
 from clew.testing import Simulator
+from tests.admin.booth import Unix
 from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend, listens, until
+from tests.gateway.test_idle import MOST_WAKES, wakes_a_second
+from tests.store.test_writer import Lock
 
 pytestmark = pytest.mark.slow
 
@@ -132,6 +136,57 @@ def test_a_second_signal_reaches_them_all(gateway: Served) -> None:
     assert gateway.ended() == 0
     assert time.monotonic() - began < 15, "the first one would take a minute"
     assert [pid for pid in pids if lives(pid)] == []
+
+
+def of_all(served: Served) -> dict[str, Any]:
+    """The status, as the parent's admin tells it."""
+    line = Unix(Path(served.told["socket"]))
+    try:
+        line.request("GET", "/api/status")
+        return json.loads(line.getresponse().read())
+    finally:
+        line.close()
+
+
+def counted(served: Served) -> str:
+    line = Unix(Path(served.told["socket"]))
+    try:
+        line.request("GET", "/metrics")
+        return line.getresponse().read().decode()
+    finally:
+        line.close()
+
+
+def test_the_admin_counts_what_is_under_way_in_all_of_them(gateway: Served) -> None:
+    assert of_all(gateway)["open_streams"] == 0
+    streams = [gateway.ask() for _ in range(6)]
+    for peer in streams:
+        peer.read_until(b"It begins.")
+    until(lambda: len(serving(gateway)) == 2 or streams.append(gateway.ask()))
+    until(lambda: of_all(gateway)["open_streams"] == len(streams))
+    assert f"clew_open_streams {len(streams)}.0" in counted(gateway)
+    os.kill(workers(gateway)[0], signal.SIGKILL)
+    until(lambda: 0 < of_all(gateway)["open_streams"] < len(streams))
+    for peer in streams:
+        peer.socket.close()
+    until(lambda: of_all(gateway)["open_streams"] == 0)
+
+
+def test_the_admin_tells_of_a_store_that_a_worker_cannot_write_to(gateway: Served) -> None:
+    """Its own writer has nothing to write."""
+    stream = gateway.ask()
+    stream.read_until(b"It begins.")
+    assert of_all(gateway)["store"]["state"] == "ok"
+    with Lock(gateway.home / "clew.db"):
+        stream.socket.close()
+        until(lambda: of_all(gateway)["store"]["state"] == "degraded")
+        assert 'clew_store_state{state="degraded"} 1.0' in counted(gateway)
+    until(lambda: (gateway.ask().read_until(b"It begins."), of_all(gateway)["store"]["state"] == "ok")[1])
+
+
+def test_one_that_nobody_asks_hardly_wakes(gateway: Served) -> None:
+    """To tell its parent about itself takes no clock of its own."""
+    until(lambda: all(wakes_a_second(pid) <= MOST_WAKES for pid in workers(gateway)))
 
 
 def test_they_end_when_their_parent_is_killed(gateway: Served) -> None:

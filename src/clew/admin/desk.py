@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -23,9 +23,11 @@ from clew.engine.redact import Redactor
 from clew.engine.snapshot import Snapshot
 from clew.engine.works import Works
 from clew.errors import SettingsInvalid
+from clew.gateway.report import Report, as_one
 from clew.settings.gateway_key import LOCAL, named_keys
 from clew.settings.home import Home
 from clew.store import Store
+from clew.store.values import Health
 
 __all__ = ["Desk", "Present", "principals_of", "secrets_of"]
 
@@ -60,7 +62,8 @@ class Desk:
     access: Access
     feed: Feed
     metrics: Metrics
-    open_streams: Callable[[], int]
+    planes: Callable[[], Sequence[Report]]
+    """What each data plane tells of itself: that of this process, or those of its workers."""
     works: Works | None = None
     """What answers, for whoever is asked something here."""
     runs: Runs = field(default_factory=Runs)
@@ -97,6 +100,16 @@ class Desk:
         if self.works is None:
             raise Problem(409, "there is nobody to ask", "this admin stands alone", "start the gateway with `clew serve`")
         return self.works
+
+    def open_streams(self) -> int:
+        """Exchanges that are not over: of every data plane, and of the chat here."""
+        return sum(report.running for report in self.planes()) + self.runs.running + len(self.tellings)
+
+    def health(self) -> Health | None:
+        """Of the store, as this process and its workers find it; None if it is switched off. Belongs into a thread."""
+        if self.store is None:
+            return None
+        return as_one((self.store.health(), *(report.store for report in self.planes() if report.store)))
 
     async def read(self, work: Callable[[], T]) -> T:
         """What the store is asked takes some time, so it is asked in a thread."""

@@ -84,7 +84,7 @@ class Exposition(Collector):
     def _now(self) -> Iterator[Metric]:
         health = self._health
         state = health.state if health else "off"
-        yield _gauge("clew_open_streams", "Exchanges that are not over, in this process.", self._open_streams)
+        yield _gauge("clew_open_streams", "Exchanges that are not over.", self._open_streams)
         states = {each: float(each == state) for each in _STORE}
         yield _gauges("clew_store_state", "1 for the state that the store is in.", "state", states)
         yield _gauge("clew_store_waiting", "Writes that wait for the store.", health.waiting if health else 0)

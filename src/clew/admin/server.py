@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clew.admin.serving import Admin
     from clew.engine.hub import Hub
     from clew.engine.works import Works
+    from clew.gateway.report import Report
     from clew.settings.home import Home
     from clew.store import Store
 
@@ -32,14 +33,14 @@ async def serve_admin(
     port: int,
     name: str = "",
     token: str = "",
-    open_streams: Callable[[], int] = lambda: 0,
+    planes: Callable[[], Sequence[Report]] = tuple,
     works: Works | None = None,
     pages: Callable[[], Sequence[Route]] = lambda: (),
     key: str = "",
 ) -> Admin:
     """Serve from now on. `port` 0 is a free one; `name` is the gateway's, for its socket; `token` is made if none is given;
-    without `works` nobody can be asked anything; `pages` gives what is served beside the API, and may take its time; `key`
-    is the gateway's own, which opens the chat as named keys do.
+    `planes` gives what the data planes tell of themselves; without `works` nobody can be asked anything; `pages` gives what
+    is served beside the API, and may take its time; `key` is the gateway's own, which opens the chat as named keys do.
 
     Raises OSError for a port that is taken.
     """
@@ -54,7 +55,7 @@ async def serve_admin(
         port=port,
         name=name,
         token=token,
-        open_streams=open_streams,
+        planes=planes,
         works=works,
         pages=await asyncio.to_thread(pages),
         key=key,

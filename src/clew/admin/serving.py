@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from clew.admin.access import Access
-from clew.admin.chat.runs import Runs
-from clew.admin.conversations.telling import Tellings
 from clew.admin.desk import Desk, Present, principals_of
 from clew.admin.feed import Feed
 from clew.admin.guard import Guard
@@ -30,6 +28,7 @@ from clew.admin.table import ROUTES
 from clew.engine.hub import Hub
 from clew.engine.over import Alike
 from clew.engine.works import Works
+from clew.gateway.report import Report
 from clew.settings.gateway_key import KeyTable
 from clew.settings.home import Home
 from clew.store import Store
@@ -90,7 +89,7 @@ async def serve(
     port: int,
     name: str,
     token: str,
-    open_streams: Callable[[], int],
+    planes: Callable[[], Sequence[Report]],
     works: Works | None = None,
     pages: Sequence[Route] = (),
     key: str = "",
@@ -98,7 +97,7 @@ async def serve(
     """As `clew.admin.server.serve_admin` says."""
     path = home.make().socket(f"admin-{name or os.getpid()}")
     tcp, unix = _listeners(port, path)
-    metrics, runs, tellings = Metrics(), Runs(), Tellings()
+    metrics = Metrics()
     url = f"http://{LOOPBACK}:{tcp.getsockname()[1]}"
     desk = Desk(
         current=current,
@@ -107,10 +106,8 @@ async def serve(
         access=Access(token, keys=KeyTable(key, home.keys), sessions=Sessions(home.sessions, url)),
         feed=_feed(current, store, hub, home, metrics),
         metrics=metrics,
-        open_streams=lambda: open_streams() + runs.running + len(tellings),
+        planes=planes,
         works=works,
-        runs=runs,
-        tellings=tellings,
         url=url,
     )
     await desk.feed.begin()

@@ -71,7 +71,7 @@ def status_of(desk: Desk) -> Status:
         policy=settings.thinking.policy,
         open_streams=desk.open_streams(),
         settings_problem=redact(desk.current.problem),
-        store=store.health() if store else None,
+        store=desk.health(),
         thinking=store.statistics(LOCAL, backend=snapshot.active, now=time.time()) if store else None,
         gateways=tuple(running(desk.home)),
     )

@@ -63,7 +63,7 @@ def checkup(desk: Desk, online: bool) -> list[Examined]:
 
 async def metrics(desk: Desk, request: Request) -> Response:
     desk.metrics.know(desk.current.snapshot.settings.backends)
-    health = await desk.read(desk.store.health) if desk.store else None
+    health = await desk.read(desk.health)
     await desk.read(lambda: import_module("clew.admin.exposition"))
     return Response(desk.metrics.text(health, desk.open_streams(), desk.version), media_type=CONTENT_TYPE)
 

@@ -10,7 +10,7 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,8 @@ from clew.cli.endings import Failed, told
 if TYPE_CHECKING:
     from clew.admin.server import Admin
     from clew.gateway.plan import Plan
+    from clew.gateway.process import Gateway
+    from clew.gateway.report import Report
     from clew.gateway.signals import Ending
     from clew.gateway.workers import Workers
     from clew.gateway.works import Works
@@ -141,12 +143,18 @@ async def _alone(stage: _Stage, ending: Ending) -> None:
     try:
         async with (
             gateway.load() as works,
-            _beside(stage, works, gateway.url, gateway.key, ending, lambda: gateway.plane.running),
+            _beside(stage, works, gateway.url, gateway.key, ending, lambda: _own(gateway)),
         ):
             await ending.asked.wait()
             await gateway.drain(ending)
     finally:
         await gateway.server.close(grace=0)
+
+
+def _own(gateway: Gateway) -> Sequence[Report]:
+    from clew.gateway.report import Report
+
+    return (Report(running=gateway.plane.running),)
 
 
 async def _with_workers(stage: _Stage, ending: Ending) -> None:
@@ -166,7 +174,7 @@ async def _with_workers(stage: _Stage, ending: Ending) -> None:
         workers = Workers(plan, stage.workers, stage.environ, drain)
         async with _kept(workers, ending) as running, _built(plan, stage, key) as works:
             if await _somebody_listens(workers, running):
-                async with _beside(stage, works, url_of(plan.host, plan.port), key, ending, lambda: 0):
+                async with _beside(stage, works, url_of(plan.host, plan.port), key, ending, workers.reports):
                     await running
             await running
 
@@ -207,7 +215,7 @@ def _greet(stage: _Stage, gateway: Running, key: str, admin: Admin | None) -> No
     """Only now: with the store, the keys and both ports in hand, nothing that is said here can fail a moment later."""
     from clew.cli.greeting import admin_line, as_json, greeting
 
-    for warning in stage.loaded.warnings:
+    for warning in (*stage.loaded.warnings, *_unseen(stage)):
         click.echo(f"warning: {warning}", err=True)
     if stage.as_json:
         click.echo(as_json(gateway))
@@ -217,14 +225,23 @@ def _greet(stage: _Stage, gateway: Running, key: str, admin: Admin | None) -> No
         click.echo(admin_line(admin.login_url, str(admin.socket)))
 
 
+def _unseen(stage: _Stage) -> Iterator[str]:
+    """Workers and their parent meet in the store."""
+    if stage.workers > 1 and stage.admin and stage.home.store_at(stage.loaded.settings.store.url) is None:
+        yield (
+            "without a store the admin knows of its workers only how many requests are under way: none that is over, "
+            "no metrics of them, no backend that is left alone"
+        )
+
+
 @asynccontextmanager
 async def _beside(
-    stage: _Stage, works: Works, url: str, key: str, ending: Ending, running: Callable[[], int]
+    stage: _Stage, works: Works, url: str, key: str, ending: Ending, planes: Callable[[], Sequence[Report]]
 ) -> AsyncGenerator[None]:
-    """The admin, and the entry in the registry of what runs. `running`: exchanges that are under way in this process."""
+    """The admin, and the entry in the registry of what runs. `planes`: how each data plane fares, here or in the workers."""
     from clew.settings.running import Running, register, unregister
 
-    admin = await _admin(stage, works, key, running) if stage.admin else None
+    admin = await _admin(stage, works, key, planes) if stage.admin else None
     place = {"admin_url": admin.url, "socket": str(admin.socket)} if admin else {}
     named = {"name": stage.plan.name, "config": stage.loaded.place}
     begun = Running(pid=os.getpid(), url=url, started=time.time(), **named, **place)
@@ -256,7 +273,7 @@ async def _drained(admin: Admin | None, works: Works, ending: Ending) -> None:
         task.cancel()
 
 
-async def _admin(stage: _Stage, works: Works, key: str, running: Callable[[], int]) -> Admin:
+async def _admin(stage: _Stage, works: Works, key: str, planes: Callable[[], Sequence[Report]]) -> Admin:
     """On its usual port, or on any other if that is taken and nobody asked for it."""
     from clew.admin.server import serve_admin
     from clew.web import routes
@@ -271,7 +288,7 @@ async def _admin(stage: _Stage, works: Works, key: str, running: Callable[[], in
                 home=stage.home,
                 port=port,
                 name=stage.plan.name,
-                open_streams=running,
+                planes=planes,
                 works=works,
                 pages=routes,
                 key=key,

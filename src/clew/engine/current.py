@@ -90,6 +90,7 @@ class Current:
         self._seen = -1
         self._glancing = threading.Lock()
         self._attending: tuple[Callable[[], object], ...] = ()
+        self._beside: tuple[Callable[[], None], ...] = ()
         self._read: dict[str, Mapping[str, str]] = {}
         """What the store said last, by its scopes."""
         self._deletions = self._noted()
@@ -114,6 +115,8 @@ class Current:
         while not ending.wait(_EVERY):
             try:
                 self.glance()
+                for look in self._beside:
+                    look()
             except Exception:  # the next one may fare better, and without any nothing would be followed
                 _log.exception("what changed cannot be taken over")
 
@@ -126,6 +129,15 @@ class Current:
             yield
         finally:
             self._attending = tuple(each for each in self._attending if each is not tell)
+
+    @contextmanager
+    def beside(self, look: Callable[[], None]) -> Generator[None]:
+        """Be called with each glance, in its thread, until the context is left: who looks so needs no clock of its own."""
+        self._beside = (*self._beside, look)
+        try:
+            yield
+        finally:
+            self._beside = tuple(each for each in self._beside if each is not look)
 
     def glance(self) -> None:
         """Take over what changed since the last glance. Any thread may."""

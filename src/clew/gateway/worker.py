@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from clew.errors import ClewError
 from clew.gateway.plan import Plan
-from clew.gateway.process import opened
+from clew.gateway.process import Gateway, opened
 from clew.gateway.signals import Ending
 from clew.http.loops import run
 from clew.http.server import bound
 from clew.settings.home import home_of
 from clew.settings.load import load
+
+if TYPE_CHECKING:
+    from clew.gateway.report import Report
+    from clew.gateway.works import Works
 
 __all__ = ["main"]
 
@@ -40,11 +45,24 @@ async def _work(plan: Plan) -> None:
     sys.stdout.flush()
     _end_with_parent(ending)
     try:
-        async with gateway.load():
-            await ending.asked.wait()
-            await gateway.drain(ending)
+        await _serve(gateway, ending)
     finally:
         await gateway.server.close(grace=0)
+
+
+async def _serve(gateway: Gateway, ending: Ending) -> None:
+    from clew.gateway.report import reporting  # late: the listener does not wait for it
+
+    async with gateway.load() as works:
+        with works.current.beside(reporting(lambda: _look(gateway, works), sys.stdout.fileno())):
+            await ending.asked.wait()
+            await gateway.drain(ending)
+
+
+def _look(gateway: Gateway, works: Works) -> Report:
+    from clew.gateway.report import Report
+
+    return Report(running=gateway.plane.running, store=works.store.health() if works.store else None)
 
 
 def _end_with_parent(ending: Ending) -> None:

@@ -1,8 +1,9 @@
 """Workers: processes that share one port, and the parent that keeps them.
 
 Each is a fresh interpreter, not a fork: nothing of the parent's threads, loops or descriptors leaks into it. It gets its
-plan by a pipe, and takes the end of that pipe for the death of its parent. A worker that crashes is started again, after a
-pause that grows as long as it keeps crashing. The terminal's signals are not for them: the parent hears and passes them on.
+plan by a pipe, and takes the end of that pipe for the death of its parent; by another it says that it listens, and then how
+it fares (`clew.gateway.report`). A worker that crashes is started again, after a pause that grows as long as it keeps
+crashing. The terminal's signals are not for them: the parent hears and passes them on.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Final
 import msgspec
 
 from clew.gateway.plan import Plan
+from clew.gateway.report import Report, read_report
 from clew.gateway.signals import Ending
 
 __all__ = ["Workers"]
@@ -47,10 +49,15 @@ class Workers:
         self._environ = dict(environ)
         self._patience = drain_seconds + _LAST_SECONDS
         self._processes: set[Process] = set()
+        self._reports: dict[Process, Report] = {}
 
     @property
     def pids(self) -> tuple[int, ...]:
         return tuple(sorted(process.pid for process in self._processes))
+
+    def reports(self) -> tuple[Report, ...]:
+        """The last of each that has told."""
+        return tuple(self._reports.values())
 
     async def run(self, ending: Ending) -> None:
         """Keep them all alive until the end is asked for, then see them off."""
@@ -87,15 +94,23 @@ class Workers:
             if ending.asked.is_set():
                 process.terminate()
             assert process.stdin is not None
-            assert process.stdout is not None
             process.stdin.write(self._plan)
-            if await process.stdout.readline() == _LISTENING:
-                self.listening.set()
+            await self._hear(process)
             return await process.wait()
         finally:
             self._processes.discard(process)
+            self._reports.pop(process, None)
             if process.returncode is None:  # nobody waits for it any more
                 process.kill()
+
+    async def _hear(self, process: Process) -> None:
+        """What it says, until it says no more."""
+        assert process.stdout is not None
+        if await process.stdout.readline() == _LISTENING:
+            self.listening.set()
+        while line := await process.stdout.readline():
+            if report := read_report(line):
+                self._reports[process] = report
 
     async def _pass_on(self, ending: Ending) -> None:
         await ending.asked.wait()
