@@ -67,6 +67,13 @@ def test_a_name_that_is_taken_is_refused(clew: Clew) -> None:
     assert clew("keys", "add", "x", "--principal", " ").exit_code == 2
 
 
+@pytest.mark.parametrize("name", ["", "  ", "a\tb", "x" * 65])
+def test_a_name_that_is_none_is_a_mistake_of_usage(clew: Clew, name: str) -> None:
+    result = clew("keys", "add", name)
+    said = "Error: Invalid value for NAME: a key's name has 1 to 64 printable characters"
+    assert (result.exit_code, result.stderr.splitlines()[-1], clew.home.exists()) == (2, said, False)
+
+
 def test_the_sealing_secret_is_rotated_and_the_old_one_still_opens(clew: Clew) -> None:
     first = load_keyring(clew.home / "secret", {})
     said = json.loads(clew("keys", "rotate-secret", "--json").stdout)

@@ -11,7 +11,17 @@ import msgspec
 
 from clew.cli.endings import Failed, told
 from clew.cli.pages import Line, Page, Table, printable, show
-from clew.settings.gateway_key import KEY_VARIABLE, LOCAL, NamedKey, add_key, named_keys, remove_key, rotate_key
+from clew.settings.gateway_key import (
+    KEY_VARIABLE,
+    LOCAL,
+    NAME_LENGTH,
+    NamedKey,
+    add_key,
+    is_key_name,
+    named_keys,
+    remove_key,
+    rotate_key,
+)
 from clew.settings.home import Home, home_of
 from clew.settings.secret import rotate
 
@@ -53,11 +63,17 @@ def add(name: str, principal: str, json_: bool) -> None:
     Examples:
       clew keys add ci --principal ci
     """
+    _check_name(name)
     if not principal.strip() or not principal.isprintable():
         raise click.BadParameter("a principal has a name that can be read", param_hint="--principal")
     with told():
         row, key = add_key(_home(), name, principal=principal)
     _say_key(row, key, json_)
+
+
+def _check_name(name: str) -> None:
+    if not is_key_name(name):
+        raise click.BadParameter(f"a key's name has 1 to {NAME_LENGTH} printable characters", param_hint="NAME")
 
 
 @keys.command("list")

@@ -25,7 +25,19 @@ from clew.errors import SettingsInvalid
 from clew.settings.home import Home
 from clew.settings.private_file import locked, read_private, write_private
 
-__all__ = ["KEY_VARIABLE", "LOCAL", "KeyTable", "NamedKey", "add_key", "load_key", "named_keys", "remove_key", "rotate_key"]
+__all__ = [
+    "KEY_VARIABLE",
+    "LOCAL",
+    "NAME_LENGTH",
+    "KeyTable",
+    "NamedKey",
+    "add_key",
+    "is_key_name",
+    "load_key",
+    "named_keys",
+    "remove_key",
+    "rotate_key",
+]
 
 KEY_VARIABLE: Final = "CLEW_KEY"
 LOCAL: Final = "local"
@@ -38,7 +50,7 @@ _SECRET_LENGTH: Final = 43
 """Characters of base 62 that hold 256 bits."""
 _VERSION: Final = 1
 _NOBODY: Final = "0" * 64
-_NAME_LENGTH: Final = 64
+NAME_LENGTH: Final = 64
 
 
 class NamedKey(Struct, frozen=True, kw_only=True):
@@ -195,9 +207,13 @@ def _split(presented: str) -> tuple[str, str]:
     return (kid, secret) if prefix == _PREFIX else ("", "")
 
 
+def is_key_name(name: str) -> bool:
+    return bool(name.strip()) and name.isprintable() and len(name) <= NAME_LENGTH
+
+
 def _check_name(name: str, rows: tuple[NamedKey, ...]) -> None:
-    if not name.strip() or not name.isprintable() or len(name) > _NAME_LENGTH:
-        raise SettingsInvalid(f"a key's name has 1 to {_NAME_LENGTH} printable characters", key="name")
+    if not is_key_name(name):
+        raise SettingsInvalid(f"a key's name has 1 to {NAME_LENGTH} printable characters", key="name")
     if any(row.name == name for row in rows):
         raise SettingsInvalid(
             f"there is a key {name!r} already: `clew keys rotate {name}` gives it a new secret", key="name"
