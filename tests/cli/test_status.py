@@ -1,5 +1,6 @@
 """`clew status`: what is active and who said so, what runs, what is kept, and what is broken."""
 
+import json
 import os
 import time
 from pathlib import Path
@@ -16,7 +17,10 @@ BEGIN = "No requests yet. Begin with `clew run -- claude`, or point a client at 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "home")
+    """Nothing is wrong with it."""
+    home = Home(tmp_path / "home")
+    home.environ["A_KEY_THAT_NOBODY_SET"] = "somebody did"
+    return home
 
 
 def test_an_empty_home_says_what_to_do(tmp_path: Path) -> None:
@@ -111,6 +115,42 @@ def test_a_broken_config_is_shown_whole_and_the_rest_too(home: Home) -> None:
     assert lines[1].startswith(f"config    {home.config} has 2 mistakes")
     assert "          gateways that run go on with what they had; `clew config check` says the same" in lines
     assert "last requests (`clew log` has more of them)" in lines
+
+
+def test_a_variable_that_a_backend_waits_for_is_named(tmp_path: Path) -> None:
+    """A start would refuse the config for it, so all is not well; a gateway that runs has what it was started with."""
+    home = Home(tmp_path / "home")
+    done = home.clew("status")
+    lines = done.stdout.splitlines()
+    said = "          line 8: the variable A_KEY_THAT_NOBODY_SET is not set here, and glm needs it for its key"
+    assert (done.exit_code, lines[:3]) == (5, ["active    claude (" + f"{home.config}:2)", f"config    {home.config}", said])
+    unset = [{"backend": "glm", "variable": "A_KEY_THAT_NOBODY_SET", "line": 8}]
+    assert json.loads(home.clew("status", "--json").stdout)["unset"] == unset
+    entered = register(Place(home.root), Running(pid=os.getpid(), url="http://127.0.0.1:4000", name="main"))
+    assert home.lines("status")[2:4] == [said, "          gateways that run have what they were started with"]
+    unregister(Place(home.root), entered)
+    home.environ["A_KEY_THAT_NOBODY_SET"] = "set"
+    assert home.json("status")["unset"] == []
+
+
+def test_no_variable_is_missed_and_none_that_may_be_missing_is_named(tmp_path: Path) -> None:
+    text = """
+[backends.a]
+url = "https://a.example"
+keys = ["${A_ONE}", "${A_TWO:-}", "file:${A_PLACE}/key"]
+[backends.b]
+url = "https://b.example"
+key = "${B_SET}"
+"""
+    home = Home(tmp_path / "home", text)
+    home.environ["B_SET"] = "1"
+    unset = json.loads(home.clew("status", "--json").stdout)["unset"]
+    assert [(each["backend"], each["variable"], each["line"]) for each in unset] == [("a", "A_ONE", 4), ("a", "A_PLACE", 4)]
+
+
+def test_the_doctor_names_it_too(tmp_path: Path) -> None:
+    done = Home(tmp_path / "home").clew("doctor")
+    assert "backends.glm.key: the variable A_KEY_THAT_NOBODY_SET is not set" in done.stdout
 
 
 def test_a_choice_is_known_though_the_config_is_broken(home: Home) -> None:

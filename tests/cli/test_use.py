@@ -202,6 +202,7 @@ def test_the_store_may_be_elsewhere(tmp_path: Path) -> None:
 
 def test_a_part_can_go_elsewhere_and_comes_back(home: Home) -> None:
     """A family of models, or all sub-agents; what all others do is not touched."""
+    home.environ["A_KEY_THAT_NOBODY_SET"] = "somebody did"
     assert home.lines("use", "glm", "--agents")[0] == "sub-agents go to glm."
     assert home.lines("use", "glm", "--family", "haiku")[0] == "requests for haiku go to glm."
     assert settings(home) == {"active.agents": "glm", "active.family.haiku": "glm"}

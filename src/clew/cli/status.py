@@ -6,6 +6,7 @@ when none answers. What is broken is part of the status, and makes the exit code
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from clew.cli.kept import Place, opened, place, principal_option
 from clew.cli.pages import Line, Page, Table, printable, show
 from clew.errors import StoreError
 from clew.settings.running import Running, running
+from clew.settings.unset import Unset, unset_variables
 from clew.settings.values import Rule
 from clew.store import SqliteStore
 from clew.store.values import Exchange, Statistics
@@ -62,6 +64,8 @@ class Status(Struct, frozen=True, kw_only=True):
     """For a part of the requests: a family of models, or all sub-agents."""
     config: str
     problem: str
+    unset: tuple[Unset, ...] = ()
+    """Variables for keys that are not set where this command runs: a gateway that starts here refuses the config."""
     gateways: tuple[Gateway, ...]
     store: Kept
     thinking: Statistics | None = None
@@ -84,7 +88,8 @@ def status(ctx: click.Context, principal: str, json_: bool) -> None:
       clew status
       clew status --json | jq .active.backend
 
-    Exit status: 0 ok, 1 the store cannot be read, 5 the config cannot be used.
+    Exit status: 0 ok, 1 the store cannot be read, 5 the config cannot be used, or names a variable that is not set here
+    while no gateway runs.
     """
     with told():
         found = _status(place(), principal)
@@ -92,7 +97,12 @@ def status(ctx: click.Context, principal: str, json_: bool) -> None:
         click.echo(msgspec.json.encode(found))
     else:
         show(_page(found))
-    ctx.exit(5 if found.problem else 1 if found.store.state == "unusable" else 0)
+    ctx.exit(5 if _is_unusable(found) else 1 if found.store.state == "unusable" else 0)
+
+
+def _is_unusable(found: Status) -> bool:
+    """A gateway that runs was started with variables of its own."""
+    return bool(found.problem or (found.unset and not found.gateways))
 
 
 def _status(at: Place, principal: str) -> Status:
@@ -119,6 +129,7 @@ def _without(at: Place, kept: Kept, store: SqliteStore | None) -> Status:
         chosen=chosen_in(at, store),
         config=str(at.loaded.file or "") if at.loaded else "",
         problem=at.problem,
+        unset=unset_variables(at.loaded.file, os.environ) if at.loaded and at.loaded.file else (),
         gateways=tuple(_gateway(each, active_of(at, store, each.name)) for each in running(at.home)),
         store=kept,
     )
@@ -172,6 +183,12 @@ def _config(found: Status) -> Iterator[Line]:
         yield Line("gateways that run go on with what they had; `clew config check` says the same", "quiet")
     else:
         yield Line(found.config or "none, and none is needed: `clew config init` writes one")
+    for each in found.unset:
+        yield Line(
+            f"line {each.line}: the variable {each.variable} is not set here, and {each.backend} needs it for its key", "bad"
+        )
+    if found.unset and found.gateways:
+        yield Line("gateways that run have what they were started with", "quiet")
 
 
 def _store(kept: Kept) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, cast
@@ -17,7 +17,7 @@ from typing import Final, Protocol, cast
 from clew.backends.credential import Secret
 from clew.errors import SettingsInvalid
 
-__all__ = ["Found", "expanded", "find_key"]
+__all__ = ["Found", "expanded", "find_key", "variables_without"]
 
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _MOST_BYTES: Final = 64 * 1024
@@ -49,6 +49,11 @@ def expanded(text: str, environ: Mapping[str, str]) -> str:
         return found
 
     return _VARIABLE.sub(value, text)
+
+
+def variables_without(text: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """The variables in the text that are not set and have no default."""
+    return (match[1] for match in _VARIABLE.finditer(text) if match[2] is None and not environ.get(match[1], ""))
 
 
 def find_key(text: str, environ: Mapping[str, str]) -> Found:
