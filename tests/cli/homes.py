@@ -133,4 +133,18 @@ def talk(at: float) -> list[Turn]:
     return [*(turn(each, at=at + 10 * number) for number, each in enumerate((first, second, third))), refused]
 
 
-__all__ = ["GLM", "OPUS", "THREAD", "Home", "answer", "day", "talk", "text", "thinking", "tool_use", "turn", "yesterday"]
+__all__ = [
+    "CLEW",
+    "GLM",
+    "OPUS",
+    "THREAD",
+    "Home",
+    "answer",
+    "day",
+    "talk",
+    "text",
+    "thinking",
+    "tool_use",
+    "turn",
+    "yesterday",
+]

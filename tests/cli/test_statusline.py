@@ -10,7 +10,7 @@ import pytest
 
 from clew.model.change import Change
 from clew.store.values import Usage
-from tests.cli.homes import Home, turn, yesterday
+from tests.cli.homes import CLEW, Home, turn, yesterday
 from tests.store.make_old import OLD
 
 
@@ -77,7 +77,7 @@ def test_a_store_of_an_older_schema_is_brought_up_to_date(home: Home) -> None:
     shutil.copy(OLD / "v1.sqlite", home.file)
     home.file.chmod(0o600)
     assert said(home, '{"session_id": "s1"}') == "clew → glm"
-    assert home.json("status")["store"]["state"] == "ok"
+    assert json.loads(home.clew("status", "--json").stdout)["store"]["state"] == "ok"
 
 
 def test_a_store_that_others_can_read_is_said_to_be(home: Home) -> None:
@@ -88,7 +88,30 @@ def test_a_store_that_others_can_read_is_said_to_be(home: Home) -> None:
 
 def test_a_config_that_cannot_be_used_does_not_blank_it(home: Home) -> None:
     home.config.write_text("active = 3")
-    assert said(home, "{}") == "clew → no backend"
+    assert said(home, "{}") == f"clew → no backend · {BROKEN}"
+    talked(home)
+    assert said(home, '{"session_id": "s1"}').endswith(f"cache 90 % · {BROKEN}")
+
+
+BROKEN = "the config cannot be used: `clew config check`"
+MANGLED = {
+    "not TOML": b"active = [broken",
+    "not UTF-8": b'active = "\xff"',
+    "too deep": b"a = " + b"[" * 100_000,
+    "too deep by dots": b"a." * 20_000 + b"b = 1",
+    "a number without end": b"a = " + b"9" * 10_000,
+    "no table": b"backends = 3",
+}
+
+
+@pytest.mark.parametrize("text", MANGLED.values(), ids=MANGLED)
+def test_whatever_the_config_is_the_prompt_gets_one_line(home: Home, text: bytes) -> None:
+    """As a shell or Claude Code runs it."""
+    home.config.write_bytes(text)
+    done = subprocess.run([CLEW, "statusline"], env=home.environ, input="{}", capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"clew → no backend · {BROKEN}\n", "")
+    checked = subprocess.run([CLEW, "config", "check"], env=home.environ, capture_output=True, text=True, timeout=30)
+    assert (checked.returncode, "Traceback" in checked.stderr) == (5, False)
 
 
 HEAVY = {

@@ -20,7 +20,6 @@ from clew.cli.exchange_lines import thinking_of
 from clew.cli.next_backend import CHOICE, plain_settings
 from clew.cli.options import principal_option
 from clew.cli.pages import printable
-from clew.errors import ClewError
 from clew.store.glance import Glance
 from clew.store.values import Exchange, Usage
 
@@ -50,7 +49,7 @@ def statusline(principal: str) -> None:
     """
     try:
         click.echo(_line(principal, _session()))
-    except (ClewError, OSError) as error:
+    except Exception as error:  # a traceback would blank the bar, or fill somebody's prompt
         click.echo(printable(f"clew: {error}").splitlines()[0])
 
 
@@ -67,7 +66,7 @@ def _line(principal: str, session: str) -> str:
     found = _seen(plain.store, principal, session) if plain else None
     following = (found.pin or plain.answers(found.chosen)) if plain and found else None
     if found is None or following is None:
-        found, following = _seen_properly(principal, session)
+        return printable(" · ".join(_seen_properly(principal, session)))
     return printable(" · ".join(_parts(found.last, following)))
 
 
@@ -91,8 +90,8 @@ def _seen(file: Path | None, principal: str, session: str) -> _Seen | None:
         return _Seen(last, pin, store.settings().get(CHOICE, ""))
 
 
-def _seen_properly(principal: str, session: str) -> tuple[_Seen, str]:
-    """The same with the settings and the store as every other command has them; and who is next."""
+def _seen_properly(principal: str, session: str) -> Iterator[str]:
+    """The same with the settings and the store as every other command has them."""
     from clew.cli.active import active_of
     from clew.cli.kept import opened, place
 
@@ -100,7 +99,9 @@ def _seen_properly(principal: str, session: str) -> tuple[_Seen, str]:
     with opened(at) as store:
         active = active_of(at, store)
     found = _seen(at.store, principal, session) or _Seen()
-    return found, found.pin or (active.backend if active else "")
+    yield from _parts(found.last, found.pin or (active.backend if active else ""))
+    if at.problem:
+        yield "the config cannot be used: `clew config check`"
 
 
 def _parts(last: Exchange | None, following: str) -> Iterator[str]:

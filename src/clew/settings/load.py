@@ -50,6 +50,9 @@ class Fault(Struct, frozen=True):
     says: str
 
 
+_TOO_DEEP: Final = Fault(0, "", "it is nested too deep")
+
+
 def load(file: Path | None, environ: Mapping[str, str], *, keys: bool = True) -> Loaded:
     """The settings from this file; without one, from the place where it is usually kept, or from the environment alone.
 
@@ -99,7 +102,10 @@ def _read(path: Path | None, environ: Mapping[str, str], *, keys: bool) -> tuple
     except _Unreadable as error:
         return None, (error.fault,)
     lines = key_lines(text)
-    examined = examine(raw, environ, keys=keys)
+    try:
+        examined = examine(raw, environ, keys=keys)
+    except RecursionError:  # dotted names nest without brackets
+        return None, (_TOO_DEEP,)
     if examined.settings is None:
         return None, tuple(_faults(examined.problems, lines))
     origins = {spelled(key): where for key, where in _origins(examined, lines, path)}
@@ -124,10 +130,10 @@ def _text(path: Path) -> tuple[str, dict[str, object]]:
         raise _Unreadable(Fault(raw[: error.start].count(b"\n") + 1, "", "this line is not UTF-8")) from None
     try:
         return text, tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOML's own, and a number of thousands of digits
         raise _Unreadable(_syntax(str(error), text)) from None
     except RecursionError:
-        raise _Unreadable(Fault(0, "", "it is nested too deep")) from None
+        raise _Unreadable(_TOO_DEEP) from None
 
 
 def _bytes(path: Path) -> bytes:
