@@ -19,7 +19,7 @@ from clew.store.values import Bodies
 from clew.upstream.endpoint import Endpoint
 from tests.store.test_bodies import WHOLE
 from tests.store.turns import recorded, turn
-from tests.upstream.certificates import Certificate
+from tests.upstream.certificates import Certificate, make_certificate
 from tests.upstream.conftest import certificate, play
 from tests.upstream.peers import Play, saying, site
 from tests.upstream.test_pool import OK, fetch
@@ -44,6 +44,42 @@ def test_a_ca_file_is_taken_over_by_a_gateway_that_runs(play: Play[Any], certifi
             for _ in range(2):  # a file is read once it has been left alone
                 await asyncio.to_thread(works.current.glance)
             assert await fetch(works.pool, endpoint) == (200, b"hello")
+        await works.close()
+
+    play(scene())
+
+
+def test_another_ca_file_of_the_same_name_is_taken_over_too(
+    play: Play[Any], certificate: Certificate, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    """A renewed authority; one that cannot be used changes nothing, and is said; and who is not trusted any more is not
+    asked any more, on a connection that rests neither."""
+    other = make_certificate(tmp_path_factory.mktemp("other"), "DNS:localhost")
+    file, trusted, environ = tmp_path / "clew.toml", tmp_path / "ca.pem", {"CLEW_HOME": str(tmp_path)}
+    file.write_text(f'ca_file = "{trusted}"\n[store]\nurl = "off"\n')
+    trusted.write_bytes(other.file.read_bytes())
+
+    async def replaced(works: Works, text: bytes) -> None:
+        trusted.with_suffix(".new").write_bytes(text)
+        trusted.with_suffix(".new").replace(trusted)
+        for _ in range(2):  # a file is read once it has been left alone
+            await asyncio.to_thread(works.current.glance)
+
+    async def scene() -> None:
+        works = await build_works(load(file, environ), Home(tmp_path).make(), file=file, environ=environ, logs=False)
+        async with site(saying(OK), context=certificate.context()) as place:
+            endpoint = Endpoint("localhost", place.port, True)
+            with pytest.raises(BackendUnreachable):
+                await fetch(works.pool, endpoint)
+            await replaced(works, certificate.file.read_bytes())
+            assert await fetch(works.pool, endpoint) == (200, b"hello")
+            await replaced(works, b"nothing of the kind")
+            assert "ca_file: there is no certificate in that file" in works.current.problem
+            assert await fetch(works.pool, endpoint) == (200, b"hello")
+            await replaced(works, other.file.read_bytes())
+            assert works.current.problem == ""
+            with pytest.raises(BackendUnreachable):
+                await fetch(works.pool, endpoint)
         await works.close()
 
     play(scene())

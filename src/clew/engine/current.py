@@ -1,10 +1,10 @@
 """Current: the snapshot that requests get now, and whoever keeps it up to date.
 
-Three things can change while a gateway runs: its settings file, the active backend in the store (`clew use`, by any
-process), and what may be remembered, when somebody deletes a thread. All are looked at twice a second, by a glance that
-reads nothing while nothing happened. A new snapshot replaces the old one as a whole; requests under way keep theirs. A file
-that cannot be used changes nothing: the old settings stay, and `problem` says what is wrong until it is mended. Nor does a
-store that cannot be read: what was chosen stays chosen.
+Three things can change while a gateway runs: its settings file (or the file of authorities that it names), the active
+backend in the store (`clew use`, by any process), and what may be remembered, when somebody deletes a thread. All are looked
+at twice a second, by a glance that reads nothing while nothing happened. A new snapshot replaces the old one as a whole;
+requests under way keep theirs. A file that cannot be used changes nothing: the old settings stay, and `problem` says what is
+wrong until it is mended. Nor does a store that cannot be read: what was chosen stays chosen.
 
 The one who glances is a thread of its own, and the only one in an idle process that wakes by the clock. Nobody else polls:
 whoever attends is told in his loop that something changed, be it only that somebody wrote to the store.
@@ -20,11 +20,11 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from stat import S_ISREG
 from typing import TypeAlias
 
 from clew.engine.choices import ACTIVE, rules_chosen
 from clew.engine.snapshot import Snapshot, snapshot_of
+from clew.engine.stamp import Stamp, stamp_of
 from clew.errors import SettingsInvalid, StoreError
 from clew.settings.load import Loaded, config_place, load
 from clew.settings.secret import load_keyring
@@ -44,7 +44,8 @@ Switched: TypeAlias = Callable[[str, str], None]
 Reloaded: TypeAlias = Callable[[Settings], None]
 """Told of the settings of a new file, before anybody is served by them, in the thread that glanced."""
 
-_Stamp: TypeAlias = tuple[int, int, int] | None
+_Stamps: TypeAlias = tuple[Stamp, Stamp]
+"""Of the settings file, and of the authorities that it names."""
 
 _log = logging.getLogger("clew.engine")
 
@@ -83,10 +84,10 @@ class Current:
         self._reloaded = reloaded
         self._deleted = deleted
         self._secret = secret
-        self._secret_stamp = _stamp_of(secret)
+        self._secret_stamp = stamp_of(secret)
         self._place = config_place(environ, file)
-        self._stamp = _stamp_of(self._place)
-        self._pending: _Stamp = None
+        self._stamps = self._stamped()
+        self._pending: _Stamps = (None, None)
         self._seen = -1
         self._glancing = threading.Lock()
         self._attending: tuple[Callable[[], object], ...] = ()
@@ -216,15 +217,16 @@ class Current:
             return None
 
     def _reload(self) -> bool:
-        """Read the file again if it is another one than before, and has been left alone for a moment."""
-        stamp = _stamp_of(self._place)
-        if stamp == self._stamp:
+        """Read the file again if it, or the one with the authorities, is another than before, and was left alone for a
+        moment."""
+        stamps = self._stamped()
+        if stamps == self._stamps:
             return False
-        if stamp != self._pending:
-            self._pending = stamp
+        if stamps != self._pending:
+            self._pending = stamps
             return False
-        self._stamp = stamp
-        if stamp is None:
+        self._stamps = stamps
+        if stamps[0] is None:
             self.problem = f"{self.loaded.file} is gone: the settings stay as they were"
             _log.error("%s", self.problem)
             return False
@@ -234,12 +236,16 @@ class Current:
             self.problem = str(error)
             _log.error("the settings stay as they were: %s", error)
             return False
+        self._stamps = (stamps[0], stamp_of(self.loaded.settings.ca_file))  # it may name another one now
         self._reloaded(self.loaded.settings)
         return True
 
+    def _stamped(self) -> _Stamps:
+        return stamp_of(self._place), stamp_of(self.loaded.settings.ca_file)
+
     def _rekeyed(self) -> bool:
         """Seals that another gateway minted with a new key must open here too."""
-        stamp = _stamp_of(self._secret)
+        stamp = stamp_of(self._secret)
         if self._secret is None or stamp in (None, self._secret_stamp):
             return False
         self._secret_stamp = stamp
@@ -253,12 +259,3 @@ class Current:
 
 def _chosen_in(snapshot: Snapshot) -> tuple[str, str, tuple[Rule, ...]]:
     return snapshot.active, snapshot.active_from, snapshot.chosen
-
-
-def _stamp_of(path: Path | None) -> _Stamp:
-    """What tells one version of a file from another, without reading it."""
-    try:
-        status = os.stat(path) if path else None
-    except OSError:
-        return None
-    return (status.st_ino, status.st_mtime_ns, status.st_size) if status and S_ISREG(status.st_mode) else None

@@ -23,6 +23,7 @@ from clew.engine.hub import Hub
 from clew.engine.log.request_log import RequestLog, open_log
 from clew.engine.parts import Parts
 from clew.engine.redact import Redactor
+from clew.engine.stamp import stamp_of
 from clew.model.recording import Recording
 from clew.settings.home import Home
 from clew.settings.load import Loaded
@@ -199,6 +200,7 @@ def _pool_settings(settings: Settings, environ: Mapping[str, str]) -> PoolSettin
         connections=max(500, settings.gateway.max_streams),
         timeouts=settings.timeouts,
         ca_file=settings.ca_file or None,
+        ca_stamp=stamp_of(settings.ca_file),
         proxy_environ=environ if settings.proxy else None,
     )
 

@@ -81,7 +81,7 @@ class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     proxy: bool = False
     """Go through HTTPS_PROXY and HTTP_PROXY; they are ignored otherwise."""
     ca_file: str = ""
-    """Certificate authorities to trust beside the system's."""
+    """Certificate authorities to trust beside the system's. Another file of that name holds from the next connection on."""
     first_content_seconds: Seconds = 300
     """How long a backend may take until the first content of an answer; all of one that is not streamed."""
     backends: Mapping[str, BackendTable] = {}

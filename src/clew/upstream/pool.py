@@ -47,6 +47,8 @@ class PoolSettings:
     limits: ResponseLimits = field(default_factory=ResponseLimits)
     ca_file: str | None = None
     """Authorities to trust beside the system's."""
+    ca_stamp: tuple[int, ...] | None = None
+    """Which version of that file: another one is read anew."""
     proxy_environ: Mapping[str, str] | None = None
     """Where to look for HTTPS_PROXY, HTTP_PROXY and NO_PROXY; None: no proxy, whatever the environment says."""
 
@@ -124,9 +126,10 @@ class Pool:
         """Go out as these settings say: whom to trust and through which proxy holds for every connection from now on. What
         is under way ends where it began. (How many there may be, and for how long, stays as it was.)"""
         old = self._settings
-        if (old.ca_file, old.proxy_environ) == (settings.ca_file, settings.proxy_environ):
+        new = replace(old, ca_file=settings.ca_file, ca_stamp=settings.ca_stamp, proxy_environ=settings.proxy_environ)
+        if new == old:
             return
-        self._settings = replace(old, ca_file=settings.ca_file, proxy_environ=settings.proxy_environ)
+        self._settings = new
         self._tls = Tls(settings.ca_file)
         for shelf in self._shelves.values():
             shelf.sweep(self.now())
