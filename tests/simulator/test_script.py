@@ -110,6 +110,16 @@ def test_a_single_turn_needs_no_heading() -> None:
         ("call: Read {", "scenario s, line 1: call: Input data was truncated"),
         ("stop:", "scenario s, line 1: stop: a stop reason is missing"),
         ("pause: soon", "scenario s, line 1: pause: could not convert string to float: 'soon'"),
+        *(
+            (f"text: a\npause: {given}", f"scenario s, line 2: pause: seconds from 0 to 86400, not {given}")
+            for given in ("nan", "-1", "inf", "86401")
+        ),
+        ("ping: 2 nan", "scenario s, line 1: ping: seconds from 0 to 86400, not nan"),
+        ("ping: -2", "scenario s, line 1: ping: a number from 0 on, not -2"),
+        ("fault: stall nan", "scenario s, line 1: fault: fault 'stall nan': Expected `float` >= 0.0 - at `$.seconds`"),
+        ("fault: pings every=-1", "scenario s, line 1: fault: fault 'pings every=-1': Expected `float` >= 0.0"),
+        ("fault: flood -1", "scenario s, line 1: fault: fault 'flood -1': Expected `int` >= 0"),
+        ("pace: chunk=-1", "scenario s, line 1: pace: a number from 1 on, not -1"),
         ("pace: speed=3", "scenario s, line 1: pace: "),
         ("fault: earthquake", "scenario s, line 1: fault: there is no fault 'earthquake'; there are status, "),
     ],

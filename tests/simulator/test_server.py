@@ -310,7 +310,34 @@ def test_models_are_listed_page_by_page(sim: Simulator) -> None:
     assert ([row["id"] for row in page["data"]], page["has_more"]) == (names[1:3], True)
     before = call(sim.url, "GET", f"/v1/models?before_id={names[2]}").json
     assert [row["id"] for row in before["data"]] == names[:2]
+    nearest = call(sim.url, "GET", f"/v1/models?limit=2&before_id={names[5]}").json
+    assert ([row["id"] for row in nearest["data"]], nearest["has_more"]) == (names[3:5], True)
     assert call(sim.url, "GET", "/v1/models", headers=VERSION).status == 401
+
+
+@accepts("rule:R75.limit")
+@pytest.mark.parametrize("limit", ["1", "1000", "007"])
+def test_a_page_has_up_to_a_thousand_models(sim: Simulator, limit: str) -> None:
+    reply = call(sim.url, "GET", f"/v1/models?limit={limit}")
+    assert (reply.status, len(reply.json["data"])) == (200, min(int(limit), len(models()) - 1))
+
+
+@refuses("rule:R75.limit")
+@pytest.mark.parametrize(
+    ("limit", "allowed"),
+    [
+        ("0", "greater than or equal to 1"),
+        ("-3", "greater than or equal to 1"),
+        ("1001", "less than or equal to 1000"),
+        ("9" * 5000, "less than or equal to 1000"),
+        ("many", "a valid integer, unable to parse string as an integer"),
+        ("%C2%B2", "a valid integer, unable to parse string as an integer"),
+    ],
+)
+def test_a_limit_that_no_page_has_is_refused(sim: Simulator, limit: str, allowed: str) -> None:
+    reply = call(sim.url, "GET", f"/v1/models?limit={limit}")
+    error = {"type": "invalid_request_error", "message": f"limit: Input should be {allowed}"}
+    assert (reply.status, reply.json["error"], reply.headers["x-sim-rule"]) == (400, error, "R75.limit")
 
 
 @accepts("rule:R75")

@@ -51,10 +51,11 @@ def organization_of(account: Account) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"clew:sim:{account.name}"))
 
 
-def refusal(rule: str) -> Violation:
-    """A rule of the shell's own as a violation."""
+def refusal(rule: str, **names: str) -> Violation:
+    """A rule of the shell's own as a violation, with these names filled in."""
     row = rules()[rule]
-    return Violation(rule=row.id, grade=row.grade, status=row.status, error_type=row.type, message=row.text)
+    words = row.text.format(path=row.path, **names)
+    return Violation(rule=row.id, grade=row.grade, status=row.status, error_type=row.type, message=words)
 
 
 def _account(name: str) -> Account:

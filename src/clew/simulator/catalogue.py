@@ -5,13 +5,15 @@ What the facts do not know stays what the vendor sends for "unknown": the epoch 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 from urllib.parse import parse_qs
 
 from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, models
 from clew.model.json import JsonObject
-from clew.simulator.interfaces import Kind
+from clew.simulator.accounts import refusal
+from clew.simulator.interfaces import Kind, Violation
 from clew.simulator.vendors import vendor_of
 
 __all__ = ["listing", "row_of"]
@@ -20,8 +22,11 @@ _UNKNOWN_DATE: Final = "1970-01-01T00:00:00Z"
 _EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 _TYPES: Final = ("adaptive", "between_tools", "disabled", "enabled")
 _EDITS: Final = ("clear_thinking_20251015", "clear_tool_uses_20250919", "compact_20260112")
-_DEFAULT_LIMIT: Final = 20
+_DEFAULT_LIMIT: Final = "20"
 _MAX_LIMIT: Final = 1000
+_WHOLE: Final = re.compile(r"-?[0-9]+")
+_DIGITS: Final = 9
+"""Of a number that is read: longer ones are too large in any case."""
 
 
 Rows: TypeAlias = Mapping[str, ModelFacts] | None
@@ -37,16 +42,21 @@ def row_of(name: str, kind: Kind, known: Rows = None) -> JsonObject | None:
     return None if facts is None or facts.id == UNKNOWN else _row(name, facts)
 
 
-def listing(query: str, kind: Kind, known: Rows = None) -> JsonObject:
-    """A page of models, the newest first."""
+def listing(query: str, kind: Kind, known: Rows = None) -> JsonObject | Violation:
+    """A page of models, the newest first; or why there is none."""
     given = {name: values[-1] for name, values in parse_qs(query).items()}
+    limit = _limit(given.get("limit", _DEFAULT_LIMIT))
+    if isinstance(limit, Violation):
+        return limit
     rows = _rows(kind, known)
     names = [row["id"] for row in rows]
+    page = rows[:limit]
     if given.get("after_id") in names:
         rows = rows[names.index(given["after_id"]) + 1 :]
+        page = rows[:limit]
     elif given.get("before_id") in names:
         rows = rows[: names.index(given["before_id"])]
-    page = rows[: _limit(given)]
+        page = rows[-limit:]  # the page right before it
     return {
         "data": [*page],
         "has_more": len(page) < len(rows),
@@ -63,9 +73,14 @@ def _rows(kind: Kind, known: Rows) -> list[JsonObject]:
     return [_row(facts.id, facts) for facts in sorted(served, key=lambda facts: -facts.released)]
 
 
-def _limit(given: Mapping[str, str]) -> int:
-    limit = given.get("limit", "")
-    return min(int(limit), _MAX_LIMIT) if limit.isdecimal() and int(limit) > 0 else _DEFAULT_LIMIT
+def _limit(text: str) -> int | Violation:
+    if not _WHOLE.fullmatch(text):
+        return refusal("R75.limit", allowed="a valid integer, unable to parse string as an integer")
+    if text.startswith("-") or not text.strip("0"):
+        return refusal("R75.limit", allowed="greater than or equal to 1")
+    if len(text) > _DIGITS or int(text) > _MAX_LIMIT:
+        return refusal("R75.limit", allowed=f"less than or equal to {_MAX_LIMIT}")
+    return int(text)
 
 
 def _row(name: str, facts: ModelFacts) -> JsonObject:

@@ -37,13 +37,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
 from clew.errors import SettingsInvalid
 
-__all__ = ["KINDS", "Fault", "parse"]
+__all__ = ["KINDS", "LONGEST", "Fault", "parse"]
+
+LONGEST: Final = 86_400
+"""Seconds, for any silence: longer ones are a slip, and no clock can wait for those without end."""
+
+_Seconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LONGEST)]
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
@@ -64,10 +70,10 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_un
     content: int | None = None
     before: str = ""
     how: Literal["fin", "rst", "end"] = "fin"
-    seconds: float = 1.0
-    later: float = 0.0
-    every: float = 0.05
-    size: int = 1
+    seconds: _Seconds = 1.0
+    later: _Seconds = 0.0
+    every: _Seconds = 0.05
+    size: _Count = 1
     shape: Literal["event", "line", "events"] = "event"
     coding: Literal["gzip", "zstd", "members"] = "gzip"
     events: str = ""

@@ -140,7 +140,26 @@ def _stop(rest: str) -> Stop:
 
 def _ping(rest: str) -> Ping:
     times, _, every = rest.partition(" ")
-    return Ping(int(times or 1), float(every or 0))
+    return Ping(_count(times or "1"), _seconds(every or "0"))
+
+
+def _pause(rest: str) -> Pause:
+    return Pause(_seconds(rest))
+
+
+def _seconds(text: str) -> float:
+    """Also of no length; but a number that a clock can wait for."""
+    seconds = float(text)
+    if not 0 <= seconds <= faults.LONGEST:  # nor is what is no number
+        raise ValueError(f"seconds from 0 to {faults.LONGEST}, not {text}")
+    return seconds
+
+
+def _count(text: str, least: int = 0) -> int:
+    count = int(text)
+    if count < least:
+        raise ValueError(f"a number from {least} on, not {text}")
+    return count
 
 
 def _event(rest: str) -> Event:
@@ -153,7 +172,9 @@ def _usage(rest: str) -> Usage:
 
 
 def _pace(rest: str) -> Pace:
-    return Pace(**_numbers(rest))
+    pace = Pace(**_numbers(rest))
+    _count(str(pace.chunk or 1), least=1)
+    return pace
 
 
 def _numbers(rest: str) -> dict[str, int]:
@@ -177,7 +198,7 @@ WORDS: Final[dict[str, Callable[[str], Act]]] = {
     "call": _call,
     "block": lambda rest: Block(_object(rest)),
     "stop": _stop,
-    "pause": lambda rest: Pause(float(rest)),
+    "pause": _pause,
     "ping": _ping,
     "usage": _usage,
     "pace": _pace,

@@ -98,9 +98,7 @@ class Shell(Front):
         if request.method == "POST" and request.path in (_MESSAGES, _COUNT):
             return self._judged(visit)
         if request.method == "GET" and request.path == _MODELS:
-            return json_reply(
-                catalogue.listing(request.query, self.settings.kind, self.settings.stance.models), _identity(ids, account)
-            )
+            return self._models(visit)
         if request.method == "GET" and request.path.startswith(f"{_MODELS}/"):
             return self._one_model(visit)
         return self._refused(refusal("R62.not-found"), entry, _identity(ids, account))
@@ -146,6 +144,11 @@ class Shell(Front):
         if verdict.prompt.applied_edits is not None:
             counted["context_management"] = {"original_input_tokens": verdict.prompt.input_tokens}
         return json_reply(counted, self._headers(visit))
+
+    def _models(self, visit: _Visit) -> Steps:
+        page = catalogue.listing(visit.request.query, self.settings.kind, self.settings.stance.models)
+        headers = _identity(visit.ids, visit.account)
+        return self._refused(page, visit.entry, headers) if isinstance(page, Violation) else json_reply(page, headers)
 
     def _one_model(self, visit: _Visit) -> Steps:
         name = visit.request.path.removeprefix(f"{_MODELS}/")

@@ -14,6 +14,7 @@ __all__ = ["OUTSIDE", "TOUCHED"]
 OUTSIDE = frozenset(
     {
         "R62.not-found",
+        "R75.limit",
         "R62.too-large-decoded",
         "R1.credential-missing",
         "R1.credential-both",
