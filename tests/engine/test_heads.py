@@ -13,7 +13,17 @@ from tests.manifest import proves
 
 
 @pytest.mark.parametrize(
-    "name", ["X-Api-Key", "authorization", "x-goog-api-key", "cookie", "set-cookie", "x-auth-token", "api_key"]
+    "name",
+    [
+        "X-Api-Key",
+        "authorization",
+        "x-goog-api-key",
+        "cookie",
+        "set-cookie",
+        "x-auth-token",
+        "api_key",
+        "cf-access-jwt-assertion",
+    ],
 )
 def test_a_credential_is_known_by_its_name(name: str) -> None:
     assert _shown(name, "secret") == HIDDEN

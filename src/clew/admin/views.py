@@ -158,7 +158,7 @@ async def exchange(desk: Desk, request: Request) -> Response:
         raise Problem(404, "there is no such exchange", "it may have been forgotten", "list them with /api/exchanges")
     if bodies is None:
         return as_json(ExchangePage(found, None, None, NOT_KEPT))
-    return as_json(ExchangePage(found, texts_of(bodies, desk), bodies.heads, ""))
+    return as_json(ExchangePage(found, texts_of(bodies, desk), heads_of(bodies, desk), ""))
 
 
 def texts_of(bodies: Bodies, desk: Desk) -> Texts:
@@ -166,6 +166,15 @@ def texts_of(bodies: Bodies, desk: Desk) -> Texts:
     hide = desk.redactor().values
     asked, sent, answered = (hide(raw.decode("utf-8", "replace")) for raw in (bodies.asked, bodies.sent, bodies.answered))
     return Texts(asked, sent, answered)
+
+
+def heads_of(bodies: Bodies, desk: Desk) -> Heads:
+    """With nothing in them that is, or looks like, a secret. Credentials by their names were never kept."""
+    hide, heads = desk.redactor(), bodies.heads
+    asked, sent, answered = (
+        tuple((name, hide(value)) for name, value in each) for each in (heads.asked, heads.sent, heads.answered)
+    )
+    return Heads(asked=asked, sent=sent, answered=answered, target=hide(heads.target), status=heads.status)
 
 
 async def threads(desk: Desk, request: Request) -> Response:

@@ -1,7 +1,9 @@
 """The heads of an exchange, for people to look at: what the client said in its headers, what went out, what came back.
 
 They are kept with the bodies, so nothing secret may be in them: a credential is known by its header's name, and hidden
-before it is kept. (The client's own never get this far.)
+before it is kept. (The client's own never get this far.) What went out is looked through for the shapes of secrets besides:
+a proxy before us may put one under a name of its own. What a backend answers is so when it is shown, since it is never the
+same twice.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from msgspec import structs
 
 from clew.engine.call import Call
 from clew.engine.outgoing import outgoing
-from clew.engine.redact import HIDDEN
+from clew.engine.redact import HIDDEN, Redactor
 from clew.engine.route import Way
 from clew.http.client.message import ResponseHead
 from clew.model.request import Request
@@ -23,7 +25,10 @@ from clew.store.values import Heads
 
 __all__ = ["HIDDEN", "heads_of", "with_answer"]
 
-_SECRET: Final = re.compile(r"(^|[-_])(api-?key|key|token|secret|auth|authorization|cookie|password|credential)s?($|[-_])")
+_SECRET: Final = re.compile(
+    r"(^|[-_])(api-?key|key|token|secret|auth|authorization|cookie|password|passwd|credential|jwt|assertion)s?($|[-_])"
+)
+_BY_SHAPE: Final = Redactor()
 _COUNTED: Final = "ratelimit"
 """How many tokens are left is no secret."""
 
@@ -36,7 +41,7 @@ def heads_of(call: Call, way: Way, going: Request, answered: ResponseHead | None
     heads = Heads(
         asked=_of_client(tuple(call.headers.items())),
         sent=_of_backend(sent.headers),
-        target=f"{sent.method.decode('latin-1')} {sent.target.decode('latin-1')}",
+        target=_first_line(sent.method, sent.target),
     )
     return heads if answered is None else with_answer(heads, answered)
 
@@ -48,12 +53,17 @@ def with_answer(heads: Heads, answered: ResponseHead) -> Heads:
 
 @lru_cache(maxsize=64)
 def _of_client(headers: Pairs) -> Pairs:
-    return tuple((name, _shown(name, value)) for name, value in headers)
+    return tuple((name, _BY_SHAPE(_shown(name, value))) for name, value in headers)
 
 
 @lru_cache(maxsize=64)
 def _of_backend(headers: tuple[tuple[bytes, bytes], ...]) -> Pairs:
-    return _plain(headers)
+    return _of_client(_plain(headers))
+
+
+@lru_cache(maxsize=64)
+def _first_line(method: bytes, target: bytes) -> str:
+    return _BY_SHAPE(f"{method.decode('latin-1')} {target.decode('latin-1')}")
 
 
 def _plain(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:

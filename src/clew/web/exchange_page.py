@@ -13,8 +13,7 @@ from starlette.responses import Response
 from clew.admin.desk import Desk
 from clew.admin.parameters import principal
 from clew.admin.problem import Problem
-from clew.admin.views import texts_of
-from clew.engine.redact import Redactor
+from clew.admin.views import heads_of, texts_of
 from clew.store.values import Bodies
 from clew.web.difference import Difference, difference, spread
 from clew.web.exchange_row import cost_in, row_of
@@ -61,30 +60,26 @@ def _values(desk: Desk, owner: str, id: str) -> dict[str, object]:
         "tries": [(each, redact(each.why)) for each in exchange.tries],
         "cost": cost_in(exchange, desk.current.snapshot.settings.backends),
         "phases": phases_of(exchange, bodies),
-        "sides": _sides(desk, bodies, redact) if bodies else None,
+        "sides": _sides(desk, bodies) if bodies else None,
         "writing": 0.0 <= time.time() - exchange.ended < _WRITING,
         "keeps": desk.current.snapshot.settings.store.bodies,
         "owner": owner,
     }
 
 
-def _sides(desk: Desk, bodies: Bodies, redact: Redactor) -> Sides:
-    texts, heads = texts_of(bodies, desk), bodies.heads
+def _sides(desk: Desk, bodies: Bodies) -> Sides:
+    texts, heads = texts_of(bodies, desk), heads_of(bodies, desk)
     return Sides(
         asked=_shown(spread(texts.asked)),
         sent=_shown(spread(texts.sent)),
         answered=_shown(spread(texts.answered)),
         difference=difference(texts.asked, texts.sent) if bodies.asked != bodies.sent else None,
-        asked_head=_head(heads.asked, redact),
-        sent_head=_head(heads.sent, redact),
-        answered_head=_head(heads.answered, redact),
-        target=redact(heads.target),
+        asked_head=heads.asked,
+        sent_head=heads.sent,
+        answered_head=heads.answered,
+        target=heads.target,
         status=heads.status,
     )
-
-
-def _head(pairs: Sequence[tuple[str, str]], redact: Redactor) -> tuple[tuple[str, str], ...]:
-    return tuple((name, redact(value)) for name, value in pairs)
 
 
 def _shown(lines: Sequence[str]) -> str:
