@@ -3,10 +3,11 @@
 import json
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.web.difference import CONTEXT, MOST_LINES, Line, difference, spread
+from clew.web.difference import CONTEXT, MOST_LINES, Difference, Line, difference, spread
 from tests.counts import examples
 
 MESSAGES = [{"role": "user", "content": f"line {number}"} for number in range(20)]
@@ -44,6 +45,56 @@ def test_bodies_without_anything_in_common_are_shown_one_after_the_other() -> No
     after = json.dumps([f"b{number}" for number in range(5000)])
     found = difference(before, after)
     assert (found.cut, len(found.lines)) == (True, MOST_LINES)
+
+
+LARGE = 20_000
+
+
+def took(before: str, after: str) -> tuple[Difference, float]:
+    """The difference, and the seconds of a processor that it took."""
+    began = time.thread_time()
+    found = difference(before, after)
+    return found, time.thread_time() - began
+
+
+def test_large_bodies_with_changes_far_apart_show_these_changes() -> None:
+    """To compare every line with every other would take minutes."""
+    many = [{"role": "user", "content": f"line {number}"} for number in range(LARGE // 4)]
+    other = [{"role": "user", "content": "a reminder"}, *many[1:2500], *many[2501:-1], {"role": "user", "content": "more"}]
+    found, seconds = took(json.dumps(many), json.dumps(other))
+    assert (found.gone, found.new, found.cut, found.rough) == (6, 2, False, False)
+    changed = [line.text.strip() for line in found.lines if line.kind != "same" and "content" in line.text]
+    assert changed == [
+        '"content": "line 0"',
+        '"content": "a reminder"',
+        '"content": "line 2500"',
+        '"content": "line 4999"',
+        '"content": "more"',
+    ]
+    assert seconds < 2.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([f"{number % 100}" for number in range(LARGE)], [f"{number * 7 % 101}" for number in range(LARGE)]),
+        ([f"{number % 2}" for number in range(LARGE)], [f"{number % 3}" for number in range(199)]),
+        (["0"] * (10 * LARGE), [f"{number % 2}" for number in range(1, 20)]),
+        ([f"{number}" for number in range(LARGE)], [f"{number}" for number in reversed(range(LARGE))]),
+    ],
+    ids=["a hundred words", "two words, and a short one", "one word", "upside down"],
+)
+def test_large_bodies_that_were_made_to_take_long_do_not(one: list[str], other: list[str]) -> None:
+    for before, after in ((one, other), (other, one)):
+        found, seconds = took("\n".join(["begins", *before, "ends"]), "\n".join(["began", *after, "ended"]))
+        assert seconds < 5.0, "minutes, if every line were compared with every other"
+        assert (found.gone - found.new, found.cut) == (len(before) - len(after), True)
+
+
+def test_bodies_of_which_not_all_was_compared_are_said_to_be() -> None:
+    one, other = ([f"{number * by % 150}" for number in range(LARGE)] for by in (1, 7))
+    assert difference("\n".join(one), "\n".join(other)).rough
+    assert not difference("a\nb", "c\nb").rough
 
 
 def test_a_line_that_is_there_again_and_again_costs_no_minutes() -> None:

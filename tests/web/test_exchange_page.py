@@ -49,6 +49,12 @@ def test_a_body_that_went_out_as_it_came_is_said_to(booth: Booth) -> None:
     assert "The body went out as it came, byte for byte." in _shown(booth, path)
 
 
+def test_bodies_too_different_to_be_compared_line_by_line_are_said_to_be(booth: Booth) -> None:
+    asked, sent = ("\n".join(f"{number * by % 150}" for number in range(20_000)).encode() for by in (1, 7))
+    page = _shown(booth, record(booth, Bodies(asked=asked, sent=sent)))
+    assert "Too much of these bodies differs to compare all of it line by line" in page
+
+
 def test_without_bodies_the_page_says_how_to_keep_them(booth: Booth) -> None:
     page = booth.ask(record(booth, None)).raw.decode()
     assert "are not kept" in page and 'bodies = "last:50"' in page

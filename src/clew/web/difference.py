@@ -1,19 +1,19 @@
 """The difference between two bodies, line by line: JSON is spread over lines first, so that a changed value is a line.
 
-clew changes as little as it can, so most bodies are the same at both ends, and only what is between is compared. Long runs
-of the same are folded, long lines are cut; two bodies that have next to nothing in common are shown one after the other. In
-long ones, a line that is there again and again (a brace) is no place to begin at: to try them all takes minutes.
+clew changes as little as it can, so most of two bodies is the same (`comparing` finds out what). Long runs of the same are
+folded, long lines are cut; two bodies that have next to nothing in common are shown one after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
+
+from clew.web.comparing import Run, compared
 
 __all__ = ["Difference", "Line", "difference", "spread"]
 
@@ -22,8 +22,6 @@ Kind: TypeAlias = Literal["same", "gone", "new", "fold"]
 CONTEXT: Final = 3
 MOST_LINES: Final = 3000
 MOST_WIDTH: Final = 600
-_MOST_WORK: Final = 4_000_000
-"""Lines of the one times lines of the other that are worth comparing."""
 
 
 class Line(Struct, frozen=True):
@@ -34,12 +32,14 @@ class Line(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """`gone` and `new` are how many lines; `cut`: there is more than is shown."""
+    """`gone` and `new` are how many lines; `cut`: there is more than is shown; `rough`: too much differs to be compared line
+    by line, and some that is the same may count as changed."""
 
     lines: tuple[Line, ...]
     gone: int
     new: int
     cut: bool
+    rough: bool = False
 
 
 def spread(text: str) -> list[str]:
@@ -51,39 +51,23 @@ def spread(text: str) -> list[str]:
 
 
 def difference(before: str, after: str) -> Difference:
-    lines = list(islice(_folded(list(_compared(spread(before), spread(after)))), MOST_LINES + 1))
+    found = compared(spread(before), spread(after))
+    lines = list(_lines(found.runs))
+    shown = list(islice(_folded(lines), MOST_LINES + 1))
     return Difference(
-        tuple(lines[:MOST_LINES]),
+        tuple(shown[:MOST_LINES]),
         sum(line.kind == "gone" for line in lines),
         sum(line.kind == "new" for line in lines),
-        len(lines) > MOST_LINES,
+        len(shown) > MOST_LINES,
+        found.rough,
     )
 
 
-def _compared(a: Sequence[str], b: Sequence[str]) -> Iterator[Line]:
-    head = _common(a, b)
-    tail = _common(a[head:][::-1], b[head:][::-1])
-    yield from (Line("same", text) for text in a[:head])
-    yield from _between(a[head : len(a) - tail], b[head : len(b) - tail])
-    yield from (Line("same", text) for text in a[len(a) - tail :])
-
-
-def _common(a: Sequence[str], b: Sequence[str]) -> int:
-    """How many lines are the same from the beginning."""
-    return next((at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
-
-
-def _between(a: Sequence[str], b: Sequence[str]) -> Iterator[Line]:
-    if len(a) * len(b) > _MOST_WORK:
-        yield from (Line("gone", text) for text in a)
-        yield from (Line("new", text) for text in b)
-        return
-    for what, a0, a1, b0, b1 in SequenceMatcher(None, a, b).get_opcodes():
-        if what == "equal":
-            yield from (Line("same", text) for text in a[a0:a1])
-        else:
-            yield from (Line("gone", text) for text in a[a0:a1])
-            yield from (Line("new", text) for text in b[b0:b1])
+def _lines(runs: Iterable[Run]) -> Iterator[Line]:
+    for run in runs:
+        yield from (Line("same", text) for text in run.same)
+        yield from (Line("gone", text) for text in run.gone)
+        yield from (Line("new", text) for text in run.new)
 
 
 def _folded(lines: Sequence[Line]) -> Iterator[Line]:
