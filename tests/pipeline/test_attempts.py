@@ -189,6 +189,12 @@ def test_a_redirect_is_reported_and_not_followed() -> None:
     assert (story.way, type(story.failure), story.failure.status) == ([(A1, 0.0)], BackendBroken, 502)
 
 
+def test_a_silly_wait_cools_for_an_hour_at_most() -> None:
+    """A limit per day is asked about again each hour; what a vendor got wrong parks nobody for days."""
+    story = Story(A1, B).tell(status=429, retry_after=1e300)
+    assert story.seen[-1].cooled == until((A1, 100.0 + 3600.0))
+
+
 def test_a_target_that_cools_down_is_skipped() -> None:
     assert Story(A1, B, cool=until((A1, 101.0))).way == [(B, 0.0)]
     assert Story(A1, B, cool=until((A1, 100.0))).way == [(A1, 0.0)]
@@ -260,13 +266,22 @@ def test_every_status_has_a_class() -> None:
         ([(b"retry-after-ms", b"soon"), (b"retry-after", b"2")], 2.0),
         ([(b"retry-after", b"Thu, 01 Jan 1970 00:01:40 GMT")], 90.0),
         ([(b"retry-after", b"Thu, 01 Jan 1970 00:00:01 GMT")], 0.0),
+        ([(b"retry-after", b"6m0s")], 360.0),
+        ([(b"retry-after", b"1h2m")], 3720.0),
+        ([(b"retry-after", b" 750ms ")], 0.75),
+        ([(b"retry-after", b"7.66s")], 7.66),
+        ([(b"retry-after", b"1789138080")], 1789138070.0),
+        ([(b"retry-after", b"1789138080000")], 1789138070.0),
+        ([(b"retry-after-ms", b"250ms"), (b"retry-after", b"2")], 2.0),
         ([(b"retry-after", b"soon")], None),
         ([(b"retry-after", b"inf")], None),
         ([(b"retry-after", b"nan")], None),
         ([(b"retry-after", b"\xff")], None),
     ],
 )
-def test_the_time_to_wait_is_read_in_its_three_spellings(headers: list[tuple[bytes, bytes]], seconds: float | None) -> None:
+def test_the_time_to_wait_is_read_in_each_of_its_spellings(
+    headers: list[tuple[bytes, bytes]], seconds: float | None
+) -> None:
     """U3."""
     assert retry_after_of(headers, wall=10.0) == seconds
 

@@ -33,7 +33,7 @@ from clew.model.json import JsonObject
 from clew.pipeline.attempts import Outcome, attempts
 from clew.pipeline.heal import Heal, Remedy, heal
 from clew.pipeline.project import Projection
-from clew.pipeline.retry_hints import retry_after_of, should_retry_of
+from clew.pipeline.retry_hints import in_seconds, retry_after_of, should_retry_of
 from clew.pipeline.stream.answer import answer_of_message
 from clew.pipeline.token_estimate import estimate
 from clew.store import values as kept
@@ -203,8 +203,10 @@ class LiveExchange(UnderWay):
         return Projection(story.going, (*story.projected, repair.change))
 
     def _refusal(self, refused: Refused, story: Story) -> Outcome:
-        self._passed = story.dialect.passed(refused.headers, self._parts.wall()) or self._passed
-        return self._outcome(refused.status, no=refused)
+        outcome = self._outcome(refused.status, no=refused)
+        passed = story.dialect.passed(refused.headers, self._parts.wall())
+        self._passed = in_seconds(passed, outcome.retry_after) or self._passed
+        return outcome
 
     def _healed(self, refused: Refused, way: Way, story: Story, tried: tuple[Remedy, ...]) -> Heal | None:
         refusal = refusal_in(refused.status, refused.body.decode("utf-8", "replace"))

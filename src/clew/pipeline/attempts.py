@@ -50,6 +50,10 @@ __all__ = [
     "class_of_status",
 ]
 
+MOST_COOL: Final = 3600.0
+"""Seconds for which a target is left alone at most: a limit per day is asked about again each hour, and what a vendor got
+wrong parks nobody for days."""
+
 FailureClass: TypeAlias = Literal["never", "key", "limited", "transient"]
 
 _BY_STATUS: Final[dict[int, FailureClass]] = {
@@ -250,7 +254,7 @@ class _Flow:
     def _cool(self, outcome: Outcome) -> None:
         seconds = outcome.retry_after if outcome.retry_after is not None else self._policy.cool_seconds
         name = (self._target.backend, self._target.key)
-        self._cooled |= CoolDowns(MappingProxyType({name: outcome.now + seconds}))
+        self._cooled |= CoolDowns(MappingProxyType({name: outcome.now + min(seconds, MOST_COOL)}))
 
     def _failure(self, kind: FailureClass, outcome: Outcome) -> BackendError:
         if kind == "key" and self._target.own:

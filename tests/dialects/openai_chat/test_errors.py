@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.dialects.openai_chat.failures.errors import Failure, failure_in, failure_of
+from clew.dialects.openai_chat.failures.said_waits import NO_WAIT, Wait
 from clew.model.facts.failures import meanings
 from clew.model.json import JsonObject
 from tests.build import Json
@@ -75,7 +76,7 @@ def known(table: str) -> Any:
 
 
 def expected(row: Json) -> Failure:
-    return Failure(row["says"], row["type"], row["message"], row.get("wait"))
+    return Failure(row["says"], row["type"], row["message"], Wait(row.get("wait"), row.get("until")))
 
 
 @known("full")
@@ -145,7 +146,7 @@ def test_pages_texts_and_nothing_at_all_are_errors_too(status: int, body: bytes,
 
 
 def test_a_word_of_waiting_counts_only_where_waiting_helps() -> None:
-    assert said(400, error("try again in 5s")).retry_after is None
+    assert said(400, error("try again in 5s")).wait == NO_WAIT
 
 
 @pytest.mark.parametrize("row", meanings(), ids=lambda row: f"{row.reason}-{row.says}")

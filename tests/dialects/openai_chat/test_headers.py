@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from clew.dialects.openai_chat.answer.headers import rate_headers, response_headers
-from clew.dialects.openai_chat.failures.waits import duration_of, wait_in
 
 NOON = 1_800_000_000.0  # 2027-01-15T08:00:00Z
 
@@ -112,38 +111,3 @@ def test_a_request_id_of_its_own_name_counts_before_any_other() -> None:
     headers = given(request_id="mine", x_request_id="other")
 
     assert response_headers(headers, wall=NOON) == [("request-id", "mine")]
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("6m0s", 360.0),
-        ("7.66s", 7.66),
-        ("120ms", 0.12),
-        ("2m59.56s", 179.56),
-        ("1h2m", 3720.0),
-        ("1d", 86400.0),
-        ("12", 12.0),
-        ("soon", None),
-        ("", None),
-        ("5x", None),
-    ],
-)
-def test_durations_are_read_as_vendors_write_them(text: str, seconds: float | None) -> None:
-    assert duration_of(text) == seconds
-
-
-@pytest.mark.parametrize(
-    ("message", "seconds"),
-    [
-        ("Please try again in 7m12s.", 432.0),
-        ("try again in 1 minute", 60.0),
-        ("Please retry after 12 seconds.", 12.0),
-        ("Try again in 1 hour 5 minutes, please", 3900.0),
-        ("Please try again in 250 milliseconds", 0.25),
-        ("Please try again later", None),
-        ("try again in soon", None),
-    ],
-)
-def test_a_wait_is_read_out_of_a_sentence(message: str, seconds: float | None) -> None:
-    assert wait_in(message) == seconds

@@ -6,13 +6,15 @@ from collections.abc import Container
 from typing import Final
 
 import msgspec
+from msgspec import structs
 
 from clew.backends.row import Backend
 from clew.dialects.anthropic.headers import request_headers, response_headers
 from clew.dialects.anthropic.in_order import InOrder
 from clew.dialects.anthropic.requests import encode
+from clew.dialects.openai_chat.failures.said_waits import said_wait
 from clew.engine.call import Call, Kind
-from clew.engine.dialects.refused import Refused, refused_with
+from clew.engine.dialects.refused import Refused, refused_with, waiting
 from clew.engine.dialects.shape import Hints, Recalled, Repair, Written
 from clew.http.client.message import Headers
 from clew.model.json import JsonObject, JsonValue
@@ -26,6 +28,7 @@ __all__ = ["Messages"]
 _PATHS: Final[dict[Kind, str]] = {"messages": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"}
 _NEEDED: Final[dict[Kind, str]] = {"messages": "content", "count_tokens": "input_tokens"}
 """What no answer is without. Some vendors say 200 to everything, and in the body that it failed."""
+_WAITING: Final = frozenset({429, 503, 529})
 _BETA = b"anthropic-beta"
 
 _objects = msgspec.json.Decoder(dict[str, JsonValue])
@@ -71,7 +74,10 @@ class Messages:
         return message if _NEEDED[kind] in message else None
 
     def told(self, refused: Refused) -> Refused:
-        return refused
+        """As it came, with the wait that it names where only its words do: aggregators speak this dialect too."""
+        if refused.status not in _WAITING:
+            return refused
+        return structs.replace(refused, headers=waiting(refused.headers, said_wait(refused.body)))
 
     def passed(self, headers: Headers, wall: float) -> list[tuple[str, str]]:
         return response_headers(headers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container
 from functools import partial
-from math import ceil
 from typing import Final, Self, cast
 
 import msgspec
@@ -26,7 +25,7 @@ from clew.dialects.openai_chat.request.tool_names import own_name
 from clew.dialects.openai_chat.unread.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.unread.writing import Writing
 from clew.engine.call import Call, Kind
-from clew.engine.dialects.refused import Refused
+from clew.engine.dialects.refused import Refused, waiting
 from clew.engine.dialects.shape import Hints, Recalled, Repair, Written
 from clew.http.client.message import Headers
 from clew.model.change import Change
@@ -153,9 +152,7 @@ def _refused(failure: Failure, given: Refused | None = None) -> Refused:
     """A failure as Anthropic would have said it, with the backend's own headers where there are any."""
     headers = given.headers if given else ()
     called = dict(response_headers(headers, wall=0)).get("request-id")
-    if failure.retry_after is not None and not any(name.lower() == b"retry-after" for name, _ in headers):
-        headers = (*headers, (b"retry-after", str(ceil(failure.retry_after)).encode()))
-    return Refused(failure.status, error_body(failure.type, failure.message, called), headers)
+    return Refused(failure.status, error_body(failure.type, failure.message, called), waiting(headers, failure.wait))
 
 
 def _asked(hints: Hints) -> Asked:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from clew.dialects.anthropic.errors import ERROR_TYPES
+from clew.dialects.openai_chat.failures.said_waits import Wait
 from clew.http.client.message import Headers
 from clew.model.json import JsonObject
+from clew.pipeline.retry_hints import retry_after_of
 
-__all__ = ["Refused", "refused_with"]
+__all__ = ["Refused", "refused_with", "waiting"]
 
 _STATUSES: Final = {kind: status for status, kind in ERROR_TYPES.items()}
 """The status that each error type stands for; where there are two, the later one, which is the vendor's own (529)."""
+
+
+_AFTER: Final = b"retry-after"
 
 
 class Refused(Struct, frozen=True, eq=False):
@@ -33,3 +39,12 @@ def _status_of(error: JsonObject) -> int:
 def refused_with(error: JsonObject) -> Refused:
     """The no that an error object of the Messages API says."""
     return Refused(_status_of(error), msgspec.json.encode({"type": "error", "error": error}))
+
+
+def waiting(headers: Headers, wait: Wait) -> Headers:
+    """The headers with the wait that a body asks for, where they themselves name none that can be read."""
+    said = wait.seconds if wait.seconds is not None else wait.until
+    if said is None or retry_after_of(headers, wall=0.0) is not None:
+        return headers
+    rest = (header for header in headers if header[0].lower() != _AFTER)
+    return (*rest, (_AFTER, str(ceil(said)).encode()))

@@ -14,11 +14,14 @@ from msgspec import Struct, convert
 
 from clew.model.facts.tables import read_table, to_row
 
-__all__ = ["Meaning", "Numbers", "Reason", "meaning_of", "meanings", "numbers", "usual_status"]
+__all__ = ["Meaning", "Numbers", "Path", "Reason", "Waits", "meaning_of", "meanings", "numbers", "usual_status", "waits"]
 
 Reason: TypeAlias = Literal[
     "full", "cap", "billing", "overloaded", "rate", "auth", "model", "filter", "answer", "permission", "timeout", "request"
 ]
+
+Path: TypeAlias = tuple[str, ...]
+"""Names of members, in lower case, one inside the other; `*` is each of a list."""
 
 _FAILURES: Final = "failures.toml"
 
@@ -51,6 +54,13 @@ class Numbers(Struct, frozen=True):
     cap: tuple[re.Pattern[str], ...]
 
 
+class Waits(Struct, frozen=True):
+    """Where an error says how long to wait, and until when."""
+
+    after: tuple[Path, ...]
+    until: tuple[Path, ...]
+
+
 @cache
 def meanings() -> tuple[Meaning, ...]:
     rows = cast("list[Mapping[str, object]]", read_table(_FAILURES)["meaning"])
@@ -71,6 +81,12 @@ def usual_status(status: int) -> int:
 def numbers() -> Numbers:
     given = convert(read_table(_FAILURES)["numbers"], dict[str, list[str]])
     return Numbers(*(tuple(map(_pattern, given[name])) for name in ("both", "prompt", "cap")))
+
+
+@cache
+def waits() -> Waits:
+    given = convert(read_table(_FAILURES)["waits"], dict[str, list[str]])
+    return Waits(*(tuple(tuple(path.lower().split(".")) for path in given[name]) for name in ("after", "until")))
 
 
 @cache

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from clew.dialects.anthropic.headers import response_headers as anthropic_headers
-from clew.dialects.openai_chat.failures.waits import duration_of
+from clew.wire.waits import duration_of, moment_of
 
 __all__ = ["rate_headers", "response_headers"]
 
@@ -34,10 +34,6 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 
 _RENAMED: Final = {"x-request-id": "request-id", "x-generation-id": "request-id", "x-ms-retry-after-ms": "retry-after-ms"}
 _LIMIT: Final = "ratelimit"
-_EPOCH: Final = 1e9
-"""From here on a number is a moment, not a duration; a thousand times as much is one in milliseconds."""
-_LAST: Final = 4102444800.0
-"""The year 2100: what is later is no moment in seconds."""
 
 
 def response_headers(headers: Iterable[tuple[bytes, bytes]], *, wall: float) -> list[tuple[str, str]]:
@@ -93,17 +89,11 @@ def _moment(value: str, wall: float) -> str | None:
 
 
 def _at(value: str, wall: float) -> float | None:
-    number = _number(value)
-    if number is not None and number >= _EPOCH:
-        seconds = number / 1000 if number > _LAST else number
-        return seconds if seconds <= _LAST else None
+    moment = moment_of(value)
+    if moment is not None:
+        return moment
     wait = duration_of(value)
     return None if wait is None else wall + wait
-
-
-def _number(value: str) -> float | None:
-    whole = _count(value)
-    return None if whole is None else float(whole)
 
 
 def _plain(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

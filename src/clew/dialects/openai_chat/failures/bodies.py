@@ -14,7 +14,7 @@ from clew.dialects.openai_chat.shapes import count_of, object_of, objects_of, re
 from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["codes_of", "error_in", "error_of", "message_of"]
+__all__ = ["codes_of", "error_in", "error_of", "message_of", "vendors_error"]
 
 MOST = 4000
 """Characters of a message; clients print it."""
@@ -68,6 +68,12 @@ def message_of(error: JsonObject) -> str:
     return whole_text(_unwrapped(words)[:MOST])
 
 
+def vendors_error(error: JsonObject) -> list[JsonObject]:
+    """The error of the vendor behind an aggregator, where the aggregator's holds it as JSON text."""
+    raw = object_of(error.get("metadata")).get("raw")
+    return [error_of(raw.encode("utf-8", "replace"))] if isinstance(raw, str) and _is_json(raw) else []
+
+
 def _text(value: JsonValue) -> str:
     """A text, or what an object or FastAPI's list says in its own members."""
     if isinstance(value, dict):
@@ -86,10 +92,14 @@ def _finding(each: JsonObject) -> str:
 
 def _unwrapped(words: str) -> str:
     """The words of an error that was put, as JSON text, into the message of another."""
-    if not words.lstrip().startswith(("{", "[{")):
+    if not _is_json(words):
         return words
     inner = error_of(words.encode("utf-8", "replace"))
     return _text(inner.get("message")) or words
+
+
+def _is_json(words: str) -> bool:
+    return words.lstrip().startswith(("{", "[{"))
 
 
 def _plain(body: bytes) -> str:

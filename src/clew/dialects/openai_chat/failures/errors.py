@@ -8,7 +8,6 @@ backend's own words stay in the message otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
@@ -17,7 +16,7 @@ from clew.dialects.anthropic.errors import error_type_of
 from clew.dialects.openai_chat.answer.stops import FAILED
 from clew.dialects.openai_chat.failures.bodies import codes_of, error_in, error_of, message_of
 from clew.dialects.openai_chat.failures.overflow import over_the_cap, too_long
-from clew.dialects.openai_chat.failures.waits import duration_of, wait_in
+from clew.dialects.openai_chat.failures.said_waits import NO_WAIT, Wait, wait_of
 from clew.dialects.openai_chat.shapes import count_of, object_of, objects_of, text_of
 from clew.model.facts.failures import Reason, meaning_of, usual_status
 from clew.model.json import JsonObject, JsonValue
@@ -44,7 +43,7 @@ class Failure(Struct, frozen=True):
     status: int
     type: str
     message: str
-    retry_after: float | None = None
+    wait: Wait = NO_WAIT
 
     def error(self) -> JsonObject:
         """As the error object of a body or of an error event."""
@@ -89,7 +88,7 @@ def _worded(reason: Reason, message: str, error: JsonObject) -> str:
 
 def _failure(status: int, message: str, error: JsonObject) -> Failure:
     words = message or _UNSAID.get(status, f"the backend reported an error ({status}) without a word why")
-    return Failure(status, error_type_of(status), words, _wait(message, error) if status in _WAITING else None)
+    return Failure(status, error_type_of(status), words, wait_of(error, message) if status in _WAITING else NO_WAIT)
 
 
 def _said_status(error: JsonObject) -> int:
@@ -102,9 +101,3 @@ def _number(value: JsonValue) -> int:
     if isinstance(value, str):
         return int(value) if value.isascii() and value.isdigit() and len(value) < 4 else 0
     return count_of(value)
-
-
-def _wait(message: str, error: JsonObject) -> float | None:
-    """The seconds that it asks to wait: in Google's details, or in words."""
-    delays: Iterable[str] = (text_of(each.get("retryDelay")) for each in objects_of(error.get("details")))
-    return next(filter(None, map(duration_of, delays)), None) or wait_in(message)
