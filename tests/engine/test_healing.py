@@ -77,6 +77,30 @@ def test_a_refusal_for_a_signature_is_healed_whatever_its_words(gate: Gate, a: S
     assert answer.headers["x-clew-thinking"].endswith("healed=1")
 
 
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [(422, INVALID), (500, f"litellm.BadRequestError: AnthropicException - {INVALID}"), (502, f"HTTP 400: {INVALID}")],
+)
+def test_a_refusal_inside_a_proxys_failure_is_healed(gate: Gate, a: Simulator, status: int, words: str) -> None:
+    """LiteLLM and others repeat the vendor's words under a status of their own."""
+    talk = Talk(gate, tools=[])
+    talk.says("One.")
+    a.fault(f"status {status} type=api_error message='{words}'")
+    answer = talk.says("Two.")
+    assert [len(thoughts_in(body)) for body in asked_of(a)[1:]] == [1, 0]
+    assert answer.headers["x-clew-thinking"].endswith("healed=1")
+
+
+def test_a_server_that_fails_is_asked_the_same_again(gate: Gate, a: Simulator) -> None:
+    """Whatever its words are about, nothing says that it refused."""
+    talk = Talk(gate, tools=[])
+    talk.says("One.")
+    a.fault(f"status 500 type=api_error message='{INVALID}'")
+    answer = talk.says("Two.")
+    assert [len(thoughts_in(body)) for body in asked_of(a)[1:]] == [1, 1]
+    assert answer.headers["x-clew-thinking"].endswith("healed=0")
+
+
 def test_a_refusal_that_comes_as_an_event_is_healed_too(gate: Gate, a: Simulator) -> None:
     """U7: nothing has reached the client yet."""
     talk = Talk(gate, tools=[])

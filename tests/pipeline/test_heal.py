@@ -82,6 +82,43 @@ def test_a_refusal_is_read_from_the_vendors_words(words: str, want: Refusal | No
     assert refusal_in(500, words) is None
 
 
+WRAPPED = [
+    (422, "{words}"),
+    (500, "litellm.BadRequestError: AnthropicException - {words}. Received Model Group=claude"),
+    (500, '{{"type": "error", "error": {{"type": "api_error", "message": "HTTP 400: {words}"}}}}'),
+    (
+        502,
+        '{{"error": {{"message": "Provider returned error", "code": 502, "metadata": {{"raw": "{{\\"code\\": 400, \\"m\\": \\"{words}\\"}}"}}}}}}',
+    ),
+    (503, "An error occurred (ValidationException) when calling InvokeModel: {words}"),
+    (429, 'All accounts exhausted. Last error: HTTP 400: {{"message": "{words}", "status": "INVALID_ARGUMENT"}}'),
+]
+
+
+@pytest.mark.parametrize(("status", "around"), WRAPPED)
+def test_a_refusal_inside_a_proxys_failure_is_one(status: int, around: str) -> None:
+    """The proxy's own status says nothing: that it was a refusal is in the words that it repeats."""
+    words = "messages.1.content.0: Invalid `signature` in `thinking` block"
+    assert refusal_in(status, around.format(words=words)) == Refusal("R33", 1, 0)
+    assert refusal_in(status, around.format(words="Overloaded")) is None
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 413, 500, 502, 503, 529])
+def test_a_failure_that_only_speaks_of_thinking_is_no_refusal(status: int) -> None:
+    assert refusal_in(status, "messages.1.content.0: Invalid `signature` in `thinking` block") is None
+
+
+def test_what_bedrock_says_of_a_signature_is_read_too() -> None:
+    """dialects 3, table."""
+    words = "The signature in the reasoningContent block at messages.3.content.0 is invalid."
+    assert refusal_in(400, words) == Refusal("R33", 3, 0)
+
+
+def test_words_of_a_request_that_an_error_quotes_are_not_its_own() -> None:
+    """FastAPI's servers send the input back, and that may be about anything."""
+    assert refusal_in(422, f"Field required {'x' * 4000} Invalid `signature` in `thinking` block") is None
+
+
 def test_an_unrecorded_block_takes_only_the_unrecorded_ones_after_it_along() -> None:
     result = healed(Refusal("R44", 1, 0), recorded("s2"))
 

@@ -11,6 +11,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from clew.model.facts.failures import is_refusal
+
 __all__ = ["Refusal", "Rule", "refusal_in"]
 
 Rule: TypeAlias = Literal["R33", "R34", "R35", "R37", "R38", "R44"]
@@ -20,6 +22,7 @@ _WORDS: tuple[tuple[Rule, str], ...] = (
     ("R44", r"bound to a different conversation"),
     ("R33", r"invalid\W+signature\W+in\W+thinking"),
     ("R33", r"invalid\W+data\W+in\W+redacted_thinking"),
+    ("R33", r"signature in the reasoningcontent block.{0,80}is invalid"),
     ("R33", r"thinking\.(signature|thinking)(\.str)?: (field required|input should be a valid string)"),
     ("R33", r"each thinking block must contain thinking"),
     ("R34", r"thinking\W+blocks in the latest assistant message cannot be modified"),
@@ -31,6 +34,8 @@ _WORDS: tuple[tuple[Rule, str], ...] = (
 _PATTERNS: tuple[tuple[Rule, re.Pattern[str]], ...] = tuple(
     (rule, re.compile(words, re.IGNORECASE)) for rule, words in _WORDS
 )
+_MOST = 4000
+"""Characters that are searched. Some servers send the whole request back with their error, where all words are found."""
 _INDEX = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 
 
@@ -43,8 +48,9 @@ class Refusal(Struct, frozen=True):
 
 
 def refusal_in(status: int, words: str) -> Refusal | None:
-    """The refusal, if a 400 speaks of thinking."""
-    if status != 400:
+    """The refusal, if it is one and speaks of thinking."""
+    words = words[:_MOST]
+    if not is_refusal(status, words):
         return None
     rule: Rule | None = next((rule for rule, pattern in _PATTERNS if pattern.search(words)), None)
     if rule is None:

@@ -29,6 +29,9 @@ def _ladder(wire: Wire, words: str) -> list[Rung]:
         ("Unknown parameter: 'messages[1].reasoning_content'.", ["none"]),
         ("Function call is missing a thought_signature in functionCall parts.", ["signatures", "off"]),
         ("Corrupted thought signature.", ["entries", "off"]),
+        ("Unable to submit request because thought_signature is invalid.", ["entries", "off"]),
+        ("The signature in the reasoningContent block is invalid", ["entries", "off"]),
+        ("encrypted content missing recognized prefix", ["entries", "off"]),
         ("messages.1.content.0: Invalid `signature` in `thinking` block", ["entries", "off"]),
         ("The encrypted content gAAA could not be verified. Reason: it could not be decrypted", ["entries", "off"]),
         ("Thinking mode does not support this tool_choice", ["free tools", "off"]),
@@ -50,8 +53,43 @@ def test_each_refusal_has_its_own_ladder_and_no_rung_is_tried_twice(words: str, 
     assert _ladder(Wire(knob="deepseek"), words) == rungs
 
 
-def test_only_a_400_is_about_reasoning() -> None:
-    assert heal(Wire(), 403, "Corrupted thought signature.") is None
+@pytest.mark.parametrize("status", [401, 403, 404, 413, 429, 500, 502, 529])
+def test_only_a_refusal_is_about_reasoning(status: int) -> None:
+    """A signature that is refused with a 403 is a credential's; a server that fails may quote anything."""
+    assert heal(Wire(), status, "Corrupted thought signature.") is None
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "rung"),
+    [
+        (
+            422,
+            '{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","messages",2,"assistant",'
+            '"reasoning_content"],"msg":"Extra inputs are not permitted","input":"I think"}]}}',
+            "none",
+        ),
+        (422, "reasoning_content is missing in assistant tool call message at index 1", "fill"),
+        (
+            500,
+            '{"error":{"message":"litellm.BadRequestError: DeepseekException - The reasoning_content in the thinking mode must be '
+            'passed back to the API.","type":null,"param":null,"code":"500"}}',
+            "fill",
+        ),
+        (
+            502,
+            '{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\\"type\\":\\"error\\",\\"error\\":'
+            '{\\"type\\":\\"invalid_request_error\\",\\"message\\":\\"messages.1.content.0: Invalid `signature` in `thinking` block'
+            '\\"}}","provider_name":"Anthropic"}}}',
+            "entries",
+        ),
+        (503, '{"error":{"code":503,"message":"upstream: {\\"code\\": 400, Corrupted thought signature."}}', "entries"),
+    ],
+)
+def test_a_refusal_is_one_in_a_validators_status_and_inside_a_proxys_failure(status: int, words: str, rung: Rung) -> None:
+    """dialects 2.26, 2.3: LiteLLM and OpenRouter repeat the vendor's words under a status of their own."""
+    found = heal(Wire(), status, words)
+    assert found is not None
+    assert found.rung == rung
 
 
 @pytest.mark.parametrize(
@@ -73,7 +111,7 @@ def test_a_backend_that_cannot_see_is_asked_without_images_once(status: int, wor
 
 
 def test_a_failure_that_is_not_about_images_is_no_repair() -> None:
-    assert [heal(Wire(), status, "reasoning_content is missing") for status in (404, 422, 500)] == [None] * 3
+    assert [heal(Wire(), status, "reasoning_content is missing") for status in (404, 413, 500)] == [None] * 3
 
 
 def test_a_repair_says_what_it_changes() -> None:

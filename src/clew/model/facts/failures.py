@@ -14,7 +14,19 @@ from msgspec import Struct, convert
 
 from clew.model.facts.tables import read_table, to_row
 
-__all__ = ["Meaning", "Numbers", "Path", "Reason", "Waits", "meaning_of", "meanings", "numbers", "usual_status", "waits"]
+__all__ = [
+    "Meaning",
+    "Numbers",
+    "Path",
+    "Reason",
+    "Waits",
+    "is_refusal",
+    "meaning_of",
+    "meanings",
+    "numbers",
+    "usual_status",
+    "waits",
+]
 
 Reason: TypeAlias = Literal[
     "full", "cap", "billing", "overloaded", "rate", "auth", "model", "filter", "answer", "permission", "timeout", "request"
@@ -54,6 +66,12 @@ class Numbers(Struct, frozen=True):
     cap: tuple[re.Pattern[str], ...]
 
 
+class _Refused(Struct, frozen=True, forbid_unknown_fields=True):
+    over: frozenset[int]
+    inside: frozenset[int]
+    words: tuple[str, ...]
+
+
 class Waits(Struct, frozen=True):
     """Where an error says how long to wait, and until when."""
 
@@ -77,6 +95,12 @@ def usual_status(status: int) -> int:
     return _statuses().get(status, status)
 
 
+def is_refusal(status: int, words: str) -> bool:
+    """Whether a request was refused for what is in it: by this status, or by what its words repeat."""
+    known = _refused()
+    return status in known.over or (status in known.inside and _of_refusal().search(words) is not None)
+
+
 @cache
 def numbers() -> Numbers:
     given = convert(read_table(_FAILURES)["numbers"], dict[str, list[str]])
@@ -87,6 +111,16 @@ def numbers() -> Numbers:
 def waits() -> Waits:
     given = convert(read_table(_FAILURES)["waits"], dict[str, list[str]])
     return Waits(*(tuple(tuple(path.lower().split(".")) for path in given[name]) for name in ("after", "until")))
+
+
+@cache
+def _refused() -> _Refused:
+    return convert(read_table(_FAILURES)["refused"], _Refused)
+
+
+@cache
+def _of_refusal() -> re.Pattern[str]:
+    return _any_of(_refused().words)
 
 
 @cache

@@ -2,7 +2,8 @@
 
 A repair is a weaker `Wire`: the same request is written again with it. Each kind of refusal has its own ladder, and no rung
 is tried twice. The words are the vendors' and unstable, so they are searched for by what cannot be left out; a refusal that
-is not recognised goes to the client as it is. Only a 400 counts: a signature that is refused with a 403 is a credential's.
+is not recognised goes to the client as it is. Only a refusal counts (`refused` in `failures.toml`): a signature that is
+refused with a 403 is a credential's, and a server that fails refuses nothing, unless it repeats the refusal of a vendor.
 Images are refused with other statuses too; a conversation with one in it could not go on at such a backend otherwise.
 """
 
@@ -16,6 +17,7 @@ from msgspec import Struct, structs
 
 from clew.dialects.openai_chat.failures.overflow import room_in
 from clew.dialects.openai_chat.wire import Apart, Wire
+from clew.model.facts.failures import is_refusal
 
 __all__ = ["LASTING", "LOOP_LONG", "MOST_HEALS", "Heal", "Rung", "heal", "held"]
 
@@ -86,11 +88,12 @@ _WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
     (r"reasoning_(?:content|details)\W[^.]{0,60}(?:not (?:allowed|permitted|supported)|unsupported)", ("none",)),
     (r"(?:unknown|unrecognized|unsupported) \w+\W{0,3}messages?\b.{0,20}reasoning_(?:content|details)", ("none",)),
     (r"missing an?\W+thought_?signature|thought_?signature\W+is\W+(?:missing|required)", ("signatures", "off")),
-    (r"(?:corrupted|invalid)\W+thought\W*signature", ("entries", "off")),
+    (r"(?:corrupted|invalid)\W+thought\W*signature|thought_?signature is invalid", ("entries", "off")),
+    (r"signature in the reasoningcontent block.{0,80}is invalid", ("entries", "off")),
     (r"invalid\W+signature\W+in\W+\W*thinking|invalid\W+data\W+in\W+\W*redacted_thinking", ("entries", "off")),
     (r"thinking\W+blocks.*cannot be modified|bound to a different conversation", ("entries", "off")),
     (
-        r"invalid_encrypted_content|encrypted content.*(?:could not be verified|decrypted|did not match)",
+        r"invalid_encrypted_content|encrypted content.*(?:could not be verified|decrypted|did not match|recognized prefix)",
         ("entries", "off"),
     ),
     (r"duplicate item|item with id 'rs_|without its required", ("entries", "off")),
@@ -131,7 +134,7 @@ def heal(wire: Wire, status: int, words: str, tried: Iterable[Rung] = ()) -> Hea
         return None
     if "images" not in done and wire.images == "take" and status in _BLIND_STATUS and _BLIND.search(words):
         return _step(wire, "images")
-    return _by_its_words(wire, words, done) if status == 400 else None
+    return _by_its_words(wire, words, done) if is_refusal(status, words) else None
 
 
 def _by_its_words(wire: Wire, words: str, done: frozenset[Rung]) -> Heal | None:
