@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from clew.model.change import Change
+from clew.pipeline.thinking.refused import REFUSED_BEFORE
 from clew.settings.values import ThinkingSettings
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.build import Json, assistant, user
 from tests.engine.conftest import Gating
-from tests.engine.gate import Gate, claude
+from tests.engine.gate import Gate, claude, other
 from tests.engine.kept import exchange_of
 from tests.engine.talk import Direct, Talk, asked_of, body_bytes, last_asked, raw_of, refusals, thoughts, thoughts_in
 from tests.manifest import proves
@@ -221,3 +222,43 @@ def test_a_repair_is_paid_for_once_also_where_nothing_is_restored(gating: Gating
         answer = talk.says(words)
     assert answer.headers["x-clew-thinking"] == "kept=2, restored=0, left-out=1, handed-over=0, healed=0"
     assert len(refusals(a)) == 1
+
+
+def test_a_repair_towards_another_vendor_of_the_dialect_is_paid_for_once(gating: Gating, simulators: StartSimulator) -> None:
+    """A vendor that can no longer read what it signed (its keys are new): what it refused once does not go again, what it
+    signs from then on does."""
+    old, new = (simulators(kind="compat", realm=realm) for realm in ("old", "new"))
+    talk = Talk(gating(other(old)), tools=[])
+    talk.says("One.")
+    talk.says("Two.")
+    fork = talk.fork()
+    talk.gate = gate = gating(other(new))
+
+    told = [talk.says(words).headers["x-clew-thinking"] for words in ("Three.", "Four.", "Five.")]
+    assert len(refusals(new)) == 1
+    assert [len(thoughts_in(body)) for body in asked_of(new)] == [2, 0, 1, 2]
+    assert [words.rpartition("healed=")[2] for words in told] == ["2", "0", "0"]
+    last = exchange_of(gate, talk.says("Six."))
+    assert [change.why for change in last.changes if change.what == "left out"] == [REFUSED_BEFORE] * 2
+
+    fork.gate = gate
+    fork.says("Three, on a fork from before the repair.")
+    fork.says("Four, on the fork.")
+    assert len(refusals(new)) == 2
+
+
+def test_a_repair_towards_another_vendor_lasts_while_others_answer(
+    gating: Gating, simulators: StartSimulator, a: Simulator
+) -> None:
+    old, new = (simulators(kind="compat", realm=realm) for realm in ("old", "new"))
+    talk = Talk(gating(other(old)), tools=[])
+    talk.says("One.")
+    talk.gate = gate = gating(other(new), claude(a))
+    talk.says("Two.")
+    gate.use("claude")
+    talk.says("Three.")
+    gate.use("glm")
+    talk.says("Four.")
+    talk.says("Five.")
+    assert len(refusals(new)) == 1
+    assert [len(thoughts_in(body)) for body in asked_of(new)] == [1, 0, 1, 2]

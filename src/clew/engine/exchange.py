@@ -192,6 +192,7 @@ class LiveExchange(UnderWay):
         return self._call.kind == "count_tokens" and is_unknown
 
     def _healed_projection(self, story: Story, remedy: Heal) -> Projection:
+        story.dialect = story.dialect.healed()
         return Projection(remedy.request, (*story.projected, *remedy.changes))
 
     def _repaired(self, story: Story, refused: Refused) -> Projection | None:

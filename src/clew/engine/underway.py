@@ -81,7 +81,7 @@ class UnderWay:
 
     def _project(self, way: Way, story: Story) -> None:
         projection = self._projection(way, story)
-        recalled = remembered(way, story.asking) if way.dialect.translates else None
+        recalled = remembered(way, story.asking) if way.dialect.remembers else None
         if recalled is not None:
             story.dialect = recalled.dialect
             projection = Projection(projection.request, (*projection.changes, *recalled.changes))

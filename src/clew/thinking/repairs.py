@@ -4,16 +4,20 @@ Where a dialect has a weaker form of a request (`dialects.openai_chat.failures.h
 no row of blocks could tell of it. So the strand that led to the answer is written out, with a mark in front for each
 repair. A mark has the shape of a block key and is none, so nothing is ever sent because of it. Whoever goes on from that
 answer finds it there; a fork from before the repair does not.
+
+In the Anthropic dialect a repair leaves blocks out, which the strand itself tells. For a reader that gets all of its own
+back, whatever the strand, one mark says that this strand counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from hashlib import sha256
+from typing import Final
 
 from clew.model.recording import Recording, Recordings
 
-__all__ = ["mark_of", "marked", "newest_of"]
+__all__ = ["LEFT_OUT", "mark_of", "marked", "newest_of"]
 
 _FAR = 32
 """Answers to look through for one of this backend's; before that, others have answered for long, and it is asked anew."""
@@ -21,6 +25,10 @@ _FAR = 32
 
 def mark_of(name: str) -> bytes:
     return sha256(b"clew repair\0" + name.encode()).digest()
+
+
+LEFT_OUT: Final = mark_of("left out")
+"""What is not in this strand was refused."""
 
 
 def marked(names: Iterable[str], row: Container[bytes]) -> tuple[str, ...]:

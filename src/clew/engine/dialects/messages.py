@@ -18,10 +18,12 @@ from clew.engine.dialects.refused import Refused, refused_with, waiting
 from clew.engine.dialects.shape import Hints, Recalled, Repair, Written
 from clew.http.client.message import Headers
 from clew.model.json import JsonObject, JsonValue
+from clew.model.origin import ANTHROPIC
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relay, Relays
 from clew.pipeline.stream.translated import TranslatedRelay
+from clew.thinking.repairs import LEFT_OUT
 
 __all__ = ["Messages"]
 
@@ -35,12 +37,15 @@ _objects = msgspec.json.Decoder(dict[str, JsonValue])
 
 
 class Messages:
-    """Its repairs are the pipeline's: they change what is said, and not how."""
+    """Its repairs are the pipeline's: they change what is said, and not how. A vendor outside the realm `anthropic` gets all
+    of its thinking back, so the strand must say when some of it was refused (`thinking.repairs`)."""
 
     counts = True
     translates = False
 
-    def __init__(self, backend: Backend, model: str) -> None:
+    def __init__(self, backend: Backend, model: str, *, healed: bool = False) -> None:
+        self._made_of, self._healed = (backend, model), healed
+        self.remembers = backend.realm != ANTHROPIC
         self._betas = backend.quirks.betas
         self._overlaps = backend.quirks.overlaps
 
@@ -85,8 +90,12 @@ class Messages:
     def repair(self, refused: Refused, going: Request, sent: bytes) -> Repair | None:
         return None
 
+    def healed(self) -> Messages:
+        return Messages(*self._made_of, healed=True) if self.remembers else self
+
     def recalled(self, row: Container[bytes], in_loop: bool) -> Recalled | None:
-        return None
+        """What is left out, and why, the projection itself says."""
+        return Recalled(self.healed(), ()) if LEFT_OUT in row else None
 
     def remembered(self, going: Request) -> tuple[Request, tuple[bytes, ...]]:
-        return going, ()
+        return going, (LEFT_OUT,) if self._healed else ()

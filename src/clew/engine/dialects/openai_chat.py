@@ -74,6 +74,10 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
     def translates(self) -> bool:
         return True
 
+    @property
+    def remembers(self) -> bool:
+        return True
+
     def path(self, call: Call) -> str:
         """The client's query is meant for Anthropic."""
         return self.place
@@ -119,6 +123,10 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
                 return Repair(weaker, _told_of(found))
             tried = (*tried, found.rung)
         return None
+
+    def healed(self) -> OpenAIChat:
+        """Its repairs are `repair`'s: what it refuses is written otherwise."""
+        return self
 
     def recalled(self, row: Container[bytes], in_loop: bool) -> Recalled | None:
         rungs = cast("tuple[Rung, ...]", marked((*LASTING, *LOOP_LONG) if in_loop else LASTING, row))

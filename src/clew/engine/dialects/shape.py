@@ -89,6 +89,11 @@ class Dialect(Protocol):
         """Whether its answers are not what the client reads."""
         ...
 
+    @property
+    def remembers(self) -> bool:
+        """Whether the strand of an answer bears marks of how it was asked for."""
+        ...
+
     def path(self, call: Call) -> str:
         """What is appended to the backend's base, with the query."""
         ...
@@ -119,6 +124,10 @@ class Dialect(Protocol):
 
     def repair(self, refused: Refused, going: Request, sent: bytes) -> Repair | None:
         """What to try after this no, where writing `going` otherwise than it was `sent` may help."""
+        ...
+
+    def healed(self) -> Dialect:
+        """The same after thinking was left out because it was refused."""
         ...
 
     def recalled(self, row: Container[bytes], in_loop: bool) -> Recalled | None:

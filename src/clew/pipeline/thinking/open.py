@@ -1,8 +1,8 @@
 """A reader that takes its own back, whatever came before.
 
 Every block of its realm goes back, unsealed, into its own message: from the recording, or from the seal itself where there
-is no recording. For an answer that has none, the backend's row says what it accepts in its place. What another realm made
-is left out, or handed over in the way that the target's policy names.
+is no recording; all but what it refused once. For an answer that has none, the backend's row says what it accepts in its
+place. What another realm made is left out, or handed over in the way that the target's policy names.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from clew.pipeline.step import Facts
 from clew.pipeline.thinking.lighter import as_for_the_last
 from clew.pipeline.thinking.other_dialect import in_anthropic_words
 from clew.pipeline.thinking.pieces import STEP, Outcome, filtered, opened, refusal, restored
+from clew.pipeline.thinking.refused import without_refused
 from clew.thinking.align import aligned, holds_all
 from clew.thinking.history import Piece
 from clew.thinking.keys import key_of
@@ -40,7 +41,8 @@ def for_open(request: Request, found: Sequence[Found], target: Target, facts: Fa
     own = (_own(request, each, target, facts) for each in found)
     if target.dialect != "anthropic":
         return as_for_the_last(found, list(own), target, facts)
-    return [_with_missing(in_anthropic_words(each, target), target) for each in own]
+    said = [in_anthropic_words(each, target) for each in own]
+    return [_with_missing(each, target) for each in without_refused(found, said, target, facts)]
 
 
 def _own(request: Request, each: Found, target: Target, facts: Facts) -> Outcome:
