@@ -98,6 +98,13 @@ def test_what_is_always_sent_is_the_models_own() -> None:
     assert always == [{"include_reasoning": True}, {"reasoning_format": "parsed"}, {}]
 
 
+def test_the_reasoning_of_earlier_turns_is_asked_to_be_read_where_a_model_can() -> None:
+    """docs.qwencloud.com names the models; all of that reasoning goes back, so it may as well be read."""
+    qwen = of_preset("qwen")
+    models = ("qwen3.7-max", "qwen3.6-plus-2026-04-02", "qwen3.8-flash", "qwen3.6-flash", "qwen3-235b-a22b-thinking-2507")
+    assert [wire_of(qwen, model).always for model in models] == [{"preserve_thinking": True}] * 3 + [{}] * 2
+
+
 @pytest.mark.parametrize(
     ("name", "model", "check"),
     [

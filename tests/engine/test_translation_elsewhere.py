@@ -415,3 +415,14 @@ def test_an_answer_that_is_asked_for_too_long_is_asked_for_again(gating: Gating,
     assert answer.headers["x-clew-thinking"].endswith("healed=0")
     [change] = [change for change in exchange_of(gate, answer).changes if change.step == "heal"]
     assert (change.path, change.what) == ("max_tokens", "replaced")
+
+
+def test_a_vendor_that_reads_earlier_reasoning_only_when_told_to_is_told_to(
+    gating: Gating, simulators: StartSimulator
+) -> None:
+    """Dialects 2.8: DashScope's preserve_thinking; without it all but the current turn's reasoning is ignored there."""
+    qwen = simulators(kind="qwen-chat", realm="qwen")
+    talk = Talk(gating(chat(qwen, "qwen")), tools=[])
+    for words in ("One.", "Two.", "Three."):
+        talk.says(f"[[scenario:thinking]] {words}")
+    assert pieces(qwen) == [("reasoning_content", "own", True, "kept")] * 2

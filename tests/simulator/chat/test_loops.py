@@ -12,8 +12,8 @@ from tests.simulator.chat.talking import Talk, chunks, model_of, post
 STRIPS = ("deepseek-r1",)
 KINDS = [kind for kind in chat_vendors() if kind not in STRIPS]
 HIDDEN = ("openai-chat", "azure")
-ASKED = {"qwen-chat": {"enable_thinking": True}}
-"""How to make those think that do not by themselves."""
+ASKED = {"qwen-chat": {"enable_thinking": True, "preserve_thinking": True}}
+"""How to make those think that do not by themselves, and read all that they thought."""
 
 
 def talk(kind: str, sim: Simulator, prompt: str = "[[scenario:loop]] go") -> Talk:

@@ -85,6 +85,11 @@ class ChatCase:
         """The index of the message that opened the current turn: the last of the user's own."""
         return max((place.index for place in self.messages if place.role == "user"), default=-1)
 
+    @property
+    def reads_earlier(self) -> bool:
+        """Does it read the reasoning of turns before the current one?"""
+        return not self.traits.earlier_if or self.body.get(self.traits.earlier_if) is True
+
     def _wishes(self) -> list[bool]:
         read = (_SWITCHES[name](self.body.get(name)) for name in self.traits.switches if name in self.body)
         return [wish for wish in read if wish is not None]

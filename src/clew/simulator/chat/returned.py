@@ -2,7 +2,8 @@
 
 A piece is *own* if it is what we gave with just this message, or if a seal of ours proves it; a *placeholder* if there is
 nothing in it to read, or it is a value that vendors know as "nothing"; *foreign* otherwise. Own reasoning that is not where
-it belongs, or has other bytes, is own and not the *same*. What we gave and did not get back is noted as missing, and what
+it belongs, or has other bytes, is own and not the *same*. Some vendors read that of earlier turns only if they are told to:
+else it is *unread*. What we gave and did not get back is noted as missing, and what
 stands in plain sight, in any message's text, as text.
 """
 
@@ -44,7 +45,7 @@ class Returned:
     whose: Literal["own", "foreign", "placeholder"] = "foreign"
     same: bool = False
     """Byte for byte what was given, and on the message that it was given with."""
-    fate: Literal["kept", "missing", "as text", "refused"] = "kept"
+    fate: Literal["kept", "missing", "unread", "as text", "refused"] = "kept"
 
     def as_json(self) -> JsonObject:
         return {
@@ -82,7 +83,11 @@ def _of_message(place: Place, case: ChatCase) -> list[Returned]:
     judged = [_judged(piece, given, case.books, case.model) for piece in pieces]
     if given and given.field and not any(piece.whose == "own" and piece.field == given.field for piece in judged):
         judged.append(_missing(place, given))
-    return judged
+    return judged if case.reads_earlier or place.index > case.loop_start else [_unread(piece) for piece in judged]
+
+
+def _unread(piece: Returned) -> Returned:
+    return replace(piece, fate="unread") if piece.fate == "kept" else piece
 
 
 def _missing(place: Place, given: Remembered) -> Returned:

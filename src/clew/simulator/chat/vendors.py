@@ -76,6 +76,7 @@ class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     signs: bool = False
     takes: tuple[str, ...] = ("reasoning_content",)
     back: str = ""
+    earlier_if: str = ""
     shows_if: dict[str, Form] = {}
     tag: str = "think"
     cumulative: bool = False
