@@ -12,12 +12,12 @@ from clew.model.change import Change
 from clew.settings.values import Retry, ThinkingSettings
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
-from tests.build import Json, text
+from tests.build import Json, assistant, text, user
 from tests.engine.chatting import chat, chat_row, pieces, thinks
 from tests.engine.conftest import Gating
 from tests.engine.gate import Answer, Gate, claude
 from tests.engine.kept import exchange_of
-from tests.engine.talk import Talk, last_asked, refusals, thoughts, thoughts_in, whose
+from tests.engine.talk import MODEL, Talk, last_asked, refusals, thoughts, thoughts_in, whose
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -426,3 +426,23 @@ def test_a_vendor_that_reads_earlier_reasoning_only_when_told_to_is_told_to(
     for words in ("One.", "Two.", "Three."):
         talk.says(f"[[scenario:thinking]] {words}")
     assert pieces(qwen) == [("reasoning_content", "own", True, "kept")] * 2
+
+
+@pytest.mark.parametrize("model", ["mistral-medium-latest", "magistral-medium-latest"])
+def test_an_answer_that_the_client_began_is_gone_on_with(gating: Gating, simulators: StartSimulator, model: str) -> None:
+    """Mistral refuses a last message of role assistant, unless that says that it is the beginning of one."""
+    mistral = simulators(kind="mistral", realm="mistral")
+    gate = gating(chat(mistral, "mistral", f'model = "{model}"'))
+    answer = gate.ask({"model": MODEL, "max_tokens": 2000, "messages": [user("Say JSON."), assistant("{")]})
+    assert (answer.status, refusals(mistral)) == (200, [])
+    assert bodies(mistral)[-1]["messages"][-1] == {"role": "assistant", "content": "{", "prefix": True}
+    told = [change for change in exchange_of(gate, answer).changes if change.path == "messages.1"]
+    assert [change.what for change in told] == ["added"]
+
+
+def test_only_the_last_message_is_the_beginning_of_an_answer(gating: Gating, simulators: StartSimulator) -> None:
+    mistral = simulators(kind="mistral", realm="mistral")
+    talk = Talk(gating(chat(mistral, "mistral")), tools=[])
+    talk.says("One.")
+    talk.says("Two.")
+    assert ["prefix" in message for message in bodies(mistral)[-1]["messages"]] == [False] * 3

@@ -42,6 +42,8 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The role of system messages inside the conversation; `user` where the template takes only a first one."""
     apart: frozenset[Apart] = frozenset()
     """Roles that may not follow each other ("tool user"): a message of the other side stands between two such."""
+    begun: JsonObject = {}
+    """Fields for an answer that stands last, which the backend goes on with; it refuses one without them."""
 
     reasoning: str = "reasoning_content"
     """The field of an assistant message that takes its reasoning as text; "": none, and no payload either."""

@@ -32,6 +32,7 @@ NOT_TEXT = "a system message holds only text"
 NOT_OURS = "this line is for Anthropic's billing, and would defeat the backend's prefix cache"
 RESULTS_FIRST = "tool messages come directly after the calls that they answer"
 REPEATED = "an entry that is in this history already would be refused by its id"
+BEGUN = "this backend refuses an answer as the last message, unless it is told to go on with it"
 AS_USER = "this backend takes a system message only at the start"
 APART = "this backend refuses a message of role {!r} behind one of role {!r}, so one of role {!r} stands between them"
 
@@ -58,6 +59,9 @@ def encode_messages(reading: Reading, wire: Wire, notes: Notes) -> Messages:
             sent += [*_between(sent, message, said.path, wire, notes), message]
     if wire.entries_once:
         sent = _each_once(sent, notes)
+    if wire.begun and sent and sent[-1]["role"] == "assistant":
+        notes.add(reading.said[-1].path, "added", BEGUN)
+        sent[-1] |= wire.begun
     return Messages(sent, wire.missing == "off" and any(map(_lacks_reasoning, sent)))
 
 
