@@ -446,3 +446,50 @@ def test_only_the_last_message_is_the_beginning_of_an_answer(gating: Gating, sim
     talk.says("One.")
     talk.says("Two.")
     assert ["prefix" in message for message in bodies(mistral)[-1]["messages"]] == [False] * 3
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("preset", ["gemini", ""])
+def test_a_signature_on_an_answers_words_goes_back_in_its_place(
+    gating: Gating, simulators: StartSimulator, stream: bool, preset: str
+) -> None:
+    """Dialects 2.11: Gemini signs an answer without calls on the message itself; in a stream, behind its last words."""
+    gemini = simulators(kind="gemini-chat", realm="gemini")
+    row = chat(gemini, "gemini") if preset else chat_row("unknown", gemini.url, 'model = "gemini-3-pro"')
+    talk = Talk(gating(row), tools=[], stream=stream)
+    for words in ("One.", "Two.", "Three."):
+        talk.says(words)
+    assert refusals(gemini) == []
+    assert pieces(gemini) == [("extra_content", "own", True, "kept")] * 2
+    assert ["extra_content" in message for message in bodies(gemini)[-1]["messages"]] == [False, True, False, True, False]
+
+
+def test_a_signature_on_an_answers_words_is_its_makers_alone(
+    gating: Gating, simulators: StartSimulator, a: Simulator
+) -> None:
+    gemini, deepseek = simulators(kind="gemini-chat", realm="gemini"), simulators(kind="deepseek-chat", realm="deepseek")
+    gate = gating(chat(gemini, "gemini"), chat(deepseek, "deepseek"), claude(a))
+    talk = Talk(gate, tools=[])
+    talk.says("One.")
+    gate.use("deepseek")
+    talk.says("Two.")
+    gate.use("claude")
+    talk.says("Three.")
+    gate.use("gemini")
+    talk.says("Four.")
+    assert (refusals(gemini), refusals(deepseek), refusals(a)) == ([], [], [])
+    assert ["thought_signature" in str(bodies(sim)[-1]) for sim in (deepseek, a, gemini)] == [False, False, True]
+
+
+def test_a_signature_on_an_answers_words_that_its_maker_cannot_read_stays_out(
+    gating: Gating, simulators: StartSimulator
+) -> None:
+    """Its keys are new: one refusal, and the words alone go from then on."""
+    old, new = (simulators(kind="gemini-chat", realm=realm) for realm in ("old", "new"))
+    talk = Talk(gating(chat(old, "gemini")), tools=[])
+    talk.says("One.")
+    talk.gate = gating(chat(new, "gemini"))
+    for words in ("Two.", "Three.", "Four."):
+        talk.says(words)
+    assert refusals(new) == ["Corrupted thought signature."]
+    assert ["extra_content" in message for message in answers_in(bodies(new)[-1])] == [False, True, True]

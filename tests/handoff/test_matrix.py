@@ -48,8 +48,8 @@ NEVER_BACK = {"deepseek-r1", "tags"}
 """Kinds that show their thoughts and do not want them back."""
 NEVER_SHOWN = {"openai-chat", "azure", "xai"}
 """Kinds whose thoughts stay hidden."""
-ON_CALLS = {"gemini-chat"}
-"""Kinds that show thoughts between tags, which do not go back, and sign their calls, which do."""
+SIGNED = {"gemini-chat"}
+"""Kinds that show thoughts between tags, which do not go back, and sign each answer, on its call or its words, which do."""
 
 
 def _turn(talk: Talk, table: Table, calls: str, answers: str) -> list[Answer]:
@@ -95,9 +95,9 @@ def _got_its_own(table: Table, kind: str, answers: list[Answer]) -> None:
 
 def _due(kind: str, answers: list[Answer]) -> int:
     """How many thoughts must come back of these answers."""
-    shown, called = (sum(_has(answer, type) for answer in answers) for type in ("thinking", "tool_use"))
+    shown = sum(_has(answer, "thinking") for answer in answers)
     assert (shown > 0) is (kind not in NEVER_SHOWN)
-    return 0 if kind in NEVER_BACK else called if kind in ON_CALLS else shown
+    return 0 if kind in NEVER_BACK else len(answers) if kind in SIGNED else shown
 
 
 def _thinks(body: Json) -> bool:

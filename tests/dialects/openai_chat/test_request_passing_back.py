@@ -238,3 +238,28 @@ def test_an_entry_that_stands_in_the_history_twice_is_sent_once() -> None:
 
     assert [each["reasoning_details"] for each in sent] == [[TEXT, secret], [TEXT]]
     assert messages(said[0], entries_once=True) == sent[:1]
+
+
+def test_what_an_answer_itself_bore_goes_back_on_it() -> None:
+    """dialects 2.11: Gemini signs an answer without calls there; calls that it signed too keep their own."""
+    bore = {"extra_content": {"google": {"thought_signature": "EsIB"}}}
+    said = (
+        assistant(back("", message=bore), "a"),
+        assistant("a", back("", message=bore, tool_calls={"t": bore}), tool_use("t")),
+    )
+
+    first, second = messages(*said, reasoning="extra_content", reasoning_text=False)
+
+    assert first == {"role": "assistant", "content": "a", **bore}
+    assert (second["extra_content"], second["tool_calls"][0]["extra_content"]) == (
+        bore["extra_content"],
+        bore["extra_content"],
+    )
+
+
+def test_what_an_answer_bore_stays_out_where_its_maker_could_not_read_it() -> None:
+    [said] = messages(
+        assistant(back("", message={"extra_content": {"google": {"thought_signature": "x"}}}), "a"), entries=False
+    )
+
+    assert said == {"role": "assistant", "content": "a"}

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from clew.dialects.openai_chat.answer.thoughts import _plain
-from clew.model.json import JsonObject
+from clew.dialects.openai_chat.answer.thoughts import _plain, signed_in
+from clew.model.json import JsonObject, JsonValue
 from tests.dialects.openai_chat.chat import Told, call, stream
 from tests.manifest import proves
 
@@ -219,3 +219,27 @@ def test_a_row_of_stand_ins_is_read_in_one_go(end: str, shown: str) -> None:
     began = time.thread_time()
     assert _plain(("[REDACTED]  " * 18 + end).rstrip()) == shown
     assert time.thread_time() - began < 1.0
+
+
+@pytest.mark.parametrize(
+    ("extra", "kept"),
+    [
+        ({"google": {"thought_signature": "s"}}, {"google": {"thought_signature": "s"}}),
+        ({"vertex": {"thought_signature": "s", "thought": True}}, {"vertex": {"thought_signature": "s"}}),
+        ({"google": {"thought": True}}, None),
+        ({"google": {"thought_signature": ""}}, None),
+        ({"google": "s"}, None),
+        ("s", None),
+        (None, None),
+    ],
+)
+def test_of_what_a_message_bears_its_signature_is_kept(extra: JsonValue, kept: JsonValue) -> None:
+    """dialects 2.11; with thoughts shown, the same member says of each delta that it is one."""
+    assert signed_in({"extra_content": extra}) == ({"extra_content": kept} if kept else {})
+
+
+def test_a_signature_on_a_call_and_one_on_the_message_are_two() -> None:
+    on_message, on_call = ({"extra_content": {"google": {"thought_signature": each}}} for each in "mc")
+    called: JsonObject = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "f", "arguments": "{}"}, **on_call}]}
+    told = Told(stream({"content": "x"}, on_message, called))
+    assert told.stream.payloads == {1: {"message": on_message, "tool_calls": {"c1": on_call}}}

@@ -11,7 +11,7 @@ from typing import Final
 
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.chat.case import ChatCase, Place, calls_of
-from clew.simulator.chat.returned import DUMMIES
+from clew.simulator.chat.returned import DUMMIES, signature_of
 from clew.simulator.chat.rules import Finding
 from clew.simulator.chat.sealing import is_sealed, is_signed
 from clew.simulator.judge.values import array, inner, string
@@ -112,21 +112,29 @@ def _said(place: Place) -> str:
     return content if isinstance(content, str) else ""
 
 
-# Thought signatures on tool calls.
+# Thought signatures on tool calls, and on words.
 
 
 def _signatures(case: ChatCase) -> Iterator[Finding]:
-    """The first call of every step since the user's last words has one that is ours, or a value that means "none"."""
+    """The first call of every step since the user's last words has one that is ours, or a value that means "none".
+
+    Words need none; but one that they have must be ours."""
     for place in case.assistants:
+        if not _is_ours(case, signature_of(place.message)):
+            yield Finding("chat.signature-invalid", f"{place.path}.extra_content")
         calls = calls_of(place.message)
         for number, call in enumerate(calls):
             path = f"{place.path}.tool_calls.{number}.extra_content"
-            signature = inner(inner(call.get("extra_content")).get("google")).get("thought_signature")
-            if signature is None:
-                if number == 0 and place.index > case.loop_start:
-                    yield _unsigned(place)
-            elif string(signature) not in DUMMIES and not is_sealed(case.books.secret, string(signature)):
+            signature = signature_of(call)
+            if signature is None and number == 0 and place.index > case.loop_start:
+                yield _unsigned(place)
+            if not _is_ours(case, signature):
                 yield Finding("chat.signature-invalid", path)
+
+
+def _is_ours(case: ChatCase, signature: JsonValue) -> bool:
+    given = string(signature)
+    return signature is None or given in DUMMIES or is_sealed(case.books.secret, given)
 
 
 def _unsigned(place: Place) -> Finding:

@@ -22,7 +22,7 @@ from clew.simulator.chat.case import ChatCase, Place, calls_of, text_of
 from clew.simulator.chat.sealing import is_sealed, is_signed, mark_of
 from clew.simulator.judge.values import array, inner, string
 
-__all__ = ["DUMMIES", "Returned", "returned", "tagged"]
+__all__ = ["DUMMIES", "Returned", "returned", "signature_of", "tagged"]
 
 _PLAIN: Final = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 DUMMIES: Final = frozenset((*_PLAIN, *(base64.b64encode(each.encode()).decode() for each in _PLAIN)))
@@ -107,9 +107,10 @@ def _pieces(place: Place) -> Iterator[Returned]:
     inside, _ = tagged(message.get("content"))
     if inside is not None:
         yield Returned(path=f"{place.path}.content", field="content", value=inside)
+    if (signature := signature_of(message)) is not None:
+        yield Returned(path=f"{place.path}.extra_content", field="extra_content", value=signature)
     for number, call in enumerate(calls_of(message)):
-        signature = inner(inner(call.get("extra_content")).get("google")).get("thought_signature")
-        if signature is not None:
+        if (signature := signature_of(call)) is not None:
             path = f"{place.path}.tool_calls.{number}.extra_content"
             yield Returned(path=path, field="extra_content", value=signature)
 
@@ -146,7 +147,7 @@ def _is_nothing(piece: Returned) -> bool:
 
 def _is_given(piece: Returned, given: Remembered) -> bool:
     if piece.field == "extra_content":
-        return piece.value in [_signature(call) for call in calls_of(given.message)]
+        return piece.value in [signature_of(each) for each in (given.message, *calls_of(given.message))]
     if isinstance(piece.value, dict):
         place = int(piece.path.rpartition(".")[2])
         those = given.details if piece.field == "reasoning_details" else array(given.message.get("content"))
@@ -157,8 +158,9 @@ def _is_given(piece: Returned, given: Remembered) -> bool:
     return piece.value == inside if inside is not None else str(piece.value).strip("\n") == given.reasoning
 
 
-def _signature(call: JsonObject) -> JsonValue:
-    return inner(inner(call.get("extra_content")).get("google")).get("thought_signature")
+def signature_of(signed: JsonObject) -> JsonValue:
+    """Of a call, or of a message."""
+    return inner(inner(signed.get("extra_content")).get("google")).get("thought_signature")
 
 
 def _is_like(piece: Returned, given: Remembered) -> bool:

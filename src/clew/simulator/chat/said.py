@@ -32,6 +32,10 @@ def _no_steps() -> list[Step]:
     return []
 
 
+def _no_members() -> JsonObject:
+    return {}
+
+
 def _no_chunks() -> list[JsonValue]:
     return []
 
@@ -51,6 +55,8 @@ class Said:
     """All thoughts, as far as they are shown."""
     details: list[JsonValue] = field(default_factory=_no_chunks)
     calls: list[JsonValue] = field(default_factory=_no_chunks)
+    signed: JsonObject = field(default_factory=_no_members)
+    """What the message itself bears, where its words are signed."""
 
     def add(self, kind: Kind, value: JsonObject) -> None:
         self.steps.append(Delta(kind, value))

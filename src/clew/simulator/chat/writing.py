@@ -30,6 +30,8 @@ def written(answer: Answer, case: ChatCase, salt: str) -> Said:
             _write(said, item, case, salt)
         else:
             said.steps.append(item)
+    if said.text and not said.calls and case.thinking:
+        _sign_words(said, case, salt)
     return said
 
 
@@ -40,12 +42,12 @@ def message_of(said: Said, case: ChatCase) -> JsonObject:
         message |= _reasoning(said, case)
     if said.calls:
         message["tool_calls"] = said.calls
-    return message
+    return message | said.signed
 
 
 def field_of(said: Said, case: ChatCase) -> str:
     """Where the client finds what it has to send back; "" if there is nothing."""
-    if case.traits.signs and said.calls:
+    if case.traits.signs and (said.calls or said.signed):
         return "extra_content"
     place = case.traits.back or _PLACES.get(case.form, case.form)
     there = said.details if case.form == "details" else said.reasoning
@@ -134,6 +136,13 @@ def _signature(said: Said, case: ChatCase, salt: str) -> JsonObject:
         return {}
     data = seal(case.books.secret, msgspec.json.encode(said.text).decode(), salt=salt)
     return {"extra_content": {"google": {"thought_signature": data}}}
+
+
+def _sign_words(said: Said, case: ChatCase, salt: str) -> None:
+    """An answer that calls nothing is signed as a whole; a stream says so at its end, beside an empty text."""
+    said.signed = _signature(said, case, salt)
+    if said.signed:
+        said.add("content", {"content": "", **said.signed})
 
 
 def _sealed_call(said: Said, case: ChatCase, salt: str, identity: str) -> None:

@@ -17,7 +17,7 @@ from clew.dialects.openai_chat.answer.snapshots import Snapshots
 from clew.dialects.openai_chat.answer.stops import stop_of
 from clew.dialects.openai_chat.answer.tags import Tags
 from clew.dialects.openai_chat.answer.telling import Telling
-from clew.dialects.openai_chat.answer.thoughts import Thought, part_text, thought_in, word_of
+from clew.dialects.openai_chat.answer.thoughts import Thought, part_text, signed_in, thought_in, word_of
 from clew.dialects.openai_chat.answer.tool_ids import ToolIds
 from clew.dialects.openai_chat.answer.unsaid import Unsaid
 from clew.dialects.openai_chat.answer.usage import Usage, usage_in, usage_of
@@ -176,6 +176,8 @@ class ChatDecoder:
     def _take_choice(self, choice: JsonObject) -> None:
         delta = object_of(choice.get("delta"))
         self._take_thought(thought_in(delta, self._details, self._thinking_blocks))
+        if "extra_content" in delta and (signed := signed_in(delta)):
+            self._telling.opaque().add_to_message(signed)
         self._take_content(delta.get("content"))
         self._refuse(text_of(delta.get("refusal")))
         if said := self._unsaid.beside(delta):

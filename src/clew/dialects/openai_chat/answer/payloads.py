@@ -2,7 +2,8 @@
 
 One object per thinking block, by the names of the wire: `field` is the name under which the text came (the text itself is
 the block's), `reasoning_details` and `thinking_blocks` are the entries, `content` the chunks of a content list, `tags` the
-markup around a thought in the content, `tool_calls` what calls carry for their maker. Written as JSON, the object is the
+markup around a thought in the content, `tool_calls` what calls carry for their maker, `message` what the message itself
+carries for it (Gemini signs an answer without calls there). Written as JSON, the object is the
 block's `proof`: it stands where Anthropic has a signature, and so becomes the payload of the block's seal.
 """
 
@@ -36,17 +37,18 @@ def payload_of(signature: str) -> JsonObject | None:
 class Payload:
     """The payload of one thinking block, while it grows."""
 
-    __slots__ = ("_calls", "_close", "_entries", "_field", "_open")
+    __slots__ = ("_calls", "_close", "_entries", "_field", "_message", "_open")
 
     def __init__(self) -> None:
         self._field = ""
         self._entries: dict[str, list[JsonObject]] = {}
         self._calls: JsonObject = {}
+        self._message: JsonObject = {}
         self._open = ""
         self._close = ""
 
     def __bool__(self) -> bool:
-        return bool(self._field or self._entries or self._calls)
+        return bool(self._field or self._entries or self._calls or self._message)
 
     def value(self) -> JsonObject:
         """The object, fit to be written as JSON."""
@@ -56,6 +58,8 @@ class Payload:
             value["tags"] = {"open": self._open, "close": self._close}
         if self._calls:
             value["tool_calls"] = self._calls
+        if self._message:
+            value["message"] = self._message
         return object_of(whole_value(value))
 
     def came_in(self, field: str) -> None:
@@ -81,6 +85,10 @@ class Payload:
     def add_call(self, call_id: str, extra: JsonObject) -> None:
         self._calls[call_id] = extra
 
+    def add_to_message(self, members: JsonObject) -> None:
+        """The last counts: signatures are never joined."""
+        self._message.update(members)
+
     def open_frame(self, markup: str) -> None:
         self._open += markup
 
@@ -93,6 +101,7 @@ class Payload:
         for name, entries in other._entries.items():
             self.add(name, entries)
         self._calls.update(other._calls)
+        self._message.update(other._message)
 
 
 def _join_part(parts: list[JsonObject], part: JsonObject) -> None:

@@ -13,10 +13,10 @@ from typing import Final
 from msgspec import Struct, field
 
 from clew.dialects.openai_chat.answer.details import DetailTexts
-from clew.dialects.openai_chat.shapes import objects_of, text_of
+from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["FIELDS", "THOUGHTS", "Thought", "part_text", "thought_in", "word_of"]
+__all__ = ["FIELDS", "THOUGHTS", "Thought", "part_text", "signed_in", "thought_in", "word_of"]
 
 FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 """Plain names, in the order in which they are believed."""
@@ -79,3 +79,12 @@ def part_text(chunk: JsonObject) -> str:
     if isinstance(thinking, str):
         return thinking
     return "".join(text_of(part.get("text")) for part in objects_of(thinking) if part.get("type") == "text")
+
+
+def signed_in(delta: JsonObject) -> JsonObject:
+    """The signature that a whole message bears, as it is to come back. Other members there only say what a delta is."""
+    found: JsonObject = {}
+    for host, given in object_of(delta.get("extra_content")).items():
+        if signature := object_of(given).get("thought_signature"):
+            found[host] = {"thought_signature": signature}
+    return {"extra_content": found} if found else {}

@@ -15,11 +15,11 @@ from clew.model.request import Message, Request, blocks_of, with_blocks
 
 __all__ = ["all_lighter", "lighter"]
 
-_HEAVY = frozenset({"reasoning_details", "thinking_blocks", "tool_calls"})
+_HEAVY = frozenset({"reasoning_details", "thinking_blocks", "tool_calls", "message"})
 
 
 def lighter(block: Block) -> Block:
-    """The same without entries and without what stood on its call; the very same where it carries none."""
+    """The same without entries and without what stood on its call or message; the very same where it carries none."""
     signature = block.signature if isinstance(block.signature, str) else ""
     payload = payload_of(signature) if block.type == "thinking" else None
     if payload is None or not _HEAVY & payload.keys():

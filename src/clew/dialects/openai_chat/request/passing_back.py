@@ -2,9 +2,10 @@
 
 A thinking block of this backend carries, where Anthropic has a signature, what the backend needs back (`payloads`): the name
 under which the text came, entries that go back as they came, markup around a thought in the content, or what stood on the
-call behind it. A block without that is another maker's, handed over: its text goes into the field that the `Wire` names.
-Three states stay apart: no reasoning (the key is absent, and the backend's policy for what is missing applies), reasoning
-that was empty (""), and text. Several blocks of one message join without a seam, because the backend had sent one string.
+call behind it or on the message itself. A block without that is another maker's, handed over: its text goes into the field
+that the `Wire` names. Three states stay apart: no reasoning (the key is absent, and the backend's policy for what is missing
+applies), reasoning that was empty (""), and text. Several blocks of one message join without a seam, because the backend had
+sent one string.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from clew.dialects.openai_chat.answer.payloads import payload_of
 from clew.dialects.openai_chat.request.late_signatures import reunited
@@ -105,7 +106,13 @@ def _said(field: str, text: str, wire: Wire, call: JsonObject | None = None) -> 
 
 
 def _returned(payload: JsonObject, piece: Piece, wire: Wire) -> tuple[Back, str]:
-    """The richest form in which it came."""
+    """The richest form in which it came, with what its message bore."""
+    back, why = _in_its_form(payload, piece, wire)
+    bore = payload.get("message") if wire.entries else None
+    return (structs.replace(back, fields={**back.fields, **bore}) if isinstance(bore, dict) else back), why
+
+
+def _in_its_form(payload: JsonObject, piece: Piece, wire: Wire) -> tuple[Back, str]:
     call = _of_call(payload) if wire.entries else {}
     entries, lost = _entries(payload, wire)
     if entries:
