@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from clew.testing import Simulator
-from tests.build import text
+from tests.build import assistant, text
 from tests.engine.gate import Gate
 from tests.engine.talk import Talk, asked_of, body_bytes, last_asked, refusals, thoughts, thoughts_in, whose
 from tests.manifest import proves
@@ -113,3 +113,24 @@ def test_an_answer_that_paused_goes_on_and_is_two_recordings_of_one_turn(
     assert len(own) == 3
     assert thoughts_in(last_asked(a)) == own
     assert (whose(a), refusals(a), refusals(b)) == ({"own"}, [], [])
+
+
+@pytest.mark.parametrize("merges", [False, True], ids=["as it came", "as one message"])
+def test_an_answer_that_paused_gets_all_its_thinking_back_in_the_very_next_turn(
+    gate: Gate, a: Simulator, merges: bool
+) -> None:
+    """R68: its end is a text, and the client dropped the thinking that would tell whose it is."""
+    talk = Talk(gate, tools=[{"type": "web_search_20250305", "name": "web_search"}])
+    talk.asks("[[scenario:paused]]")
+    talk.step()
+    own = thoughts(talk.messages)
+    if merges:
+        talk.messages[1:] = [assistant(*talk.messages[1]["content"], *talk.messages[2]["content"])]
+    talk.forgets_thinking()
+    answer = talk.says("[[scenario:thinking]] Next.")
+
+    assert answer.headers["x-clew-thinking"] == "kept=0, restored=2, left-out=0, handed-over=0, healed=0"
+    assert thoughts_in(last_asked(a)) == own
+    assert (whose(a), refusals(a)) == ({"own"}, [])
+    assert gate.store
+    assert len(gate.store.threads("local")) == 1

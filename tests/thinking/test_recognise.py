@@ -199,6 +199,89 @@ def test_a_paused_turn_is_as_many_answers_as_it_was() -> None:
     assert ids(merged, scribe) == ["r1", "r2"]
 
 
+def searching(id: str) -> Json:
+    return {"type": "server_tool_use", "id": id, "name": "web_search", "input": {}}
+
+
+def results(id: str) -> Json:
+    return {"type": "web_search_tool_result", "tool_use_id": id, "content": []}
+
+
+def told(history: list[Json], *, merge: bool, forget: bool) -> list[Json]:
+    """The history as a client sends it that makes one message of answers in a row, or drops thinking, or both."""
+    out: list[Json] = []
+    for message in history:
+        content = message["content"]
+        if forget and message["role"] == "assistant":
+            content = [block for block in content if block["type"] != "thinking"]
+        if merge and out and out[-1]["role"] == message["role"] == "assistant":
+            out[-1] = assistant(*out[-1]["content"], *content)
+        else:
+            out.append({**message, "content": content})
+    return out
+
+
+@pytest.mark.parametrize("more", [False, True], ids=["the newest", "an older one"])
+@pytest.mark.parametrize("forget", [False, True], ids=["", "without thinking"])
+@pytest.mark.parametrize("merge", [False, True], ids=["apart", "merged"])
+def test_a_paused_turn_whose_end_points_at_nothing_is_found_to_its_end(merge: bool, forget: bool, more: bool) -> None:
+    """R68: what came after the search is a text, and only its thinking would point at its recording."""
+    scribe = Scribe()
+    history = [user("search")]
+    say(scribe, history, assistant(thinking("a", "s1"), searching("srv_1")))
+    say(scribe, history, assistant(results("srv_1"), thinking("b", "s2"), searching("srv_2"), results("srv_2")))
+    say(scribe, history, assistant(thinking("c", "s3"), "found"))
+    if more:
+        say(scribe, [*history, user("and?")], assistant(thinking("d", "s4"), tool_use("t1")))
+        history += [user("and?"), assistant(thinking("d", "s4"), tool_use("t1"))]
+
+    asked = request(*told(history, merge=merge, forget=forget), user("thanks"))
+
+    found = recognise(answers_of(asked.messages), scribe.shelf, scribe.context)
+    assert ids(asked, scribe) == ["r1", "r2", "r3", "r4"][: 4 if more else 3]
+    assert [[piece.block.type for piece in each.pieces if piece.block.type != "thinking"] for each in found[:3]] == [
+        ["server_tool_use"],
+        ["web_search_tool_result", "server_tool_use", "web_search_tool_result"],
+        ["text"],
+    ]
+
+
+def test_the_end_of_a_paused_turn_that_thought_nothing_is_found_though_the_search_has_its_key() -> None:
+    """Else the next answer would follow the search, and what came of it would be a branch by itself."""
+    scribe = Scribe()
+    history = [user("search")]
+    say(scribe, history, assistant(thinking("a", "s1"), searching("srv_1")))
+    say(scribe, history, assistant(results("srv_1"), "found"))
+
+    assert ids(request(*told(history, merge=True, forget=False), user("thanks")), scribe) == ["r1", "r2"]
+
+
+@pytest.mark.parametrize("merge", [False, True], ids=["apart", "merged"])
+def test_of_two_ends_of_a_paused_turn_that_say_the_same_none_is_taken(merge: bool) -> None:
+    scribe = Scribe()
+    history = [user("search")]
+    say(scribe, history, assistant(thinking("a", "s1"), searching("srv_1")))
+    for signature in ("s2", "s3"):
+        say(scribe, [*history], assistant(results("srv_1"), thinking("b", signature), "found"))
+    history.append(assistant(results("srv_1"), "found"))
+
+    assert "r2" not in (found := ids(request(*told(history, merge=merge, forget=True), user("thanks")), scribe))
+    assert "r3" not in found
+
+
+@pytest.mark.parametrize("merge", [False, True], ids=["apart", "merged"])
+def test_the_end_of_another_conversations_paused_turn_is_not_taken(merge: bool) -> None:
+    """The same words were asked, found and said there; only the search was another."""
+    scribe = Scribe()
+    theirs, mine = [user("search")], [user("search")]
+    say(scribe, theirs, assistant(thinking("a", "s1"), searching("srv_1"), "One moment."))
+    say(scribe, theirs, assistant(thinking("b", "s2"), "found"))
+    say(scribe, mine, assistant(thinking("c", "s3"), searching("srv_2"), "One moment."))
+    mine.append(assistant("found"))
+
+    assert "r2" not in ids(request(*told(mine, merge=merge, forget=True), user("thanks")), scribe)
+
+
 def test_a_foreign_answer_is_found_too() -> None:
     scribe = Scribe()
     asked = request(user("hi"))

@@ -8,8 +8,9 @@ c. *followed*: the answer before a found one is the one that it followed.
 d. *place*: only when the answer after it was not found either, only without tools, and only if one recording fits.
 
 Nothing found means that the answer has no recording. What is found by b, c or d must say what the client's copy says. A
-run of assistant messages is split into the recordings whose *said* make it up in order. Where a newer answer is found, its
-own memory of what it followed outranks the place: a second conversation with the same words must not lend its blocks.
+run of assistant messages, or one into which a client merged them, is split into the recordings whose *said* make it up in
+order; its end may be found by c or d. Where a newer answer is found, its own memory of what it followed outranks the place:
+a second conversation with the same words must not lend its blocks.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from clew.model.blocks import is_signed, made
 from clew.model.recording import Recording, Recordings, Said, Shelf
 from clew.thinking.history import Answer, Piece, places_of
-from clew.thinking.keys import key_of, said_of
+from clew.thinking.keys import Asked, key_of, place_of, said_of
 
 __all__ = ["Context", "Found", "last_recording", "recognise"]
 
@@ -49,7 +51,7 @@ def recognise(answers: Sequence[Answer], shelf: Recordings, context: Context) ->
     found: list[Found] = []
     newer: Recording | None = None
     for index in range(len(answers) - 1, -1, -1):
-        parts = _exact(answers[index], shelf, context, newer) or _weak(answers, places, index, newer, shelf, context)
+        parts = _exact(answers[index], places, newer, shelf, context) or _weak(answers, places, index, newer, shelf, context)
         found.extend(reversed(parts))
         newer = parts[0].recording
     return tuple(reversed(found))
@@ -60,7 +62,7 @@ def last_recording(answers: Sequence[Answer], shelf: Recordings, context: Contex
     if not answers:
         return None
     last, places = answers[-1], _Places(context.principal, answers)
-    parts = _exact(last, shelf, context, None) or _weak(answers, places, len(answers) - 1, None, shelf, context)
+    parts = _exact(last, places, None, shelf, context) or _weak(answers, places, len(answers) - 1, None, shelf, context)
     return parts[-1].recording
 
 
@@ -77,13 +79,20 @@ class _Places:
             self._places = places_of(self._principal, self._answers)
         return self._places[index]
 
+    def after(self, said: Said, then: Said) -> bytes:
+        """That of an answer which went on, unasked, where this had been said (`pause_turn`)."""
+        return place_of(self._principal, self._answers[0].asked, said, Asked(), then)
 
-def _exact(answer: Answer, shelf: Recordings, context: Context, newer: Recording | None) -> tuple[Found, ...]:
+
+def _exact(
+    answer: Answer, places: _Places, newer: Recording | None, shelf: Recordings, context: Context
+) -> tuple[Found, ...]:
     """By block key or tool id: as one recording, as several in a row, or message by message."""
     candidates = _candidates(answer.pieces, shelf, context)
     if not candidates:
         return ()
-    whole = _as_one(answer, candidates) or _as_several(answer, candidates)
+    whole = _that_says_all(answer, candidates) or _as_several(answer, candidates, places, newer, shelf, context)
+    whole = whole or _by_its_key(answer, candidates)
     if whole or len(answer.messages) == 1:
         return whole
     return _by_message(answer, shelf, context, newer)
@@ -118,27 +127,82 @@ def _pointed_at(piece: Piece, shelf: Recordings) -> list[_Candidate]:
 
 
 def _as_one(answer: Answer, candidates: list[_Candidate]) -> tuple[Found, ...]:
-    """One recording for all. A key is exact by itself, unless two keys disagree."""
+    """One recording for all."""
+    return _that_says_all(answer, candidates) or _by_its_key(answer, candidates)
+
+
+def _that_says_all(answer: Answer, candidates: list[_Candidate]) -> tuple[Found, ...]:
     fits = [each.recording for each in candidates if each.recording.said == answer.said]
-    if len(fits) == 1:
-        return (Found(answer.pieces, fits[0], answer.messages),)
+    return (Found(answer.pieces, fits[0], answer.messages),) if len(fits) == 1 else ()
+
+
+def _by_its_key(answer: Answer, candidates: list[_Candidate]) -> tuple[Found, ...]:
+    """A key is exact by itself, unless two keys disagree."""
     if len(candidates) == 1 and candidates[0].by_key:
         return (Found(answer.pieces, candidates[0].recording, answer.messages),)
     return ()
 
 
-def _as_several(answer: Answer, candidates: list[_Candidate]) -> tuple[Found, ...]:
-    """A run that several recordings make up in order (`pause_turn`), each with the blocks that it said."""
+def _as_several(
+    answer: Answer,
+    candidates: list[_Candidate],
+    places: _Places,
+    newer: Recording | None,
+    shelf: Recordings,
+    context: Context,
+) -> tuple[Found, ...]:
+    """A run that several recordings make up in order (`pause_turn`), each with the blocks that it said.
+
+    Nothing in its last one may point at a recording: a text that came after the search, its thinking dropped."""
     parts: list[Found] = []
-    rest = list(answer.pieces)
-    for index, candidate in enumerate(candidates):
-        last = index == len(candidates) - 1
-        taken = len(rest) if last else _prefix_that_says(rest, candidate.recording.said)
-        if not taken or said_of(piece.block for piece in rest[:taken]) != candidate.recording.said:
+    rest = answer.pieces
+    for candidate in candidates:
+        taken = _made_up_by(rest, candidate.recording)
+        if not taken:
             return ()
         parts.append(_found(rest[:taken], candidate.recording))
         rest = rest[taken:]
-    return tuple(parts)
+    return _ended(parts, rest, _ending(parts, rest, places, newer, shelf, context))
+
+
+def _ended(parts: list[Found], rest: tuple[Piece, ...], ending: Recording | None) -> tuple[Found, ...]:
+    """What says nothing belongs to the last part; what says something needs a recording that says it."""
+    if said_of(piece.block for piece in rest) == Said():
+        return (*parts[:-1], _found([*parts[-1].pieces, *rest], parts[-1].recording))
+    return (*parts, _found(rest, ending)) if ending else ()
+
+
+def _ending(
+    parts: list[Found], rest: Sequence[Piece], places: _Places, newer: Recording | None, shelf: Recordings, context: Context
+) -> Recording | None:
+    """The recording that says the rest: the one that the newer followed, or the only one that went on from this place."""
+    said, last = said_of(piece.block for piece in rest), parts[-1].recording
+    if newer is not None or last is None or said == Said():
+        return _followed(newer, said, shelf, context)
+    before = said_of(piece.block for part in parts for piece in part.pieces)
+    there = shelf.by_place(places.after(before, said))
+    fits = [each for each in there if each.followed == last.id and _same_talk(each, context)]
+    return _saying(said, fits[0], context) if len(fits) == 1 else None
+
+
+def _made_up_by(pieces: Sequence[Piece], recording: Recording) -> int:
+    """How many blocks at the head are this recording's; 0 if they do not say what it says."""
+    taken = _prefix_that_says(pieces, recording.said)
+    if said_of(piece.block for piece in pieces[:taken]) != recording.said:
+        return 0
+    return taken + _unsaid(pieces[taken:], recording)
+
+
+def _unsaid(pieces: Sequence[Piece], recording: Recording) -> int:
+    """How many more, of those that say nothing, are its own: its last thoughts, and what its server's tools gave."""
+    results = {block.tool_use_id for raw in recording.blocks if is_signed((block := made(raw)).tool_use_id)}
+    count = 0
+    for index, piece in enumerate(pieces, 1):
+        if said_of([piece.block]) != Said():
+            break
+        if key_of(piece.block) in recording.keys or piece.block.tool_use_id in results:
+            count = index
+    return count
 
 
 def _prefix_that_says(pieces: Sequence[Piece], said: Said) -> int:
