@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from clew.cli.exchange_lines import thinking_of
 from clew.testing import Simulator
 from tests.build import assistant, text
 from tests.engine.gate import Gate
@@ -35,6 +36,21 @@ def test_a_loop_that_lost_its_leading_thinking_has_thinking_off_until_it_ends(
     talk.says("[[scenario:thinking]] Next.")
     assert last_asked(a)["thinking"] == manual
     assert (refusals(a), refusals(b)) == ([], [])
+
+
+def test_thinking_that_goes_with_a_loop_that_is_switched_off_counts_as_left_out(gate: Gate, a: Simulator) -> None:
+    """R38: the client itself asks for no thinking in the middle of a loop that began with it. Header and CLI say so."""
+    talk = Talk(gate, "claude-haiku-4-5", thinking={"type": "enabled", "budget_tokens": 1024})
+    talk.asks("[[scenario:loop]]")
+    talk.runs()
+    answer = talk.send(thinking={"type": "disabled"})
+    assert gate.store
+    (exchange,) = gate.store.exchanges("local", limit=1)
+
+    assert thoughts_in(last_asked(a)) == []
+    assert answer.headers["x-clew-thinking"] == "kept=0, restored=0, left-out=1, handed-over=0, healed=0"
+    assert thinking_of(exchange) == {"kept": 0, "restored": 0, "left out": 1, "handed over": 0, "healed": 0}
+    assert refusals(a) == []
 
 
 @proves("req:C13")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from clew.engine.over import UNTOLD, Alike
+from clew.model.change import THINKING_STEPS
 from clew.store.values import Exchange
 
 __all__ = ["FIRST_BYTE", "WHOLE", "Sums", "Times"]
@@ -21,7 +22,6 @@ WHOLE: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
 _TOKENS: Final = ("input", "output", "cache_read", "cache_written")
 _THINKING: Final = {"restored": "restored", "left out": "left_out", "handed over": "handed_over", "healed": "healed"}
-_THINKING_STEPS: Final = frozenset({"thinking", "thinking_parameter", "heal"})
 
 
 class Times:
@@ -94,6 +94,6 @@ class Sums:
     def _add_thinking(self, like: Exchange, times: int) -> None:
         self.thinking["kept"] += like.kept * times
         for change in like.changes:
-            if change.step in _THINKING_STEPS and change.what in _THINKING:
+            if change.step in THINKING_STEPS and change.what in _THINKING:
                 action = _THINKING[change.what]
                 self.thinking[action] = self.thinking.get(action, 0) + times

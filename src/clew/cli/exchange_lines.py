@@ -10,12 +10,11 @@ import time
 from collections.abc import Iterable, Iterator
 
 from clew.cli.pages import Line, printable
-from clew.model.change import Change, tally
+from clew.model.change import THINKING_STEPS, Change, tally
 from clew.store.values import Exchange, Try, Usage
 
 __all__ = ["at_time", "lines_of", "thinking_of"]
 
-_STEPS = frozenset({"thinking", "heal"})
 _DIALECTS = frozenset({"openai_chat"})
 """Steps that write a request in another dialect."""
 _MOST_PATHS = 3
@@ -36,7 +35,7 @@ def at_time(seconds: float) -> str:
 
 def thinking_of(exchange: Exchange) -> dict[str, int]:
     """How many blocks were kept, restored, left out, handed over, healed."""
-    counts = tally(change for change in exchange.changes if change.step in _STEPS)
+    counts = tally(change for change in exchange.changes if change.step in THINKING_STEPS)
     altered = {what: counts.get(what, 0) for what in ("restored", "left out", "handed over", "healed")}
     return {"kept": exchange.kept, **altered}
 

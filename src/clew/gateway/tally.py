@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clew.model.change import What
+from clew.model.change import THINKING_STEPS, What
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
 from clew.store.values import Exchange
 
 __all__ = ["Tally"]
 
-_STEPS = ("thinking", "heal")
 _SHOWN: tuple[What, ...] = ("restored", "left out", "handed over", "healed")
 
 
@@ -37,7 +36,7 @@ class Tally:
         self._backends[exchange.backend] = None
         self._kept[exchange.thread] = max(exchange.kept, self._kept.get(exchange.thread, 0))
         for change in exchange.changes:
-            if change.step in _STEPS and change.what in self._changed:
+            if change.step in THINKING_STEPS and change.what in self._changed:
                 self._changed[change.what].add((exchange.thread, change.path))
         if recording is not None and recording.origin.realm != ANTHROPIC:
             self.sealed += len(recording.keys)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["Change", "What", "tally"]
+__all__ = ["THINKING_STEPS", "Change", "What", "tally"]
 
 What: TypeAlias = Literal["left out", "restored", "handed over", "healed", "replaced", "added", "removed", "moved", "set"]
+
+THINKING_STEPS: Final = frozenset({"thinking", "thinking_parameter", "heal"})
+"""Steps that leave out thinking blocks, or put them back. Others leave out other things."""
 
 
 class Change(Struct, frozen=True):

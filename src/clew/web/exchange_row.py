@@ -14,15 +14,13 @@ from msgspec import Struct
 
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of
-from clew.model.change import Change, What
+from clew.model.change import THINKING_STEPS, Change, What
 from clew.store.values import Exchange, Usage
 
 __all__ = ["Chip", "ExchangeRow", "Mood", "cache_share", "chips_of", "cost_in", "ending_of", "row_of"]
 
 Mood: TypeAlias = Literal["", "good", "warn", "bad"]
 
-_THINKING: Final = frozenset({"thinking", "heal"})
-"""Steps that decide about blocks."""
 _NAMED: Final[tuple[What, ...]] = ("restored", "handed over", "left out", "healed")
 _MOST_REASONS: Final = 8
 
@@ -94,11 +92,11 @@ def chips_of(exchange: Exchange) -> Iterable[Chip]:
     """What became of the thinking; then whatever else was changed, as one."""
     if exchange.kept:
         yield Chip("kept", f"{exchange.kept} kept", ("went on as the client sent them",))
-    about = [change for change in exchange.changes if change.step in _THINKING]
+    about = [change for change in exchange.changes if change.step in THINKING_STEPS]
     for what in _NAMED:
         if some := [change for change in about if change.what == what]:
             yield Chip(what.replace(" ", "-"), f"{len(some)} {what}", reasons(some))
-    if others := [change for change in exchange.changes if change.step not in _THINKING or change.what not in _NAMED]:
+    if others := [change for change in exchange.changes if change.step not in THINKING_STEPS or change.what not in _NAMED]:
         yield Chip("", f"{len(others)} {'edit' if len(others) == 1 else 'edits'}", reasons(others, places=True))
 
 

@@ -31,7 +31,7 @@ from clew.engine.log.summary import Counts, Summaries, Summary
 from clew.engine.over import Alike
 from clew.engine.redact import Redactor
 from clew.model.blocks import is_thinking, made, string_of
-from clew.model.change import Change
+from clew.model.change import THINKING_STEPS, Change
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.pipeline.stream.traced import State
@@ -55,9 +55,6 @@ _LEVELS: Final = {
     "debug": logging.DEBUG,
     "trace": TRACE,
 }
-_THINKING_STEPS: Final = frozenset({"thinking", "thinking_parameter", "heal"})
-"""Steps that take thinking blocks out. Others leave out other things."""
-
 _GONE: Final = frozenset({"left out", "handed over", "healed"})
 
 
@@ -144,7 +141,7 @@ class RequestLog:
         """What the projection did. `kept` are the paths of the blocks that went as they came, or just their number."""
         self._remember(exchange, self._counts(kept if isinstance(kept, int) else len(kept), changes))
         if self._logger.isEnabledFor(TRACE):
-            self._trace(exchange, [change for change in changes if change.step in _THINKING_STEPS], kept)
+            self._trace(exchange, [change for change in changes if change.step in THINKING_STEPS], kept)
 
     def filtered(self, exchange: str, filtered: Filtered) -> None:
         """The same under the session policy: its own counts, and its own decisions."""
@@ -199,7 +196,7 @@ class RequestLog:
             self.finished(exchange, None)
 
     def _counts(self, kept: int, changes: Sequence[Change]) -> Counts:
-        gone = [change for change in changes if change.step in _THINKING_STEPS and change.what in _GONE]
+        gone = [change for change in changes if change.step in THINKING_STEPS and change.what in _GONE]
         return Counts(self.epoch, confirmed=kept, filtered_from_request=len(gone))
 
     def _recorded(self, recording: Recording, session: int) -> None:
