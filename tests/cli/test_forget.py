@@ -57,6 +57,25 @@ def test_a_name_that_nobody_has_is_said(home: Home) -> None:
     assert home.refused("forget", "nothing", "--yes") == (2, "Error: There is no thread 'nothing': `clew show` lists them.")
 
 
+def test_a_whole_id_names_its_thread_though_another_begins_with_it(home: Home) -> None:
+    for number in range(7):
+        home.keep(turn(recorded(f"n{number}", thread=f"ff00ff{number}"), at=yesterday() + number))
+    code, said = home.refused("forget", "ff00", "--yes")
+    assert code == 2
+    assert "is the beginning of several threads" in said
+    assert home.json("forget", "ff00ff", "--yes") == {"forgotten": ["ff00ff"]}
+
+
+def test_an_empty_name_is_no_thread_though_there_is_only_one(home: Home) -> None:
+    """`clew forget "$THREAD" --yes`, where that variable is not set."""
+    assert home.json("forget", "ff00ff", "--yes") == {"forgotten": ["ff00ff"]}
+    empty = (2, "Error: The name of the thread is empty: `clew show` lists them.")
+    assert home.refused("forget", "", "--yes") == empty
+    for command in (["show", ""], ["export", ""], ["log", "--thread", ""], ["use", "claude", "--thread", ""]):
+        assert home.refused(*command) == empty
+    assert [each["id"] for each in home.json("show")] == [THREAD]
+
+
 def test_without_a_store_there_is_nothing_to_forget(tmp_path: Path) -> None:
     empty = Home(tmp_path / "empty")
     assert empty.refused("forget", "last", "--yes")[0] == 2

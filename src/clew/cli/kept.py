@@ -88,7 +88,10 @@ def opened_to_write(at: Place) -> Generator[SqliteStore]:
 
 
 def thread_named(store: SqliteStore | None, principal: str, given: str) -> Thread:
-    """The thread whose id begins so; `last` is the one that was used last. Ends the command if there is none, or several."""
+    """The thread of this id, or whose id begins so; `last` is the one that was used last. Ends the command if there is none,
+    or several."""
+    if not given:  # every id begins with nothing: a variable that is not set would name the only thread
+        raise click.UsageError("The name of the thread is empty: `clew show` lists them.")
     found = _threads(store, principal, given) if store else []
     if len(found) == 1:
         return found[0]
@@ -99,4 +102,7 @@ def thread_named(store: SqliteStore | None, principal: str, given: str) -> Threa
 
 
 def _threads(store: SqliteStore, principal: str, given: str) -> list[Thread]:
-    return store.threads(principal, limit=1) if given == "last" else store.threads(principal, starting=given, limit=6)
+    if given == "last":
+        return store.threads(principal, limit=1)
+    exact = store.thread(principal, given)  # one that was imported may be called as another begins
+    return [exact] if exact else store.threads(principal, starting=given, limit=6)

@@ -54,7 +54,9 @@ def log(count: int, follow: bool, thread: str | None, principal: str, json_: boo
             if store is None:
                 _say_nothing(json_)
                 return
-            wanted = Wanted(principal=principal, thread=thread_named(store, principal, thread).id if thread else None)
+            wanted = Wanted(
+                principal=principal, thread=thread_named(store, principal, thread).id if thread is not None else None
+            )
             if follow:
                 _follow(store, wanted, count, json_)
             elif count and not _say(wanted.last(store, count), json_):
