@@ -172,6 +172,29 @@ def test_the_demo_begins_without_a_warning(tmp_path: Path) -> None:
     assert asyncio.run(config()) == (0o600, [])
 
 
+@pytest.mark.slow
+def test_a_second_demo_in_the_same_home_leaves_the_first_alone(tmp_path: Path) -> None:
+    """`make run` in two shells: the first goes on with its own backends, also when the second has ended."""
+    one = ("--demo", "--port", "0", "--admin-port", "0")
+    environ = {"CLEW_HOME": str(tmp_path), "CLEW_KEY": "demo-key"}
+    with serving(*one, **environ) as first:
+        url = line(first).removeprefix("clew listens on ")
+        config = (tmp_path / "clew.toml").read_bytes()
+        for _ in range(2):
+            with serving(*one, **environ) as second, serving(*one, **environ) as third:
+                named = [[line(each) for _ in range(3)] for each in (second, third)]
+                assert asked(named[0][0].removeprefix("clew listens on "), "demo-key")["model"] == "claude-opus-5-5"
+                told = [
+                    f"; `CLEW_CONFIG={tmp_path}/demo-{each.pid}.toml clew use NAME` switches" for each in (second, third)
+                ]
+                assert [lines[-1][-len(end) :] for lines, end in zip(named, told, strict=True)] == told
+        assert asked(url, "demo-key")["model"] == "claude-opus-5-5"
+        assert (tmp_path / "clew.toml").read_bytes() == config
+    assert [file.name for file in tmp_path.glob("*.toml")] == ["clew.toml"]
+    with serving(*one, **environ) as later:
+        assert [line(later) for _ in range(3)][-1].endswith("; `clew use NAME` switches")
+
+
 def asked(url: str, key: str) -> dict[str, object]:
     body = {"model": "claude-opus-5-5", "max_tokens": 500, "messages": [{"role": "user", "content": "Hello"}]}
     headers = {"content-type": "application/json", "authorization": f"Bearer {key}", "anthropic-version": "2023-06-01"}

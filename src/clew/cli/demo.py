@@ -3,11 +3,14 @@
 One is Anthropic with block binding enforced, so that a lost or altered thinking block is refused at once; another speaks
 the same dialect and signs with a key of its own, which the first must never see; the third speaks Chat Completions, and
 refuses a tool call that comes back without its reasoning. Its home is a directory that goes with it,
-unless `CLEW_HOME` says where to keep it.
+unless `CLEW_HOME` says where to keep it; several demos may share that one.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
 import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import ExitStack, asynccontextmanager
@@ -49,6 +52,8 @@ key = "${{CLEW_DEMO_KEY:-sim-demo-1}}"
 """
 )
 """The simulators take any key. With one in it, the file can be used from a second shell, by every command."""
+_PORTS: Final = re.compile(r'^url = "http://127\.0\.0\.1:(\d{1,5})"', re.MULTILINE)
+_PROBE_SECONDS: Final = 1.0
 
 
 @asynccontextmanager
@@ -56,10 +61,10 @@ async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[st
     """The config file, and the environment to read it in: without any vendor's key."""
     with ExitStack() as stack:
         home = _home(environ, stack)
+        file = await _file(home, stack)
         claude = await start(Settings(stance=stance({"prefix_enforcement": "on"})), judge)
         other = await start(Settings(stance=stance(), kind="compat"), judge)
         deepseek = await start(Settings(stance=stance(), kind="deepseek-chat"), judge)
-        file = _file(home)
         write_private(file, _CONFIG.format(claude=claude.url, other=other.url, deepseek=deepseek.url).encode())
         own = {name: value for name, value in environ.items() if name.startswith("CLEW_") and name != "CLEW_CONFIG"}
         try:
@@ -75,11 +80,30 @@ def _home(environ: Mapping[str, str], stack: ExitStack) -> Home:
     return Home(Path(directory)).make()
 
 
-def _file(home: Home) -> Path:
-    """The home's own config, so that `clew use` and its kin find the demo's backends; never over somebody's real one."""
-    own = home.config
-    is_free = not own.exists() or own.read_text(errors="replace").startswith(_MARK)
-    return own if is_free else home.root / "demo.toml"
+async def _file(home: Home, stack: ExitStack) -> Path:
+    """The home's own config, so that `clew use` and its kin find the demo's backends; never over somebody's real one, nor
+    over that of a demo that runs: its gateway would follow, and be left without backends when this one ends."""
+    ports = _ports_of(home.config)
+    if ports is not None and not any([await _answers(port) for port in ports]):
+        return home.config
+    file = home.root / f"demo-{os.getpid()}.toml"
+    stack.callback(file.unlink, missing_ok=True)
+    return file
+
+
+def _ports_of(file: Path) -> list[int] | None:
+    """Where the simulators of the demo listen that wrote it, if they still do. None if it is no demo's."""
+    text = file.read_text(errors="replace") if file.exists() else _MARK
+    return [int(port) for port in _PORTS.findall(text)] if text.startswith(_MARK) else None
+
+
+async def _answers(port: int) -> bool:
+    try:
+        _, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), _PROBE_SECONDS)
+    except (OSError, OverflowError, TimeoutError):
+        return False
+    writer.close()
+    return True
 
 
 async def _closed(*simulations: Simulation) -> None:
