@@ -266,6 +266,15 @@ def test_an_unknown_command_is_a_usage_error() -> None:
     assert "No such command 'nonsense'" in result.output
 
 
+def test_a_command_that_was_mistyped_is_told_how_it_is_written() -> None:
+    said = {name: invoke(name).output.splitlines()[-1] for name in ("stauts", "exprot", "nonsense")}
+    assert said == {
+        "stauts": "Error: No such command 'stauts'. Did you mean 'status'?",
+        "exprot": "Error: No such command 'exprot'. Did you mean 'export'?",
+        "nonsense": "Error: No such command 'nonsense'.",
+    }
+
+
 def test_every_command_of_the_table_can_be_loaded() -> None:
     for name in COMMANDS:
         assert invoke(name, "--help").exit_code == 0

@@ -65,6 +65,18 @@ class _Lazy(click.Group):
         module, _, function = COMMANDS[cmd_name].target.partition(":")
         return getattr(import_module(module), function)
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, which would look for names like this one among the commands that are loaded: none is."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            alike = get_close_matches(args[0], COMMANDS, 1)
+            if not alike:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {alike[0]!r}?", ctx) from None
+
     def main(self, *args: Any, **extra: Any) -> Any:
         made_whole()
         return super().main(*args, **extra)
