@@ -150,3 +150,25 @@ def test_an_answer_that_paused_gets_all_its_thinking_back_in_the_very_next_turn(
     assert (whose(a), refusals(a)) == ({"own"}, [])
     assert gate.store
     assert len(gate.store.threads("local")) == 1
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_a_conversation_goes_on_after_a_pause_that_nobody_resumed(
+    gate: Gate, a: Simulator, b: Simulator, forgets: bool
+) -> None:
+    """R29: the user says something else instead, also to another backend, and later to the first again."""
+    talk = Talk(gate, tools=[{"type": "web_search_20250305", "name": "web_search"}])
+    talk.asks("[[scenario:paused]]")
+    if forgets:
+        talk.forgets_thinking()
+    talk.says("[[scenario:thinking]] Never mind.")
+    gate.use("glm")
+    talk.says("[[scenario:thinking]] And you?")
+    gate.use("claude")
+    own = [block for block in thoughts(talk.messages) if not block["signature"].startswith("clew1.")]
+    answer = talk.says("[[scenario:thinking]] Back again.")
+
+    assert answer.headers["x-clew-thinking"].endswith("left-out=1, handed-over=0, healed=0")
+    assert [block for block in thoughts_in(last_asked(a)) if block in own] == own
+    assert len(thoughts_in(last_asked(a))) == 2
+    assert (whose(a), whose(b), refusals(a), refusals(b)) == ({"own"}, set(), [], [])

@@ -23,6 +23,8 @@ _block = st.one_of(
     st.just({**thinking("x", "s"), "cache_control": {"type": "ephemeral"}}),
     _ids.map(tool_use),
     _ids.map(tool_result),
+    _ids.map(lambda id: {"type": "server_tool_use", "id": id, "name": "web_search", "input": {}}),
+    _ids.map(lambda id: {"type": "web_search_tool_result", "tool_use_id": id, "content": []}),
     st.just({"type": "image", "source": {}}),
 )
 _content = st.one_of(st.sampled_from(["", " ", "words"]), st.lists(_block, max_size=4))
@@ -31,6 +33,7 @@ _ROUNDS: tuple[list[Json], ...] = (
     [assistant(thinking("x", "s"), tool_use("t1")), user(tool_result("t1"))],
     [assistant(tool_use("t2")), user(tool_result("t2"), "and")],
     [assistant("b", thinking("x", "s"))],
+    [assistant({"type": "server_tool_use", "id": "t3", "name": "web_search", "input": {}})],
 )
 _message = st.builds(
     lambda role, content: {"role": role, "content": content}, st.sampled_from(["user", "assistant", "system"]), _content

@@ -14,6 +14,11 @@ A, B = tool_use("A"), tool_use("B")
 RA, RB = tool_result("A", "a"), tool_result("B", "b")
 
 
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+FILLER = text("[No message content]", citations=[])
+
+
 def no_result(id: str) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": id, "content": NO_RESULT, "is_error": True}
 
@@ -27,6 +32,7 @@ UNANSWERED = "the call has no result (R26)"
 REPEATED = "the call has a result already (R28)"
 ORPHAN = "no call in the message before it (R27)"
 ID_USED = "an earlier tool_use has this id (R25)"
+ABANDONED = "the server's tool never gave its result, and the user went on (R29)"
 IN_ANSWER = "a tool_result can only be in a user message (R23)"
 
 
@@ -43,7 +49,11 @@ IN_ANSWER = "a tool_result can only be in a user message (R23)"
         [user("hi"), assistant(A), assistant(B), user(RA, RB)],
         [user("hi"), assistant(A), user(RA), assistant(B), user(RB)],
         [user("hi"), assistant(A), user(RA), system("note"), assistant("done")],
-        [user("hi"), assistant({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}})],
+        [user("hi"), assistant(SEARCH)],
+        [user("hi"), assistant(SEARCH, FOUND, "so"), user("go on")],
+        [user("hi"), assistant(SEARCH), assistant(FOUND, "so"), user("go on")],
+        [user("hi"), assistant(SEARCH, A), user(RA)],
+        [user("hi"), assistant(SEARCH, A), user(RA), assistant("so"), user("go on")],
         [assistant(A), user(RA)],
     ],
 )
@@ -206,3 +216,37 @@ def test_an_orphan_of_another_shape_is_left_out(content: object) -> None:
     """Whatever a client sends, there is no exception."""
     body, _ = run(tool_structure, request(user("x", tool_result("A", content))))
     assert body["messages"] == [user(text("x"))]
+
+
+@pytest.mark.parametrize(
+    ("said", "sent"),
+    [
+        ([thinking("t"), SEARCH], [thinking("t"), FILLER]),
+        (["I look.", SEARCH], [text("I look.")]),
+        ([SEARCH], [FILLER]),
+        ([" ", SEARCH], [FILLER]),
+        ([thinking("t"), SEARCH, thinking("u"), "so"], [thinking("t"), FILLER, thinking("u"), text("so")]),
+        ([thinking("t"), SEARCH, SEARCH | {"id": "srvtoolu_2"}], [thinking("t"), FILLER]),
+    ],
+    ids=["after-thinking", "after-text", "alone", "after-a-blank", "between-thoughts", "two"],
+)
+def test_a_servers_call_without_a_result_is_left_out_once_the_user_goes_on(said: list, sent: list) -> None:
+    """R29: nobody can give that result any more, and every request from now on would be refused."""
+    given = request(user("hi"), assistant(*said), user("something else"), assistant("yes"), user("more"))
+    body, changes = run(tool_structure, given)
+    assert body["messages"] == [
+        user("hi"),
+        assistant(*sent),
+        user("something else"),
+        assistant("yes"),
+        user("more"),
+    ]
+    calls = [at for at, block in enumerate(said) if isinstance(block, dict) and block["type"] == "server_tool_use"]
+    assert list(changes) == [change(f"messages.1.content.{at}", "left out", ABANDONED) for at in calls]
+
+
+def test_a_servers_call_is_left_out_beside_results_of_the_clients_own_tools() -> None:
+    given = request(user("hi"), assistant(SEARCH, A), user(RA, "and hurry"))
+    body, changes = run(tool_structure, given)
+    assert body["messages"] == [user("hi"), assistant(A), user(RA, "and hurry")]
+    assert changes == (change("messages.1.content.0", "left out", ABANDONED),)

@@ -22,16 +22,19 @@ __all__ = ["is_paired", "is_plain", "is_tidy", "is_well"]
 
 
 class _Pairs(NamedTuple):
-    """Whether all is well so far; which ids were used, which of them wait for a result, and who spoke last."""
+    """Whether all is well so far; which ids were used, which of them wait for a result, and who spoke last; which calls of
+    the server's have none."""
 
     well: bool
     used: frozenset[str]
     waiting: frozenset[str]
     before: str
+    served: frozenset[object]
 
 
 def is_paired(messages: Sequence[Message]) -> bool:
-    """Every call answered at the head of the user run behind it, once, and nothing else answered (R23, R25–R28)."""
+    """Every call answered at the head of the user run behind it, once, and nothing else answered (R23, R25–R28); and no call
+    of the server's without a result when the user goes on (R29)."""
     pairs = folded(messages, _PAIRS)
     return pairs.well and not pairs.waiting
 
@@ -39,27 +42,27 @@ def is_paired(messages: Sequence[Message]) -> bool:
 def _paired(pairs: _Pairs, messages: Sequence[Message], at: int) -> _Pairs:
     if not pairs.well:
         return pairs
-    before, used, waiting = pairs.before, set(pairs.used), set(pairs.waiting)
+    before, used, waiting, served = pairs.before, set(pairs.used), set(pairs.waiting), set(pairs.served)
     for message in messages:
         role, content = message.role, message.content
         if role == "assistant":
-            if (before == "user" and waiting) or not _calls(content, used, waiting):
+            if (before == "user" and waiting) or not _calls(content, used, waiting, served):
                 return _AMISS
         elif role == "user":
-            if not _answers(content, waiting, fresh=before == "assistant"):
+            if not _answers(content, waiting, fresh=before == "assistant") or (served and not _is_all_results(content)):
                 return _AMISS
         else:
             continue
         before = role
-    return _Pairs(True, frozenset(used), frozenset(waiting), before)
+    return _Pairs(True, frozenset(used), frozenset(waiting), before, frozenset(served))
 
 
 _NOBODY: frozenset[str] = frozenset()
-_AMISS = _Pairs(False, _NOBODY, _NOBODY, "")
-_PAIRS = Fold(_Pairs(True, _NOBODY, _NOBODY, ""), _paired)
+_AMISS = _Pairs(False, _NOBODY, _NOBODY, "", _NOBODY)
+_PAIRS = Fold(_Pairs(True, _NOBODY, _NOBODY, "", _NOBODY), _paired)
 
 
-def _calls(content: tuple[Block, ...] | str | None, used: set[str], waiting: set[str]) -> bool:
+def _calls(content: tuple[Block, ...] | str | None, used: set[str], waiting: set[str], served: set[object]) -> bool:
     for block in content if isinstance(content, tuple) else ():
         if block.type == "tool_use":
             if not isinstance(block.id, str) or not block.id or block.id in used:
@@ -68,7 +71,15 @@ def _calls(content: tuple[Block, ...] | str | None, used: set[str], waiting: set
             waiting.add(block.id)
         elif block.type == "tool_result":
             return False
+        elif block.type == "server_tool_use":
+            served.add(block.id)
+        elif served:
+            served.discard(block.tool_use_id)
     return True
+
+
+def _is_all_results(content: tuple[Block, ...] | str | None) -> bool:
+    return isinstance(content, tuple) and all(block.type == "tool_result" for block in content)
 
 
 def _answers(content: tuple[Block, ...] | str | None, waiting: set[str], *, fresh: bool) -> bool:

@@ -61,7 +61,7 @@ def default_steps() -> tuple[Step, ...]:
         keep_thinking,  #       keep, restore, hand over or leave out each block
         normalise,  #           empty content (R22), trailing thinking of the last message (R37)
         system_messages,  #     folded where the model has none (R32)
-        tool_structure,  #      every call answered, every result answering (R25–R28)
+        tool_structure,  #      every call answered, every result answering (R25–R29)
         answer_length,  #       max_tokens within the model's cap (R7)
         thinking_parameter,  #  the mode, effort and display that the model takes (R9–R12)
         loop_parameter,  #      manual thinking off where the open loop cannot begin with it (R35, R38)

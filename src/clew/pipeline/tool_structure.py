@@ -1,4 +1,4 @@
-"""Every tool call answered once, right after it, and nothing answered that was not called (R23, R25–R28).
+"""Every tool call answered once, right after it, and nothing answered that was not called (R23, R25–R29).
 
 The API reads neighbouring messages of one role as one run. The tool results for an assistant run must lead the user run that
 follows, one for each call; anything else there is refused. What is wrong is mended where it stands, by what these two runs
@@ -9,7 +9,8 @@ and the ids before them say, so that a history that grows stays mended in the sa
 - results move to the front of the user run that answers (R26);
 - a call without a result gets one that says so, as an error (R26);
 - a second result for one call is left out (R28); one that answers nothing is said as text, or left out if it says nothing
-  (R27).
+  (R27);
+- a call of the server's that stayed without a result when the user went on is left out (R29).
 
 A legal history is returned as it is.
 """
@@ -25,6 +26,7 @@ from clew.model.blocks import Block, filler, is_signed, text_block
 from clew.model.change import Change
 from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
+from clew.pipeline.abandoned_calls import without_abandoned
 from clew.pipeline.blank import is_nothing_but_blank
 from clew.pipeline.legal import is_paired
 from clew.pipeline.pairing import Pairing, orphan_as_text, paired, renamed, unanswered
@@ -64,7 +66,13 @@ def tool_structure(request: Request, target: Target, facts: Facts) -> tuple[Requ
             news |= _mended(request, turn, pairing)
             changes += _changes(request, turn, pairing)
     messages = tuple(new for i, message in enumerate(request.messages) for new in news.get(i, (message,)))
-    return request.with_messages(messages), changes
+    request, abandoned = _finished(request.with_messages(messages), target)
+    return request, changes + abandoned
+
+
+def _finished(request: Request, target: Target) -> tuple[Request, tuple[Change, ...]]:
+    """Other dialects have no calls of the server's: what is said of them there is theirs to say."""
+    return without_abandoned(request, step=STEP) if target.dialect == "anthropic" else (request, ())
 
 
 def _turns(messages: Sequence[Message]) -> list[_Turn]:
