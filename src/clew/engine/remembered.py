@@ -11,7 +11,7 @@ from clew.engine.dialects import Recalled
 from clew.engine.route import Way
 from clew.pipeline.open_loop import loop_start
 from clew.thinking.repairs import newest_of
-from clew.thinking.strands import resolve
+from clew.thinking.strands import remarks_of
 
 __all__ = ["remembered"]
 
@@ -21,5 +21,5 @@ def remembered(way: Way, asking: Asking) -> Recalled | None:
     last = newest_of(asking.newest, way.backend.name, way.target.model, asking.shelf)
     if last is None:
         return None
-    row = frozenset(resolve(last, asking.shelf))
-    return way.dialect.recalled(row, loop_start(asking.request.messages) is not None) if row else None
+    remarks = remarks_of(last, asking.shelf)
+    return way.dialect.recalled(remarks, loop_start(asking.request.messages) is not None) if remarks else None

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from clew.dialects.anthropic.requests import messages_after_last_answer
 from clew.engine.asking import Asking
 from clew.engine.call import Entry
+from clew.engine.dialects import Remembered
 from clew.engine.route import Way
 from clew.errors import RequestInvalid
 from clew.model.blocks import Block, made
@@ -63,12 +64,8 @@ def origin_of(way: Way) -> Origin:
     return Origin(way.target.realm, way.backend.name, way.target.model, way.target.account)
 
 
-def recording_for(
-    id: str, asking: Asking, way: Way, said: tuple[Request, tuple[bytes, ...]], heard: Heard | None
-) -> Recording | None:
-    """The recording; None for an answer of which no block was complete, where its caller does not say what it followed.
-
-    `said` is what went to the maker, and marks of its form."""
+def recording_for(id: str, asking: Asking, way: Way, said: Remembered, heard: Heard | None) -> Recording | None:
+    """The recording; None for an answer of which no block was complete, where its caller does not say what it followed."""
     entry = asking.call.entry
     if heard is None or not heard.answer.blocks:
         return unanswered(entry, asking.call.principal, origin_of(way)) if entry else None
@@ -95,8 +92,8 @@ def unanswered(entry: Entry, principal: str, origin: Origin) -> Recording:
     )
 
 
-def _recording(id: str, asking: Asking, way: Way, said: tuple[Request, tuple[bytes, ...]], heard: Heard) -> Recording:
-    answer, (going, marks) = heard.answer, said
+def _recording(id: str, asking: Asking, way: Way, said: Remembered, heard: Heard) -> Recording:
+    answer, going = heard.answer, said.request
     return recording_of(
         id,
         asked=asking.request,
@@ -107,7 +104,8 @@ def _recording(id: str, asking: Asking, way: Way, said: tuple[Request, tuple[byt
         context=asking.facts.context,
         held=heard.held,
         unread=_unread(going, answer),
-        marks=marks,
+        marks=said.marks,
+        lighter=said.lighter,
         thread=asking.thread,
         whole=heard.whole,
     )

@@ -28,6 +28,10 @@ class Strand(Struct, frozen=True):
 
     Nearly always "as for answer X, and X's own": then it is a link (`after`), and costs nothing. A `listed` strand is
     written out when something had to stay out or was never recorded. The answer's own blocks are in neither.
+
+    A link may come with a list: the *remarks*, which are what of the row the next request has to know (`repairs`, and
+    thoughts that went without what only their maker reads). They are in the row of X, too; said again, they are found
+    without following a link, and stay where X is lost.
     """
 
     after: str | None = None
@@ -61,7 +65,9 @@ class Recording(Struct, frozen=True, kw_only=True):
     place: bytes
     strand: Strand
     digest: bytes = b""
-    """One hash over the proofs of the strand and of this answer's own blocks: a client's copy with the same is whole."""
+    """One hash over the strand and this answer's own blocks: what has the same is that row. Of realm `anthropic` it is over
+    proofs, so that a client's copy is seen to be whole; of others, whose blocks a client has under seals, over the keys of
+    what their maker gets."""
     followed: str | None = None
     session: str = ""
     agent: str = ""

@@ -1,10 +1,10 @@
 """Verify: read everything, recompute what can be recomputed, and say what does not agree.
 
 SQLite's own check finds broken pages. Beyond it: each recording's sum; its marks, which must be those that its content
-makes, and no others; for answers of realm `anthropic`, whose blocks clients hold as they came, the block keys themselves;
+makes, and no others; for answers of realm `anthropic`, whose blocks clients hold as they came, the block keys themselves,
 and the digest, wherever all blocks of the strand are at hand. (A seal is in the client's copy alone, so the keys of sealed
-blocks can only be compared with the marks.) No strand may lead in a circle. And what belongs together must be there
-together: `verify_turns`.
+blocks can only be compared with the marks; what a digest of others is over was not always the same.) No strand may lead in
+a circle. And what belongs together must be there together: `verify_turns`.
 """
 
 from __future__ import annotations
@@ -97,11 +97,11 @@ def _of_digests(recordings: list[Recording]) -> Iterator[Fault]:
     shelf = Shelf(recordings)
     yield from (Fault(id, "its strand leads in a circle") for id in _in_circles(recordings, shelf))
     proofs = {key: proof for each in recordings for key, proof in _proofs_in(each)}
-    for recording in recordings:
+    for recording in (each for each in recordings if each.digest and each.origin.realm == ANTHROPIC):
         row = (*resolve(recording, shelf), *recording.keys)
         known = [proofs[key] for key in row if key in proofs]
         lost = recording.strand.after is not None and not _reaches_its_start(recording, shelf)
-        if recording.digest and not lost and len(known) == len(row) and digest_of(known) != recording.digest:
+        if not lost and len(known) == len(row) and digest_of(known) != recording.digest:
             yield Fault(recording.id, "its digest is not that of its strand")
 
 

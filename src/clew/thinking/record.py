@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clew.model.blocks import Block, made
-from clew.model.origin import Origin
+from clew.model.origin import ANTHROPIC, Origin
 from clew.model.past import Fold, each_of, folded
 from clew.model.recording import Recording, Recordings, Strand
 from clew.model.request import Message, Request, blocks_of
 from clew.thinking.history import Answers, place_after
-from clew.thinking.keys import Asked, Row, digest_of, key_of, place_of, proof_of, said_of
+from clew.thinking.keys import Asked, Row, digest_of, key_of, place_of, proof_of, row_digest, said_of
 from clew.thinking.recognise import Context, last_recording
+from clew.thinking.repairs import newest_in
 from clew.thinking.strands import strand_for
 
 __all__ = ["recording_of", "recording_of_first"]
@@ -29,6 +30,7 @@ def recording_of(
     held: Sequence[Block] | None = None,
     unread: frozenset[bytes] = frozenset(),
     marks: tuple[bytes, ...] = (),
+    lighter: tuple[bytes, ...] = (),
     thread: str = "",
     whole: bool = True,
 ) -> Recording:
@@ -37,16 +39,18 @@ def recording_of(
     `asked` is what the client sent, `going` what went to the maker for it, `blocks` the maker's own bytes, as far as each
     came to its stop. `held` are the same blocks as the client gets them, where seals and safe ids were put on. `unread` are
     the keys of blocks that the vendor reported as dropped for what came before them: those are not in the strand.
-    `marks` tell of the form of `going` (`repairs`). No digest knows of them, so an answer with marks has none: whoever goes
-    on from it in another form would be linked to them.
+    `marks` tell of the form of `going` (`repairs`), `lighter` are the keys of thoughts in it that are only the rest of one.
     """
     shown = held if held is not None else [made(raw) for raw in blocks]
-    ahead = folded(going.messages, _SIGNED)
-    if unread:
-        ahead = tuple([block for block in ahead if key_of(block) not in unread])
-    row = Row().longer([proof_of(block) for block in ahead]) if unread else folded(going.messages, _ROW)
     answers, said = Answers(asked.messages), said_of(shown)
     followed = last_recording(answers, shelf, context)
+    if origin.realm == ANTHROPIC:
+        strand, digest = _as_held(going, shown, unread, marks, shelf)
+    else:
+        ahead = [key for block in folded(going.messages, _SIGNED) if (key := key_of(block)) and key not in unread]
+        own = [key for raw in blocks if (key := key_of(made(raw)))]
+        last = newest_in(origin.realm, followed, shelf)
+        strand, digest = _as_sent((*marks, *ahead), own, (*marks, *lighter), last, shelf)
     return Recording(
         id=id,
         principal=context.principal,
@@ -55,8 +59,8 @@ def recording_of(
         keys=tuple([key for block in shown if (key := key_of(block))]),
         said=said,
         place=place_after(context.principal, asked.messages, said, answers),
-        strand=_strand(ahead, row, shelf, marks),
-        digest=b"" if marks else row.longer([proof for block in shown if (proof := proof_of(block))]).digest(),
+        strand=strand,
+        digest=digest,
         followed=followed.id if followed else None,
         session=context.session,
         agent=context.agent,
@@ -98,6 +102,30 @@ def recording_of_first(
         agent=context.agent,
         thread=thread,
     )
+
+
+def _as_held(
+    going: Request, shown: Sequence[Block], unread: frozenset[bytes], marks: tuple[bytes, ...], shelf: Recordings
+) -> tuple[Strand, bytes]:
+    """Strand and digest where clients hold the blocks as they came. No digest knows of marks, so an answer with marks has
+    none: whoever goes on from it in another form would be linked to them."""
+    ahead = folded(going.messages, _SIGNED)
+    if unread:
+        ahead = tuple([block for block in ahead if key_of(block) not in unread])
+    row = Row().longer([proof_of(block) for block in ahead]) if unread else folded(going.messages, _ROW)
+    digest = b"" if marks else row.longer([proof for block in shown if (proof := proof_of(block))]).digest()
+    return _strand(ahead, row, shelf, marks), digest
+
+
+def _as_sent(
+    sent: tuple[bytes, ...], own: list[bytes], remarks: tuple[bytes, ...], last: Recording | None, shelf: Recordings
+) -> tuple[Strand, bytes]:
+    """Strand and digest where clients hold seals, or nothing: the row is of what is under them, and no block of it leads to
+    its recording. The newest answer of the realm is the newest in the row, or what was sent is not its row at all."""
+    digest = row_digest((*sent, *own))
+    if sent and last is not None and last.digest == row_digest(sent):
+        return Strand(after=last.id, listed=remarks or None), digest
+    return strand_for(sent, last, shelf, remarks), digest
 
 
 def _strand(ahead: Sequence[Block], row: Row, shelf: Recordings, marks: tuple[bytes, ...]) -> Strand:

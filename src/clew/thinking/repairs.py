@@ -1,9 +1,9 @@
 """Marks of repairs in a strand: an answer remembers in which weaker form its request was written.
 
 Where a dialect has a weaker form of a request (`dialects.openai_chat.failures.heals`), what was repaired is no block, and
-no row of blocks could tell of it. So the strand that led to the answer is written out, with a mark in front for each
-repair. A mark has the shape of a block key and is none, so nothing is ever sent because of it. Whoever goes on from that
-answer finds it there; a fork from before the repair does not.
+no row of blocks could tell of it. So the strand that led to the answer has a mark in front for each repair. A mark has the
+shape of a block key and is none, so nothing is ever sent because of it. Whoever goes on from that answer finds it there; a
+fork from before the repair does not.
 
 In the Anthropic dialect a repair leaves blocks out, which the strand itself tells. For a reader that gets all of its own
 back, whatever the strand, one mark says that this strand counts.
@@ -11,16 +11,17 @@ back, whatever the strand, one mark says that this strand counts.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from hashlib import sha256
 from typing import Final
 
+from clew.model.origin import Origin
 from clew.model.recording import Recording, Recordings
 
-__all__ = ["LEFT_OUT", "mark_of", "marked", "newest_of"]
+__all__ = ["LEFT_OUT", "mark_of", "marked", "newest_in", "newest_of"]
 
 _FAR = 32
-"""Answers to look through for one of this backend's; before that, others have answered for long, and it is asked anew."""
+"""Answers to look through for one of this backend's, or realm's; before that, others have answered for long."""
 
 
 def mark_of(name: str) -> bytes:
@@ -38,8 +39,17 @@ def marked(names: Iterable[str], row: Container[bytes]) -> tuple[str, ...]:
 
 def newest_of(newest: Recording | None, backend: str, model: str, shelf: Recordings) -> Recording | None:
     """The newest answer of this backend and model, from the newest of the history back."""
+    return _newest(newest, shelf, lambda origin: (origin.backend, origin.model) == (backend, model))
+
+
+def newest_in(realm: str, newest: Recording | None, shelf: Recordings) -> Recording | None:
+    """The same of a realm."""
+    return _newest(newest, shelf, lambda origin: origin.realm == realm)
+
+
+def _newest(newest: Recording | None, shelf: Recordings, fits: Callable[[Origin], bool]) -> Recording | None:
     for _ in range(_FAR):
-        if newest is None or (newest.origin.backend, newest.origin.model) == (backend, model):
+        if newest is None or fits(newest.origin):
             return newest
         newest = shelf.by_id(newest.followed) if newest.followed else None
     return None

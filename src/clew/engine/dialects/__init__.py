@@ -9,7 +9,7 @@ from clew.backends.row import Backend
 from clew.engine.dialects.messages import Messages
 from clew.engine.dialects.openai_chat import OpenAIChat
 from clew.engine.dialects.refused import Refused
-from clew.engine.dialects.shape import KEEP, NO_HINTS, UNSAID, Dialect, Hints, Recalled, Repair, Written
+from clew.engine.dialects.shape import KEEP, NO_HINTS, UNSAID, Dialect, Hints, Recalled, Remembered, Repair, Written
 from clew.errors import SettingsInvalid
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Hints",
     "Recalled",
     "Refused",
+    "Remembered",
     "Repair",
     "Written",
     "dialect_of",

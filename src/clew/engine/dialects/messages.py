@@ -15,7 +15,7 @@ from clew.dialects.anthropic.requests import encode
 from clew.dialects.openai_chat.failures.said_waits import said_wait
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused, refused_with, waiting
-from clew.engine.dialects.shape import Hints, Recalled, Repair, Written
+from clew.engine.dialects.shape import Hints, Recalled, Remembered, Repair, Written
 from clew.http.client.message import Headers
 from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import ANTHROPIC
@@ -97,5 +97,5 @@ class Messages:
         """What is left out, and why, the projection itself says."""
         return Recalled(self.healed(), ()) if LEFT_OUT in row else None
 
-    def remembered(self, going: Request) -> tuple[Request, tuple[bytes, ...]]:
-        return going, (LEFT_OUT,) if self._healed else ()
+    def remembered(self, going: Request) -> Remembered:
+        return Remembered(going, (LEFT_OUT,) if self._healed else ())

@@ -19,14 +19,14 @@ from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.answer.whole import translated
 from clew.dialects.openai_chat.failures.errors import CUT, UNREADABLE, Failure, failure_of
 from clew.dialects.openai_chat.failures.heals import LASTING, LOOP_LONG, Heal, Rung, heal, held
-from clew.dialects.openai_chat.request.lighter import all_lighter
+from clew.dialects.openai_chat.request.lighter import all_lighter, lighter_in
 from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.request.tool_names import own_name
 from clew.dialects.openai_chat.unread.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.unread.writing import Writing
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused, waiting
-from clew.engine.dialects.shape import Hints, Recalled, Repair, Written
+from clew.engine.dialects.shape import Hints, Recalled, Remembered, Repair, Written
 from clew.http.client.message import Headers
 from clew.model.change import Change
 from clew.model.json import JsonObject
@@ -37,6 +37,7 @@ from clew.pipeline.stream.sealing import seal_bytes
 from clew.pipeline.stream.traced import Traced
 from clew.pipeline.stream.translated import TranslatedRelay
 from clew.pipeline.stream.written import WrittenRelay
+from clew.thinking.keys import key_of
 from clew.thinking.repairs import mark_of, marked
 
 __all__ = ["OpenAIChat"]
@@ -136,10 +137,11 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
         weaker = structs.replace(self, wire=heals[-1].wire, before_it=rungs)
         return Recalled(weaker, tuple(Change("heal", "messages", "replaced", f"{AS_BEFORE}{each.why}") for each in heals))
 
-    def remembered(self, going: Request) -> tuple[Request, tuple[bytes, ...]]:
+    def remembered(self, going: Request) -> Remembered:
         rungs = (*self.before_it, *self.rungs)
         marks = tuple(mark_of(rung) for rung in (*LASTING, *LOOP_LONG) if rung in rungs)
-        return all_lighter(going) if "entries" in rungs else going, marks
+        said = all_lighter(going) if "entries" in rungs else going
+        return Remembered(said, marks, tuple([key for block in lighter_in(said) if (key := key_of(block))]))
 
 
 def _is_written_at_once(wear: Wear, hints: Hints) -> bool:

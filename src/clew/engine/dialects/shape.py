@@ -18,7 +18,7 @@ from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relays
 from clew.pipeline.stream.traced import Tell
 
-__all__ = ["KEEP", "NO_HINTS", "UNSAID", "Dialect", "Hints", "Recalled", "Repair", "Written"]
+__all__ = ["KEEP", "NO_HINTS", "UNSAID", "Dialect", "Hints", "Recalled", "Remembered", "Repair", "Written"]
 
 
 class Written(NamedTuple):
@@ -67,6 +67,16 @@ class Repair(NamedTuple):
 
     dialect: Dialect
     change: Change
+
+
+class Remembered(NamedTuple):
+    """What went to a backend, and what the answer's strand has to tell of its form."""
+
+    request: Request
+    marks: tuple[bytes, ...] = ()
+    """Of repairs (`thinking.repairs`)."""
+    lighter: tuple[bytes, ...] = ()
+    """The keys of thoughts in it that are only the rest of one."""
 
 
 class Recalled(NamedTuple):
@@ -134,6 +144,6 @@ class Dialect(Protocol):
         """As the answer with this strand was asked for, where that was in a weaker form; `in_loop`: its loop goes on."""
         ...
 
-    def remembered(self, going: Request) -> tuple[Request, tuple[bytes, ...]]:
-        """What was said of `going` in the end, and marks for the strand of the answer: how it was written."""
+    def remembered(self, going: Request) -> Remembered:
+        """What was said of `going` in the end, and how it was written."""
         ...

@@ -12,11 +12,12 @@ from clew.dialects.openai_chat.request.lighter import lighter
 from clew.model.change import Change
 from clew.model.target import Target
 from clew.pipeline.step import Facts
-from clew.pipeline.thinking.newest import newest_row
+from clew.pipeline.thinking.newest import newest_made
 from clew.pipeline.thinking.pieces import STEP, Outcome
 from clew.thinking.history import Piece
 from clew.thinking.keys import key_of
 from clew.thinking.recognise import Found
+from clew.thinking.strands import remarks_of
 
 __all__ = ["as_for_the_last"]
 
@@ -25,7 +26,8 @@ UNREAD = "its maker could not read it when it gave its last answer: only its tex
 
 def as_for_the_last(found: Sequence[Found], own: list[Outcome], target: Target, facts: Facts) -> list[Outcome]:
     """Each answer with its thoughts in the form in which they went ahead of this reader's last one."""
-    _, row = newest_row(found, target, facts)
+    _, last = newest_made(found, target)
+    row = remarks_of(last, facts.recordings) if last else frozenset[bytes]()
     return [_as_in(row, outcome) for outcome in own] if row else own
 
 

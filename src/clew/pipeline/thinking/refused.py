@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from clew.model.change import Change
 from clew.model.target import Target
 from clew.pipeline.step import Facts
-from clew.pipeline.thinking.newest import newest_row
+from clew.pipeline.thinking.newest import newest_made
 from clew.pipeline.thinking.pieces import STEP, Outcome
 from clew.thinking.history import Piece
 from clew.thinking.keys import key_of
 from clew.thinking.recognise import Found
 from clew.thinking.repairs import LEFT_OUT
+from clew.thinking.strands import remarks_of, resolve
 
 __all__ = ["without_refused"]
 
@@ -25,8 +26,11 @@ REFUSED_BEFORE = "its maker refused it before it gave its last answer"
 
 def without_refused(found: Sequence[Found], own: list[Outcome], target: Target, facts: Facts) -> list[Outcome]:
     """Each answer ahead of this reader's last one with the thinking that went ahead of that."""
-    at, row = newest_row(found, target, facts)
-    return [*(_as_in(row, outcome) for outcome in own[:at]), *own[at:]] if LEFT_OUT in row else own
+    at, last = newest_made(found, target)
+    if last is None or LEFT_OUT not in remarks_of(last, facts.recordings):
+        return own
+    row = frozenset(resolve(last, facts.recordings))
+    return [*(_as_in(row, outcome) for outcome in own[:at]), *own[at:]]
 
 
 def _as_in(row: frozenset[bytes], outcome: Outcome) -> Outcome:

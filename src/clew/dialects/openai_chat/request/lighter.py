@@ -6,6 +6,7 @@ of the answer that followed tells for each thought whether it went whole or ligh
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 
 from clew.dialects.openai_chat.answer.payloads import payload_of, proof
@@ -13,9 +14,11 @@ from clew.model.blocks import Block, made, string_of
 from clew.model.json import JsonObject
 from clew.model.request import Message, Request, blocks_of, with_blocks
 
-__all__ = ["all_lighter", "lighter"]
+__all__ = ["all_lighter", "lighter", "lighter_in"]
 
 _HEAVY = frozenset({"reasoning_details", "thinking_blocks", "tool_calls", "message"})
+_REST = re.compile(r'"rest_of":"[0-9a-f]{32}"\}')
+_REST_SIZE = 45
 
 
 def lighter(block: Block) -> Block:
@@ -38,3 +41,14 @@ def _lighter(message: Message) -> Message:
     if message.role != "assistant" or isinstance(message.content, str):
         return message
     return with_blocks(message, tuple(lighter(block) for block in blocks_of(message)))
+
+
+def lighter_in(request: Request) -> list[Block]:
+    """The thoughts of a request that are only the rest of one."""
+    return [
+        block
+        for message in request.messages
+        if message.role == "assistant"
+        for block in blocks_of(message)
+        if block.type == "thinking" and isinstance(block.signature, str) and _REST.fullmatch(block.signature[-_REST_SIZE:])
+    ]
