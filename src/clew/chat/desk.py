@@ -8,7 +8,7 @@ to the backend, to the caller or to a process, what was said is there, and says 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -19,10 +19,26 @@ from clew.chat.request import Wishes
 from clew.chat.tree import Tree
 from clew.store.values import Thread
 
-__all__ = ["Begun", "Desk", "Hearing", "Question"]
+__all__ = ["Begun", "Claim", "Desk", "Hearing", "Question", "Taken"]
 
 Begun: TypeAlias = Callable[[str], None]
 """Told of the turn's id, as soon as there is one."""
+
+
+class Claim(NamedTuple):
+    """A run of an agent, the turn whose calls it is about, and the run that it found to have begun them, which is gone."""
+
+    run: str
+    turn: str = ""
+    was: str = ""
+
+
+class Taken(NamedTuple):
+    """The turn whose calls were begun, "" if there is none; by which run, and is that one at it?"""
+
+    turn: str = ""
+    run: str = ""
+    lives: bool = False
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -98,12 +114,21 @@ class Desk(Protocol):
         """The line up to this turn as a backend would get it."""
         ...
 
-    async def mark(self, turn: str) -> None:
-        """Keep that the calls of this turn's answer are begun; "" that there are none. It outlives this process."""
+    async def take_calls(self, claim: Claim) -> bool:
+        """Keep that the calls of this turn's answer are begun, which outlives this process. False if somebody else began
+        them, or went on from there."""
         ...
 
-    async def marked(self) -> str:
-        """The turn whose calls were begun, whoever began them; "" if there is none."""
+    async def leave_calls(self, claim: Claim) -> None:
+        """They are run no further."""
+        ...
+
+    async def end_calls(self, claim: Claim) -> None:
+        """Nothing is left that this run began, or found begun."""
+        ...
+
+    async def calls_begun(self) -> Taken:
+        """The turn whose calls were begun, and whether whoever did so is at it."""
         ...
 
     def begin(self, stop: Stop) -> None:

@@ -9,13 +9,13 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct, structs
 
 from clew.backends.row import Credential
-from clew.chat.desk import Begun, Question
+from clew.chat.desk import Begun, Claim, Question, Taken
 from clew.chat.floor import Floor
 from clew.chat.hearing import LocalHearing
 from clew.chat.projected import Projected, projection_of
@@ -32,11 +32,14 @@ from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.model.recording import Recording
 from clew.store import Store
+from clew.store.begun import Beginning
 from clew.store.outcome import outcome
 from clew.store.values import Exchange, Passage, Thread, Turn
 from clew.thinking.recognise import Context
 
 __all__ = ["COMMIT_SECONDS", "LocalDesk", "keeping"]
+
+T = TypeVar("T")
 
 COMMIT_SECONDS = 10.0
 """How long the store may take: an app would rather wait than say that nothing was kept."""
@@ -122,17 +125,30 @@ class LocalDesk(Floor):
             self.thread = structs.replace(self.thread, title=title)
         return renamed.result()
 
-    async def mark(self, turn: str) -> None:
-        kept = self.store.set(self._mark, turn or None, scope=self.thread.principal, at=time.time())
-        await asyncio.wait_for(asyncio.wrap_future(kept), COMMIT_SECONDS)
+    async def take_calls(self, claim: Claim) -> bool:
+        wish = self._beginning(claim, self.tree.followers(claim.turn))
+        return await _kept(self.store.begin(wish, at=time.time(), here=True))
 
-    async def marked(self) -> str:
-        kept = await asyncio.to_thread(self.store.settings, self.thread.principal)
-        return str(kept.get(self._mark) or "")
+    async def leave_calls(self, claim: Claim) -> None:
+        await _kept(self.store.leave(self._beginning(claim), at=time.time()))
 
-    @property
-    def _mark(self) -> str:
-        return f"calls-begun:{self.thread.id}"
+    async def end_calls(self, claim: Claim) -> None:
+        await _kept(self.store.end(self._beginning(claim)))
+
+    async def calls_begun(self) -> Taken:
+        turn, run, process = await asyncio.to_thread(self.store.begun, self.thread.principal, self.thread.id)
+        return Taken(turn, run, bool(process))
+
+    async def note_begun(self, claim: Claim, followers: int | None) -> None:
+        """What somebody says who runs calls elsewhere, and of whom nobody here knows how long they are there."""
+        wish = self._beginning(claim, followers)
+        if claim.turn:
+            await _kept(self.store.begin(wish, at=time.time(), here=False))
+        else:
+            await _kept(self.store.end(wish))
+
+    def _beginning(self, claim: Claim, followers: int | None = 0) -> Beginning:
+        return Beginning(self.thread.principal, self.thread.id, claim.turn, claim.run, claim.was, followers)
 
     async def ask(self, question: Question, begun: Begun) -> LocalHearing:
         hearing = LocalHearing(self)
@@ -259,3 +275,7 @@ def _title(asked: tuple[bytes, ...]) -> str:
     )
     words = " ".join(texts[0].split()) if texts else ""
     return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
+
+
+async def _kept(write: Future[T]) -> T:
+    return await asyncio.wait_for(asyncio.wrap_future(write), COMMIT_SECONDS)

@@ -63,6 +63,10 @@ class Tree:
             tip = line[-1].follows
         return line[::-1]
 
+    def followers(self, id: str) -> int:
+        """How many turns go on from this one."""
+        return sum(spot.passage.recording is not None and spot.passage.recording.followed == id for spot in self)
+
     def onward(self, tip: str) -> str:
         """The newest turn that goes on from this one; itself, if none does."""
         reached = {tip}

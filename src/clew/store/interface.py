@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from clew.model.recording import Recordings, Shelf
+from clew.store.begun import Beginning, Mark
 from clew.store.values import (
     Bodies,
     Branch,
@@ -75,6 +76,22 @@ class Store(Protocol):
 
     def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
         """Write a setting, or remove it with None. A scope is "" for all, or the name of one gateway or principal."""
+        ...
+
+    def begin(self, wish: Beginning, *, at: float, here: bool) -> Future[bool]:
+        """Take the calls of an answer, to run them; `here`: in this process. False if somebody else was first."""
+        ...
+
+    def leave(self, wish: Beginning, *, at: float) -> Future[None]:
+        """They are run no further, and have no results."""
+        ...
+
+    def end(self, wish: Beginning) -> Future[None]:
+        """Nothing is left of what was begun."""
+        ...
+
+    def begun(self, principal: str, thread: str) -> Mark:
+        """The turn whose calls were begun, and by whom. It has a process only as long as that is there."""
         ...
 
     def forget(self, principal: str, thread: str, *, at: float, agents: bool = False) -> Future[bool]:

@@ -14,7 +14,8 @@ import msgspec
 
 from clew.errors import StoreError
 from clew.model.recording import Recording, Recordings, Shelf
-from clew.store import bodies, commands, find, forget, look, words
+from clew.store import begun, bodies, commands, find, forget, look, words
+from clew.store.begun import Beginning, Mark
 from clew.store.bites import in_bites
 from clew.store.connection import BUSY, connect, locked, prepare_file
 from clew.store.database import Database
@@ -160,6 +161,22 @@ class SqliteStore:
 
     def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
         return self._writer.submit(lambda connection: commands.set_setting(connection, scope, name, value, at))
+
+    def begin(self, wish: Beginning, *, at: float, here: bool) -> Future[bool]:
+        return self._writer.submit(
+            lambda connection: begun.begin(connection, wish, self._presence.name() if here else "", at)
+        )
+
+    def leave(self, wish: Beginning, *, at: float) -> Future[None]:
+        return self._writer.submit(lambda connection: begun.leave(connection, wish, at))
+
+    def end(self, wish: Beginning) -> Future[None]:
+        return self._writer.submit(lambda connection: begun.end(connection, wish))
+
+    def begun(self, principal: str, thread: str) -> Mark:
+        with self._readers.use() as connection:
+            mark = begun.mark_in(connection, principal, thread)
+        return mark if is_present(self._path, mark.process) else mark._replace(process="")
 
     def forget(self, principal: str, thread: str, *, at: float, agents: bool = False) -> Future[bool]:
         deletion = Deletion(principal, thread, at, agents)

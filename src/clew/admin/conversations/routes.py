@@ -21,7 +21,7 @@ from clew.admin.parameters import read_body
 from clew.admin.problem import Problem
 from clew.admin.routing import as_json
 from clew.backends.row import Credential
-from clew.chat.desk import Question
+from clew.chat.desk import Claim, Question
 from clew.chat.local import LocalDesk, keeping
 from clew.chat.opening import desk_on
 from clew.chat.remote.told import Asked, Marked, Opened, Place, ToldTurn, told_of
@@ -131,17 +131,24 @@ async def rename(desk: Desk, request: Request) -> Response:
 @troubled
 async def begun(desk: Desk, request: Request) -> Response:
     """The turn whose calls somebody began to run."""
-    return as_json(Marked(await (await _found(desk, request)).marked()))
+    return as_json(await _marked(await _found(desk, request)))
 
 
 @troubled
 async def mark(desk: Desk, request: Request) -> Response:
-    """Kept when this answers: whoever runs tools says so first."""
+    """Kept when this answers: whoever runs tools says so first. The answer is whose they are now."""
     wish, found = await read_body(request, Marked), await _found(desk, request)
     if wish.turn and wish.turn not in found.tree:
         raise RequestInvalid(f"there is no turn {wish.turn[:100]!r} in this conversation", path="turn")
-    await found.mark(wish.turn)
-    return as_json(wish)
+    if any(name and not _ID.fullmatch(name) for name in (wish.run, wish.was)):
+        raise RequestInvalid("a run is named by up to 64 letters, digits and `._-`", path="run")
+    await found.note_begun(Claim(wish.run, wish.turn, wish.was), wish.followers)
+    return as_json(await _marked(found))
+
+
+async def _marked(found: LocalDesk) -> Marked:
+    begun = await found.calls_begun()
+    return Marked(begun.turn, run=begun.run, lives=begun.lives)
 
 
 @troubled

@@ -45,8 +45,8 @@ CONVERSATIONS: Final[tuple[Route, ...]] = (
         f"{_PATH}/{{id}}/begun",
         "inference",
         routes.mark,
-        "Keeps that the calls of a turn are begun, so that nobody runs them twice after a crash; empty: that none are.",
-        "body: turn",
+        "Takes the calls of a turn, so that nobody runs them twice; empty: there are none. Answers who has them now.",
+        "body: turn, run, was, followers",
     ),
     Route(
         "GET",

@@ -11,6 +11,7 @@ import asyncio
 import msgspec
 
 from clew.chat.agent.approval import Suspended
+from clew.chat.agent.marks import TakenElsewhere
 from clew.chat.agent.schema import plain
 from clew.chat.agent.threads import called
 from clew.chat.agent.tools import Tool, ToolFailed
@@ -26,7 +27,8 @@ _LONGEST_WAIT = 5.0
 
 
 async def output_of(tool: Tool, call: ToolCall) -> Output:
-    """What the call gives; a ToolFailed if it does not. Raises Suspended if it is put off."""
+    """What the call gives; a ToolFailed if it does not. Raises Suspended if it is put off, and TakenElsewhere if
+    another run does what it would."""
     try:
         return await _tried(tool, _arguments(tool, call))
     except ToolFailed as failure:
@@ -61,7 +63,7 @@ async def _once(tool: Tool, arguments: dict[str, object]) -> JsonValue:
         async with clock:
             value = await called(tool.function, **arguments)
         return _sayable(plain(value))
-    except (ToolFailed, Suspended):
+    except (ToolFailed, Suspended, TakenElsewhere):
         raise
     except TimeoutError as error:
         if not clock.expired():

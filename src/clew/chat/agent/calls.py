@@ -14,7 +14,6 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from clew.chat.agent import marks
 from clew.chat.agent.approval import Decision, Denied, Later, Suspended, decided
 from clew.chat.agent.calling import output_of
 from clew.chat.agent.events import CallApproved, CallDenied, CallSuspended, ToolFinished, ToolStarted
@@ -48,9 +47,9 @@ class _Fate(Struct, frozen=True, eq=False):
 
 
 async def outputs_of(working: Working, calls: Sequence[ToolCall], turn: str, resumed: bool) -> dict[str, Output]:
-    """What each call gave. Raises Suspended if a decision is put off. `turn` is the one whose answer they are in;
-    `resumed`: nobody knows from this run whether they were begun already."""
-    begun = resumed and await marks.was_begun(working.conversation, turn)
+    """What each call gave. Raises Suspended if a decision is put off, and TakenElsewhere if another run is at it, or was.
+    `turn` is the one whose answer they are in; `resumed`: nobody knows from this run whether they were begun already."""
+    begun = resumed and await working.hold.was_begun(working.conversation, turn)
     fates = [await _fate(working, call, begun) for call in calls]
     if waiting := [fate.call for fate in fates if isinstance(fate.decision, Later)]:
         for call in waiting:
@@ -94,7 +93,7 @@ async def _run_all(working: Working, running: _Running, turn: str) -> dict[str, 
     given = await _side_by_side(working, [each for each in running if each[1].may_wait], turn)
     others = [each for each in running if not each[1].may_wait]
     if not all(tool.idempotent for _, tool in others):
-        await marks.mark(working.conversation, turn)
+        await working.hold.take(working.conversation, turn)
     return given | await _side_by_side(working, others, turn)
 
 

@@ -19,7 +19,6 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from clew.chat.agent import marks
 from clew.chat.agent.approval import Suspended
 from clew.chat.agent.calls import outputs_of
 from clew.chat.agent.events import Ending, LimitReached, OutputRejected, Result, RunEnded
@@ -67,6 +66,8 @@ class Course:
             if not clock.expired():
                 raise
             result = await self._limited(self._working.spending.late)
+        finally:
+            await self._working.hold.leave(self._working.conversation)
         await self._working.tell(RunEnded(result))
         return result
 
@@ -127,7 +128,7 @@ class Course:
 
     async def _answered(self) -> Result[Any]:
         if self._has_called:
-            await marks.unmark(self._working.conversation)
+            await self._working.hold.end(self._working.conversation)
         form, ending = self._working.plan.form, self._ending
         output = None if ending != "answered" else form.read(self._text) if form else self._text
         return self._result(ending, output=output)

@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from clew.chat.agent.approval import Decision
 from clew.chat.agent.events import AgentEvent
 from clew.chat.agent.limits import Spending
+from clew.chat.agent.marks import Hold
 from clew.chat.agent.plan import Plan
 from clew.chat.conversation import AsyncConversation
 from clew.chat.messages import ToolCall
@@ -30,6 +31,8 @@ class Working(Struct, frozen=True, eq=False):
     tell: Tell
     made: Mapping[str, Decision] = {}
     """Decisions by the ids of calls, its own and those of sub-agents."""
+    hold: Hold = field(default_factory=Hold)
+    """On the calls that it runs."""
 
 
 class AtWork(Struct, frozen=True, eq=False):

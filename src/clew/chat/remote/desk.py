@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from msgspec import Raw
 
-from clew.chat.desk import Begun, Question
+from clew.chat.desk import Begun, Claim, Question, Taken
 from clew.chat.floor import Floor
 from clew.chat.projected import Projected
 from clew.chat.remote.hearing import RemoteHearing
@@ -133,11 +133,19 @@ class RemoteDesk(Floor):
         """The gateway lets go of the backend, and keeps what was finished."""
         await self._line.get("DELETE", f"{self._path()}/turns/{quote(turn, safe='')}", Raw)
 
-    async def mark(self, turn: str) -> None:
-        await self._line.get("PUT", f"{self._path()}/begun", Marked, Marked(turn))
+    async def take_calls(self, claim: Claim) -> bool:
+        wish = Marked(claim.turn, run=claim.run, was=claim.was, followers=self.tree.followers(claim.turn))
+        return (await self._line.get("PUT", f"{self._path()}/begun", Marked, wish)).run == claim.run
 
-    async def marked(self) -> str:
-        return (await self._line.get("GET", f"{self._path()}/begun", Marked)).turn
+    async def leave_calls(self, claim: Claim) -> None:
+        """The gateway never took anybody there for at it."""
+
+    async def end_calls(self, claim: Claim) -> None:
+        await self._line.get("PUT", f"{self._path()}/begun", Marked, Marked("", run=claim.run, was=claim.was, followers=0))
+
+    async def calls_begun(self) -> Taken:
+        found = await self._line.get("GET", f"{self._path()}/begun", Marked)
+        return Taken(found.turn, found.run, found.lives)
 
     async def rename(self, title: str) -> bool:
         if not self._known:

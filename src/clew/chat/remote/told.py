@@ -96,9 +96,15 @@ class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Marked(Struct, frozen=True, forbid_unknown_fields=True):
-    """The turn whose calls were begun; "" if there is none."""
+    """The turn whose calls were begun; "" if there is none, or are to be none. By which run of an agent, and whether that
+    one is at it, as far as the gateway knows. Whoever begins them says which run they found, and how many turns they know to
+    go on from this one; without that number it is noted whatever somebody else did."""
 
     turn: str
+    run: str = ""
+    was: str = ""
+    followers: int | None = None
+    lives: bool = False
 
 
 class Ended(Struct, frozen=True):
