@@ -66,7 +66,7 @@ def test_sub_agents_work_side_by_side_in_threads_of_their_own(stage: SetUp) -> N
 
 def test_what_sub_agents_spend_counts_for_the_sender(stage: SetUp) -> None:
     on = stage(SEND)
-    agent = Agent(model=MODEL, tools=[Agent(name="scout", tools=[look])], limits=Limits(steps=2))
+    agent = Agent(model=MODEL, tools=[Agent(name="scout", tools=[look])], limits=Limits(steps=8))
     run = agent.stream("What is there?", **on.place)
     ended = [event.event.result for event in run if isinstance(event, FromAgent) and isinstance(event.event, RunEnded)]
     result = run.result()
@@ -74,6 +74,40 @@ def test_what_sub_agents_spend_counts_for_the_sender(stage: SetUp) -> None:
     assert result.usage.output > sum(each.usage.output for each in ended) > 0
     assert result.cost is not None
     assert result.cost.usd > sum(each.cost.usd for each in ended if each.cost) > 0
+
+
+DEEP = """
+turn:
+  call: middle {"prompt": "Look there. [[scenario:loop]]"}
+turn:
+  text: It says: {{result}}
+"""
+
+
+def model_calls(on: Stage) -> int:
+    return sum(entry["path"].startswith("/v1/messages") for entry in on.claude.journal())
+
+
+def test_steps_of_the_whole_tree_count_against_the_senders_limit(stage: SetUp) -> None:
+    """Three levels that would make dozens of model calls: the limit and, for each sender, one call to read what came."""
+    on = stage(DEEP)
+    scout = Agent(name="scout", tools=[look])
+    agent = Agent(model=MODEL, tools=[Agent(name="middle", tools=[scout])], limits=Limits(steps=4))
+    run = agent.stream("What is there?", **on.place)
+    limits = [
+        event.event.result.limit for event in run if isinstance(event, FromAgent) and isinstance(event.event, RunEnded)
+    ]
+    result = run.result()
+    assert (result.ending, result.steps, model_calls(on)) == ("answered", 2, 6)
+    assert [(each.limit, each.most) for each in limits if each] == [("steps", 4)]
+    assert results(on)[0][1] is True
+
+
+def test_a_sub_agent_has_a_limit_of_its_own_beside_the_senders(stage: SetUp) -> None:
+    on = stage(SEND)
+    scout = Agent(name="scout", tools=[look], limits=Limits(steps=2))
+    result = Agent(model=MODEL, tools=[scout], limits=Limits(steps=50)).run("What is there?", **on.place)
+    assert (result.ending, model_calls(on)) == ("answered", 2 + 2 + 1)
 
 
 def test_a_sub_agent_that_comes_to_no_answer_is_a_failure_that_the_sender_reads(stage: SetUp) -> None:

@@ -1,7 +1,8 @@
 """Limits: how far a run may go, and how far it has gone.
 
 They are looked at when an answer is there, before its calls are run: so a run that has to end leaves calls that nobody has
-begun, and can go on from there. Only time is looked at all along. What a sub-agent spends is spent by whoever sent it, too.
+begun, and can go on from there. Only time is looked at all along. What a sub-agent spends is spent by whoever sent it, too:
+a limit holds for the tree below it. Whoever sent one still reads what it gave, which is one model call more.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """
 
     steps: int | None = 50
-    """Model calls."""
+    """Model calls, those of sub-agents included."""
     tokens: int | None = None
     """Tokens in and out, those of the cache included. A backend that does not count them ends the run."""
     usd: float | None = None
@@ -62,6 +63,8 @@ class Spending:
     def __init__(self, limits: Limits, sender: Spending | None = None) -> None:
         self.limits = limits
         self.steps = 0
+        """Its own."""
+        self._calls = 0
         self.usage = Usage()
         self.cost: Cost | None = None
         self._uncounted = False
@@ -71,8 +74,15 @@ class Spending:
         self._sender = sender
 
     def step(self) -> None:
-        """A model call."""
+        """A model call of its own."""
         self.steps += 1
+        self._call()
+
+    def _call(self) -> None:
+        """A model call, its own or of one that it sent."""
+        self._calls += 1
+        if self._sender is not None:
+            self._sender._call()
 
     def add(self, usage: Usage | None, cost: Cost | None) -> None:
         """What a model call took; None for what nobody knows."""
@@ -118,7 +128,7 @@ class Spending:
     def _counted(self) -> Iterator[Reached]:
         limits = self.limits
         if limits.steps is not None:
-            yield Reached("steps", limits.steps, self.steps)
+            yield Reached("steps", limits.steps, self._calls)
         if limits.tokens is not None:
             yield Reached("tokens", limits.tokens, None if self._uncounted else self.tokens)
         if limits.usd is not None:
