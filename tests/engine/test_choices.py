@@ -65,6 +65,11 @@ def test_hidden_reasoning_never_reaches_the_client_and_goes_back_to_its_maker(
     talk.says("[[scenario:redacted]]")
     assert thoughts(talk.messages) == []
     assert len(thoughts_in(last_asked(b))) == 8
+    answer = talk.says("[[scenario:text]]")
+    restored = [change for change in exchange_of(gate, answer).changes if change.what == "restored"]
+    assert {change.why for change in restored} == {"the client was given nothing to send back for it"}
+    assert len({change.path for change in restored}) == len(restored) == len(thoughts_in(last_asked(b)))
+    assert f"kept=0, restored={len(restored)}, left-out=0" in answer.headers["x-clew-thinking"]
     gate.use("claude")
     talk.says("[[scenario:thinking]]")
     assert len(thoughts(talk.messages)) == 1

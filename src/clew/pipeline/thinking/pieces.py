@@ -27,6 +27,7 @@ STEP = "thinking"
 UNSIGNED = "unsigned: no maker accepts it"
 UNVERIFIED = "its seal does not verify"
 DROPPED = "the client had left it out"
+UNSEEN = "the client was given nothing to send back for it"
 APART = "its answer came back in another shape"
 
 
@@ -166,14 +167,17 @@ def whole(request: Request, each: Found, recording: Recording) -> Outcome:
 
 
 def restored(each: Found, recording: Recording, pieces: Sequence[Piece]) -> tuple[Change, ...]:
-    """A Change for each block that the client did not send. What it holds under a seal was there all the time."""
-    had = {key_of(piece.block) for piece in each.pieces}
+    """A Change for each block that the client did not send. What it holds under a seal was there all the time.
+
+    What was hidden from it has no key; nor has what it holds without a signature, which is there then."""
+    had = {key_of(piece.block) for piece in each.pieces if is_thinking(piece.block)}
     keys = iter(recording.keys)
     count: dict[int, int] = {}
     changes: list[Change] = []
     for piece in pieces:
         at = count.get(piece.message, 0)
         count[piece.message] = at + 1
-        if isinstance(piece.block, Made) and is_thinking(piece.block) and next(keys, None) not in had:
-            changes.append(Change(STEP, f"messages.{piece.message}.content.{at}", "restored", DROPPED))
+        if isinstance(piece.block, Made) and is_thinking(piece.block) and (key := next(keys, None)) not in had:
+            why = DROPPED if key else UNSEEN
+            changes.append(Change(STEP, f"messages.{piece.message}.content.{at}", "restored", why))
     return tuple(changes)
