@@ -43,6 +43,7 @@ def closing(site: Site, grace: float) -> threading.Thread:
     thread = threading.Thread(target=lambda: site.loop.call(site.server.close(grace)))
     thread.start()
     until(lambda: site.server.closing)
+    site.loop.call(asyncio.sleep(0))  # it says so first, and gives up its port in the same turn of the loop
     return thread
 
 
