@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from clew.model.recording import Recording
+from clew.store.changes import column_of
 from clew.store.database import Cursor, Database, Value
 from clew.store.forget import close_open
 from clew.store.forgotten import NO_HASHES, hashes_of, is_forgotten, wordless
@@ -105,7 +106,7 @@ def _row(turn: Turn, readable: bool) -> tuple[Value, ...]:
         *(exchange.principal, exchange.id, exchange.thread, exchange.started, exchange.ended),
         *(exchange.asked_model, exchange.backend, exchange.model, exchange.session, exchange.agent),
         *(exchange.outcome, exchange.status, exchange.first_byte, exchange.attempts),
-        *(msgspec.json.encode(exchange.changes), exchange.kind, int(exchange.streamed), exchange.stop_reason),
+        *(column_of(exchange.changes), exchange.kind, int(exchange.streamed), exchange.stop_reason),
         *(exchange.request_id, exchange.heals, exchange.kept, msgspec.json.encode(exchange.tries)),
         *(recording.id if recording else None, pack(turn.asked), int(readable)),
     )

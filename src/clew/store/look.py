@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from clew.errors import RecordCorrupt
+from clew.store.changes import changes_of
 from clew.store.database import Database, Row, Rows
 from clew.store.rows import COLUMNS, recording_of_row, unpack
 from clew.store.values import Exchange, Passage, Spent, Statistics, Thread
@@ -136,13 +137,13 @@ def exchange(connection: Database, principal: str, id: str) -> tuple[Exchange, s
 def _exchange(row: dict[str, object]) -> tuple[Exchange, str]:
     process = str(row.pop("process"))
     counts = {name: row.pop(name) for name in _USAGE}
-    lists = {name: _list(row.pop(name)) for name in ("changes", "tries")}
+    lists = {"changes": changes_of(_raw(row["changes"])), "tries": msgspec.json.decode(_raw(row["tries"]))}
     return _typed(Exchange, row | lists | {"usage": counts if counts["input"] is not None else None}), process
 
 
-def _list(raw: object) -> object:
-    assert isinstance(raw, bytes)
-    return msgspec.json.decode(raw)
+def _raw(value: object) -> bytes:
+    assert isinstance(value, bytes)
+    return value
 
 
 def spent(connection: Database, principal: str, since: float) -> list[Spent]:

@@ -294,6 +294,13 @@ def m008_what_older_ones_cannot_read(connection: Database) -> None:
     another number it says that the file is a newer one's."""
 
 
+def m009_changes_that_are_many(connection: Database) -> None:
+    """Nothing is changed here but the number, again. The Changes of an exchange are compressed where there are many, since
+    in a long conversation they were most of what was kept; a row says of itself which it is. Those that are there stay as
+    they are, for a store can be large, and they go with time. A clew from before could not read the new ones, and now does
+    not try."""
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m001_recordings_and_what_befell,
     m002_what_a_gateway_shows,
@@ -303,6 +310,7 @@ MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m006_what_was_deleted_stays_deleted,
     m007_who_hears_an_open_answer,
     m008_what_older_ones_cannot_read,
+    m009_changes_that_are_many,
 )
 
 
