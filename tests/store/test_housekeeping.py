@@ -1,6 +1,7 @@
 """Retention as a task: in small bites, by the settings of the moment, and nobody's turn waits for it."""
 
 import asyncio
+from itertools import count
 from pathlib import Path
 
 from clew.store import SqliteStore, keep_house, tidy
@@ -79,3 +80,29 @@ def test_a_store_that_cannot_be_written_is_tried_again(path: Path) -> None:
         return ended
 
     assert asyncio.run(keep()) is False
+
+
+def test_where_turns_come_without_end_retention_still_gets_its_turn(store: SqliteStore) -> None:
+    """There is always something new for the index then; the round ends all the same, and another begins."""
+    rounds = 0
+    enough = asyncio.Event()
+
+    def retention() -> Retention:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 3:
+            enough.set()
+        return WEEK
+
+    async def talk() -> None:
+        for number in count():
+            await asyncio.wrap_future(store.record(turn(recorded(f"r{number}"))))
+
+    async def keep() -> None:
+        keeping = keep_house(store, retention, clock=lambda: NOON, every=0.01, most=0.05)
+        tasks = [asyncio.create_task(talk()), asyncio.create_task(keeping)]
+        await asyncio.wait_for(enough.wait(), 10)
+        for task in tasks:
+            task.cancel()
+
+    asyncio.run(keep())

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from time import monotonic
 from typing import Final
 
 from clew.errors import StoreError
@@ -22,26 +23,34 @@ EVERY: Final = 600.0
 PAUSE: Final = 0.05
 
 
-async def tidy(store: Store, retention: Retention, *, now: float, pause: float = PAUSE) -> int:
-    """Delete what is too old or too much, bite by bite, until nothing goes; then index what is new. How many went."""
-    gone = await _until_none(lambda: store.retain(retention, now=now), pause)
-    await _until_none(store.catch_up, pause)
+async def tidy(store: Store, retention: Retention, *, now: float, pause: float = PAUSE, most: float = EVERY) -> int:
+    """Delete what is too old or too much, bite by bite, until nothing goes; then index what is new. How many went.
+
+    Neither takes longer than `most`: where turns come without end there is always something new, and the other waits.
+    """
+    gone = await _until_none(lambda: store.retain(retention, now=now), pause, most)
+    await _until_none(store.catch_up, pause, most)
     return gone
 
 
-async def _until_none(bite: Callable[[], Future[int]], pause: float) -> int:
-    done = 0
-    while count := await asyncio.wrap_future(bite()):
+async def _until_none(bite: Callable[[], Future[int]], pause: float, most: float) -> int:
+    done, until = 0, monotonic() + most
+    while (count := await asyncio.wrap_future(bite())) and monotonic() < until:
         done += count
         await asyncio.sleep(pause)
-    return done
+    return done + count
 
 
 async def keep_house(
-    store: Store, retention: Callable[[], Retention], *, clock: Callable[[], float], every: float = EVERY
+    store: Store,
+    retention: Callable[[], Retention],
+    *,
+    clock: Callable[[], float],
+    every: float = EVERY,
+    most: float = EVERY,
 ) -> None:
     """Tidy now and then until cancelled. `retention` is asked each time: the settings may have changed."""
     while True:
         with suppress(StoreError):  # said by the store's health, and by the next turn that cannot be kept
-            await tidy(store, retention(), now=clock())
+            await tidy(store, retention(), now=clock(), most=most)
         await asyncio.sleep(every)
