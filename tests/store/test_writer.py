@@ -13,9 +13,11 @@ import pytest
 
 from clew.errors import StoreError
 from clew.store import SqliteStore
+from clew.store.database import Database
 from clew.store.outcome import LIMIT, outcome
 from clew.store.writer import Limits
 from tests.manifest import proves
+from tests.store.test_bodies import until
 from tests.store.test_recordings import rows
 from tests.store.turns import conversation, recorded, turn
 
@@ -282,3 +284,25 @@ def test_the_log_is_checkpointed_and_bounded_even_while_a_reader_holds_it(path: 
         assert store.health().state == "degraded"
         assert store.record(turn(recorded("after"))).result(5) is True
         assert (store.health().state, store.health().warning) == ("ok", "")
+
+
+def test_a_turn_that_came_while_something_was_erased_does_not_wait_for_the_log(store: SqliteStore, path: Path) -> None:
+    """It has waited for the erasing already. The log is emptied when nobody waits."""
+    log = path.with_name(f"{path.name}-wal")
+    has_begun, has_come = threading.Event(), threading.Event()
+    sizes: list[int] = []
+
+    def erase(connection: Database) -> None:
+        connection.execute("INSERT INTO swept VALUES (?)", ("x" * 500_000,))
+        connection.execute("DELETE FROM swept")
+        has_begun.set()
+        has_come.wait(5)
+
+    erased = store._writer.submit(erase, erases="soon")
+    assert has_begun.wait(5)
+    kept = store.record(turn(recorded("r")))
+    kept.add_done_callback(lambda _: sizes.append(log.stat().st_size))
+    has_come.set()
+    assert (erased.result(5), kept.result(5)) == (None, True)
+    until(lambda: log.stat().st_size == 0)
+    assert sizes[0] > 400_000

@@ -161,7 +161,7 @@ class Writer:
             self._run(batch)
             if self._state == "read-only":
                 continue  # a checkpoint writes, too
-            if self._uncleared:
+            if self._uncleared and not self._waiting:  # a turn that came meanwhile has waited long enough
                 self._clear(wait=False)
             elif self._wal_pages >= self._limits.checkpoint_pages:
                 self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
