@@ -12,8 +12,10 @@ import pytest
 
 from clew.errors import StoreError
 from clew.store import SqliteStore
+from clew.store.forget import _COUNTS, _EMPTY_THREAD, _NOBODYS, _OLD_BODIES, _UNANSWERED, _UNUSED, BATCH, LEFT
 from clew.store.values import DAY, Bodies, Retention
 from tests.manifest import proves
+from tests.store.test_bodies import until
 from tests.store.test_recordings import rows
 from tests.store.turns import NOON, conversation, recorded, turn
 
@@ -72,7 +74,9 @@ def test_retention_leaves_no_words_either(store: SqliteStore, path: Path) -> Non
     store.record(turn(recorded("r", words="to be erased"))).result(5)
     assert len(store.search("local", "erased")) == 1
     tidied(store, Retention(age=DAY, bytes=None), NOON + 2 * DAY)
-    store.touch("local", at=NOON).result(5)  # the log is emptied after the last bite; what comes next finds it so
+    store.touch("local", at=NOON).result(5)
+    log = path.with_name(f"{path.name}-wal")
+    until(lambda: log.stat().st_size == 0)  # as soon as nobody waits
     assert [words for words in (b"erased", b"question", b"A title", b"secret") if words in everything_in(path)] == []
 
 
@@ -221,3 +225,55 @@ def test_a_store_that_closes_leaves_a_shorter_thread(store: SqliteStore) -> None
     store.close()
     with pytest.raises(StoreError, match="is closed"):
         store.forget("local", "t", at=NOON).result(5)
+
+
+def test_a_bite_ends_when_its_time_is_over(store: SqliteStore) -> None:
+    """Long texts take longest: each word is taken out of the index by itself, and turns wait meanwhile."""
+    for number in range(BATCH):
+        long = " ".join(f"{number}w{each}" for each in range(4000))
+        store.record(turn(recorded(f"r{number}", words=long), at=NOON + number)).result(5)
+    while store.catch_up().result(10):
+        pass
+    bites: list[int] = []
+    while bite := store.retain(Retention(age=DAY, bytes=None), now=NOON + 2 * DAY).result(10):
+        bites.append(bite)
+    assert (sum(bites), max(bites) < BATCH // 2) == (BATCH, True)
+    assert (store.threads("local"), store.verify()) == ([], ())
+
+
+def test_nothing_that_a_bite_does_goes_through_all_threads_or_bodies(store: SqliteStore) -> None:
+    """There may be tens of thousands, and turns wait meanwhile."""
+    statements = (_EMPTY_THREAD, _NOBODYS, _OLD_BODIES, _UNANSWERED, _COUNTS, _UNUSED)
+    with store._readers.use() as connection:
+        steps = [
+            str(row[3])
+            for each in statements
+            for row in connection.execute(f"EXPLAIN QUERY PLAN {each}", (0, 0)[: bound(each)])
+        ]
+    assert [step for step in steps if step.startswith("SCAN") and step != "SCAN settings"] == []
+
+
+def bound(statement: str) -> int:
+    """How many values it takes."""
+    return 2 if "?2" in statement else statement.count("?")
+
+
+@pytest.mark.parametrize("retention", [Retention(age=DAY, bytes=None), Retention(age=None, bytes=0)], ids=["age", "size"])
+def test_a_thread_goes_with_its_last_turn_answered_or_not(store: SqliteStore, retention: Retention) -> None:
+    store.record(turn(recorded("r", thread="both"))).result(5)
+    store.record(turn(thread="both", exchange="x")).result(5)
+    store.record(turn(recorded("s", thread="answered"))).result(5)
+    store.record(turn(thread="unanswered", exchange="y")).result(5)
+    store.record(turn(recorded("new", thread="new"), at=NOON + 2 * DAY)).result(5)
+    tidied(store, retention, NOON + 2 * DAY)
+    assert [each.id for each in store.threads("local")] == (["new"] if retention.age else [])
+    assert store.verify() == ()
+
+
+def test_what_has_no_words_goes_a_part_with_each_round(store: SqliteStore) -> None:
+    store.touch("local", keys=[number.to_bytes(32) for number in range(LEFT + 1)], at=NOON).result(5)
+    left: list[int] = []
+    for _ in range(2):
+        store.retain(Retention(age=DAY, bytes=None), now=NOON + 2 * DAY).result(5)
+        left.append(rows(store)["strangers"])
+    assert left == [1, 0]

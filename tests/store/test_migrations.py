@@ -69,6 +69,18 @@ def test_a_changed_byte_in_an_old_file_is_found(version: int, path: Path) -> Non
         assert store.verify() == (Fault("g", "its bytes are not those that were recorded"),)
 
 
+def test_what_a_round_of_retention_left_behind_goes(path: Path) -> None:
+    """A thread went after its last turn did, before schema 9, if nothing came between."""
+    path.parent.mkdir(mode=0o700)
+    shutil.copy(OLD / "v8.sqlite", path)
+    path.chmod(0o600)
+    connection = apsw.Connection(str(path))
+    connection.execute("INSERT INTO threads VALUES ('local', 'empty', '', '', 'A title', '', 0, 0)")
+    connection.close()
+    with SqliteStore(path) as store:
+        assert [each.id for each in store.threads("local")] == ["t", "u"]
+
+
 @proves("fault:P13")
 def test_a_newer_schema_is_refused_with_both_numbers_and_left_alone(path: Path) -> None:
     SqliteStore(path).close()

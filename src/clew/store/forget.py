@@ -11,50 +11,63 @@ what it would remember, and the writer empties the log before it reports that it
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from math import inf
+from time import monotonic
 
 from clew.errors import RecordCorrupt
 from clew.store.database import Database, Row, Value
 from clew.store.forgotten import Deletion, note, prune
 from clew.store.rows import COLUMNS, marks_of, recording_of_row
 from clew.store.values import Retention
-from clew.store.words import sweep
+from clew.store.words import flush, sweep
 
 __all__ = ["BATCH", "close_open", "forget", "forget_some", "retain"]
 
 BATCH = 10
-"""Records that go in one transaction: some tens of milliseconds, well within what a turn may wait for its commit. Most of it
-is taking their words out of the index, one by one."""
+"""Records that go in one transaction at most."""
 
-FREED = 2000
+SECONDS = 0.02
+"""After so long no further one does: turns wait meanwhile. Nearly all of it is taking their words out of the index, one by
+one, so a record may take a tenth of this, or many times as long."""
+
+FREED = 500
 """Pages that are given back to the disk in one transaction. What is free for longer is used again anyway."""
 
+_AT_A_TIME = 100
+
+LEFT = 200
+"""Records without words that go at the end of a round. What is left of them goes with the next."""
+
 _ROWS = f"SELECT {COLUMNS}, seq FROM recordings"  # noqa: S608  (the columns are a constant)
-_TOO_OLD = f"{_ROWS} WHERE used < ? ORDER BY used LIMIT ?"
-_OLDEST = f"{_ROWS} ORDER BY used, seq LIMIT 1"
+_UNUSED = f"{_ROWS} WHERE used < ? ORDER BY used, seq LIMIT 1"
 _IN_THREAD = "SELECT recording FROM turns WHERE principal = ?1 AND thread = ?2"
 _OF_THREAD = f"{_ROWS} WHERE principal = ?1 AND id IN ({_IN_THREAD})"
 
 _UNMARK = "DELETE FROM marks WHERE principal = ? AND kind = ? AND hash = ? AND recording = ?"
 _EXCHANGE_OF = "DELETE FROM exchanges WHERE principal = ? AND thread = ? AND recording = ?"
-_EMPTY_THREADS = """
-DELETE FROM threads
-WHERE NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id)
+_EMPTY_THREAD = """
+DELETE FROM threads WHERE principal = ?1 AND id = ?2
+    AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = ?1 AND turns.thread = ?2)
 """
 _NOBODYS = """
 DELETE FROM settings WHERE name LIKE 'calls-begun:%' AND NOT EXISTS (
-    SELECT 1 FROM threads WHERE threads.principal = scope AND 'calls-begun:' || threads.id = name
+    SELECT 1 FROM threads WHERE threads.principal = scope AND threads.id = substr(name, length('calls-begun:') + 1)
 )
 """
 _UNANSWERED = """
-DELETE FROM exchanges WHERE seq IN (SELECT seq FROM turns WHERE recording IS NULL AND at < ? ORDER BY at, seq LIMIT ?)
+DELETE FROM exchanges WHERE seq = (SELECT seq FROM turns WHERE recording IS NULL AND at < ? ORDER BY at, seq LIMIT 1)
+RETURNING principal, thread
 """
-_OLD_BODIES = "DELETE FROM bodies WHERE seq IN (SELECT seq FROM bodies WHERE at < ? ORDER BY seq LIMIT ?)"
-_OLDEST_BODIES = "DELETE FROM bodies WHERE seq = (SELECT min(seq) FROM bodies)"
+_OLD_BODIES = "DELETE FROM bodies WHERE seq = (SELECT min(seq) FROM bodies) AND at < ?"
+"""They come in the order of their time, or nearly. To look for any other that is old would be to read them all."""
 _COUNTS = """
-DELETE FROM exchanges WHERE seq IN (SELECT seq FROM exchanges WHERE kind <> 'messages' AND ended < ? ORDER BY ended LIMIT ?)
+DELETE FROM exchanges WHERE seq = (SELECT seq FROM exchanges WHERE kind <> 'messages' AND ended < ? ORDER BY ended LIMIT 1)
 """
+_STRANGERS = """
+DELETE FROM strangers WHERE (principal, key) IN (SELECT principal, key FROM strangers WHERE seen < ? LIMIT ?)
+"""
+_USAGE = "DELETE FROM usage WHERE (principal, exchange) IN (SELECT principal, exchange FROM usage WHERE at < ? LIMIT ?)"
 
 
 def forget_some(connection: Database, deletion: Deletion) -> int:
@@ -62,8 +75,9 @@ def forget_some(connection: Database, deletion: Deletion) -> int:
     if not note(connection, deletion):
         return 0
     rows = connection.execute(f"{_OF_THREAD} ORDER BY seq DESC LIMIT {BATCH}", deletion[:2]).fetchall()
-    _delete(connection, rows)
-    return len(rows)
+    gone = _some(connection, lambda: _delete(connection, [rows.pop(0)] if rows else []))
+    sweep(connection)
+    return gone
 
 
 def forget(connection: Database, deletion: Deletion) -> bool:
@@ -91,50 +105,74 @@ def close_open(connection: Database, principal: str, exchange: str) -> bool:
 
 
 def retain(connection: Database, retention: Retention, now: float) -> int:
-    """Delete up to a batch of what is too old, else of what is too much, else what that left behind. How many went."""
+    """Delete a bite of what is too old, else of what is too much, else what that left behind. How many went."""
     limit = -inf if retention.age is None else now - retention.age
-    gone = _too_old(connection, limit) or _too_much(connection, retention.bytes) or _left_behind(connection, limit)
+    gone = _some(connection, lambda: _too_old(connection, limit))
+    gone = gone or _some(connection, lambda: _too_much(connection, retention.bytes))
+    gone = gone or _left_behind(connection, limit)
     prune(connection, now)
     if not gone and retention.usage_age is not None:
-        connection.execute("DELETE FROM usage WHERE at < ?", (now - retention.usage_age,))
+        connection.execute(_USAGE, (now - retention.usage_age, LEFT))
     sweep(connection)
-    connection.execute(f"PRAGMA incremental_vacuum({FREED})").fetchall()
+    _give_back(connection)
+    return gone
+
+
+def _some(connection: Database, step: Callable[[], int]) -> int:
+    """Record by record, until nothing goes, or it is enough. How many went."""
+    until, gone = monotonic() + SECONDS, 0
+    while gone < BATCH and (gone == 0 or monotonic() < until) and (more := step()):
+        flush(connection)  # so that what the words took is counted
+        gone += more
     return gone
 
 
 def _too_old(connection: Database, limit: float) -> int:
-    """By indexes that have the oldest first."""
-    rows = connection.execute(_TOO_OLD, (limit, BATCH)).fetchall()
-    _delete(connection, rows)
-    return len(rows) or _changes(connection, _OLD_BODIES, limit, BATCH) or _changes(connection, _COUNTS, limit, BATCH)
+    """One, by indexes that have the oldest first."""
+    return _unused(connection, limit) or _changes(connection, _OLD_BODIES, limit) or _changes(connection, _COUNTS, limit)
 
 
 def _too_much(connection: Database, limit: int | None) -> int:
-    """One by one: bodies, then recordings, the longest unused first, then what never had an answer."""
-    gone = 0
-    while limit is not None and gone < BATCH and _bytes(connection) > limit:
-        if not (step := _oldest(connection)):
-            break
-        gone += step
-    return gone
+    """One that can be spared most: bodies, then recordings, the longest unused first, then what never had an answer."""
+    if limit is None or _bytes(connection) <= limit:
+        return 0
+    if bodies := _changes(connection, _OLD_BODIES, inf):
+        return bodies
+    return _unused(connection, inf) or _unanswered(connection, inf) or _changes(connection, _COUNTS, inf)
 
 
 def _left_behind(connection: Database, limit: float) -> int:
     """What must be searched for, so it comes last and is not done with every bite."""
-    connection.execute("DELETE FROM strangers WHERE seen < ?", (limit,))
-    turns = _changes(connection, _UNANSWERED, limit, BATCH)
-    connection.execute(_EMPTY_THREADS)
+    connection.execute(_STRANGERS, (limit, LEFT))
     connection.execute(_NOBODYS)
-    return turns
+    return _some(connection, lambda: _unanswered(connection, limit))
 
 
-def _oldest(connection: Database) -> int:
-    """Delete what can be spared most. How many records that were."""
-    if bodies := _changes(connection, _OLDEST_BODIES):
-        return bodies
-    rows = connection.execute(_OLDEST).fetchall()
+def _unused(connection: Database, limit: float) -> int:
+    """The recording that was unused longest, if since before this."""
+    rows = connection.execute(_UNUSED, (limit,)).fetchall()
     _delete(connection, rows)
-    return len(rows) or _changes(connection, _UNANSWERED, inf, 1) or _changes(connection, _COUNTS, inf, 1)
+    return _drop_empty(connection, [(row[0], row[2]) for row in rows])  # as COLUMNS begins
+
+
+def _unanswered(connection: Database, limit: float) -> int:
+    return _drop_empty(connection, connection.execute(_UNANSWERED, (limit,)).fetchall())
+
+
+def _drop_empty(connection: Database, threads: Sequence[Row]) -> int:
+    """Those that had their last turn. How many were looked at: to look for such among all takes too long."""
+    for thread in threads:
+        connection.execute(_EMPTY_THREAD, thread)
+    return len(threads)
+
+
+def _give_back(connection: Database) -> None:
+    """Free pages, to the disk: some of them, and only as long as a bite may take."""
+    until = monotonic() + SECONDS
+    for _ in range(FREED // _AT_A_TIME):
+        if not connection.pragma("freelist_count") or monotonic() > until:
+            return
+        connection.execute(f"PRAGMA incremental_vacuum({_AT_A_TIME})").fetchall()
 
 
 def _changes(connection: Database, statement: str, *bindings: float) -> int:
@@ -152,13 +190,14 @@ def _bytes(connection: Database) -> int:
     return row
 
 
-def _delete(connection: Database, rows: Iterable[Row]) -> None:
-    """Recordings with their marks and exchanges."""
+def _delete(connection: Database, rows: Sequence[Row]) -> int:
+    """Recordings with their marks and exchanges. How many those were."""
     for *columns, seq in rows:
         principal, id, thread = columns[:3]  # as COLUMNS begins
         _unmark(connection, tuple(columns), seq)
         connection.execute("DELETE FROM recordings WHERE seq = ?", (seq,))
         connection.execute(_EXCHANGE_OF, (principal, thread, id))
+    return len(rows)
 
 
 def _unmark(connection: Database, columns: Row, seq: Value) -> None:

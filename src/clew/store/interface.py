@@ -107,7 +107,7 @@ class Store(Protocol):
     def retain(self, retention: Retention, *, now: float) -> Future[int]:
         """Delete what is too old, then what is too much, the longest unused first. How many records went.
 
-        A call deletes some hundreds at most, so that nobody's turn waits for it; call again until nothing goes.
+        A call deletes a few, for hundredths of a second, so that no turn waits long for it; call again until nothing goes.
         """
         ...
 

@@ -295,10 +295,19 @@ def m008_what_older_ones_cannot_read(connection: Database) -> None:
 
 
 def m009_changes_that_are_many(connection: Database) -> None:
-    """Nothing is changed here but the number, again. The Changes of an exchange are compressed where there are many, since
-    in a long conversation they were most of what was kept; a row says of itself which it is. Those that are there stay as
-    they are, for a store can be large, and they go with time. A clew from before could not read the new ones, and now does
-    not try."""
+    """The Changes of an exchange are compressed where there are many, since in a long conversation they were most of what
+    was kept; a row says of itself which it is. Those that are there stay as they are, for a store can be large, and they go
+    with time. A clew from before could not read the new ones; with another number it does not try.
+
+    Retention lets a thread go with its last turn now. It went through all threads for those that were empty, for which turns
+    waited. What a round of it left behind that was broken off goes here, since nobody looks for it any more."""
+    connection.execute(_M009)
+
+
+_M009 = """
+DELETE FROM threads
+WHERE NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id)
+"""
 
 
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (

@@ -28,7 +28,7 @@ from clew.store.database import Database, Row, Value
 from clew.store.rows import texts_in, unpack
 from clew.thinking.keys import asked_of
 
-__all__ = ["BITE", "catch_up", "clean", "indexed", "spaced", "sweep", "texts_asked"]
+__all__ = ["BITE", "catch_up", "clean", "flush", "indexed", "spaced", "sweep", "texts_asked"]
 
 BITE: Final = 100
 """Turns that are added in one transaction, unless their words are too many."""
@@ -130,9 +130,15 @@ def sweep(connection: Database) -> int:
     if not texts:
         return 0
     gone = sorted({word for (text,) in texts for word in _terms_in(connection, text)})
-    connection.execute("DELETE FROM swept; INSERT INTO words (words) VALUES ('flush')")
+    connection.execute("DELETE FROM swept")
+    flush(connection)
     pages = connection.execute(_PAGES).fetchall()
     return sum(_renamed(connection, segment, name) for segment, name in pages if _begins_one(name, gone))
+
+
+def flush(connection: Database) -> None:
+    """Have the index do what it has put off until somebody reads in it."""
+    connection.execute("INSERT INTO words (words) VALUES ('flush')")
 
 
 def _terms_in(connection: Database, text: Value) -> Iterable[bytes]:
