@@ -193,6 +193,8 @@ def test_a_queue_of_too_many_bytes_refuses_at_once(path: Path) -> None:
     with SqliteStore(path, limits=Limits(waiting_bytes=1000)) as store:
         with pytest.raises(StoreError, match="is too slow"):
             store.record(turn(recorded("r", words="long" * 300))).result(5)
+        with pytest.raises(StoreError, match="is too slow"):
+            store.record(turn(recorded("r"), changes=10 * turn().exchange.changes)).result(5)
         assert store.record(turn(recorded("r"))).result(5) is True
 
 

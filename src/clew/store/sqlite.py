@@ -53,6 +53,9 @@ from clew.store.writer import Limits, Writer
 
 __all__ = ["SqliteStore"]
 
+_CHANGE = 144
+"""Bytes of a Change while it waits to be written. A long conversation may have a thousand of them with each turn."""
+
 PATIENCE = 10.0
 """Seconds that a search waits for one bite of the index. It takes hundredths, unless the disk or the load is in the way."""
 
@@ -318,4 +321,5 @@ def _without_content(turn: Turn) -> Turn:
 
 def _weight(turn: Turn) -> int:
     recording = turn.recording
-    return sum(map(len, turn.asked)) + sum(map(len, recording.blocks if recording else ()))
+    said = sum(map(len, recording.blocks)) if recording else 0
+    return sum(map(len, turn.asked)) + said + _CHANGE * len(turn.exchange.changes)
