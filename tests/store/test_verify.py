@@ -71,6 +71,20 @@ def test_a_row_that_cannot_be_read_is_found_and_refused(filled: SqliteStore, pat
         filled.recordings("local").by_id("g")
 
 
+def test_a_block_that_is_no_json_is_found(filled: SqliteStore, path: Path) -> None:
+    """A damaged byte in an answer of Claude's, whose keys are made from its blocks."""
+    tamper(path, "UPDATE recordings SET blocks = ? WHERE id = 'r1'", pack([b'("type":"text","text":"a")']))
+    [fault] = filled.verify()
+    assert (fault.record, fault.what.split(":")[0]) == ("r1", "a block of recording 'r1' cannot be read")
+
+
+@pytest.mark.parametrize("kept", [b'[{"step":', b"\x78\x01 damaged"])
+def test_changes_that_cannot_be_read_are_found(filled: SqliteStore, path: Path, kept: bytes) -> None:
+    tamper(path, "UPDATE exchanges SET changes = ? WHERE id = 'x-g'", kept)
+    [fault] = filled.verify()
+    assert (fault.record, fault.what.split(":")[0]) == ("x-g", "the changes of an exchange cannot be read")
+
+
 def test_a_broken_page_is_found(filled: SqliteStore, path: Path) -> None:
     filled.close()
     raw = bytearray(path.read_bytes())

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import apsw
+import msgspec
 
 from clew.errors import RecordCorrupt
 from clew.model.blocks import made
@@ -64,12 +65,23 @@ def _of_recordings(connection: Database) -> Iterator[Fault]:
         marks = _marks(connection, principal)
         for *columns, sum, seq in connection.execute(_ROWS, (principal,)):
             try:
-                readable.append(recording_of_row(tuple(columns)))
+                readable.append(_read(tuple(columns)))
             except RecordCorrupt as error:
                 yield Fault(str(columns[1]), str(error))
                 continue
             yield from _of_row(readable[-1], tuple(columns), sum, marks[seq])
         yield from _of_digests(readable)
+
+
+def _read(columns: Row) -> Recording:
+    """A recording of which every block is JSON. Raises RecordCorrupt."""
+    recording = recording_of_row(columns)
+    try:
+        for raw in recording.blocks:
+            made(raw)
+    except msgspec.DecodeError as error:
+        raise RecordCorrupt(f"a block of recording {recording.id!r} cannot be read: {error}") from error
+    return recording
 
 
 def _marks(connection: Database, principal: Value) -> dict[Value, set[Row]]:

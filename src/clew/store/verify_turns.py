@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clew.errors import RecordCorrupt
+from clew.store.changes import changes_of
 from clew.store.database import Database
 from clew.store.values import Fault
 from clew.store.words import indexed
@@ -46,8 +48,18 @@ def faults_of_turns(connection: Database) -> Iterator[Fault]:
     for what, statement in _LINKS.items():
         for (name,) in connection.execute(statement):
             yield Fault(str(name), what)
+    yield from _of_changes(connection)
     for id, row, asked, answered, *columns in connection.execute(_WORDS):
         if row is None:
             yield Fault(str(id), "it is not in the index of words")
         elif (asked, answered) != indexed(tuple(columns)):
             yield Fault(str(id), "its words in the index are not those that were said")
+
+
+def _of_changes(connection: Database) -> Iterator[Fault]:
+    for id, kept in connection.execute("SELECT id, changes FROM exchanges"):
+        assert isinstance(kept, bytes)
+        try:
+            changes_of(kept)
+        except RecordCorrupt as error:
+            yield Fault(str(id), str(error))
