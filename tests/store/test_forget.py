@@ -154,7 +154,7 @@ def test_age_counts_from_the_last_use(store: SqliteStore) -> None:
     assert tidied(store, week, NOON + 8 * DAY) == 1
     assert [store.recordings("local").by_id(each) for each in ("first", "second")] == [None, second]
     assert [each.id for each in store.threads("local")] == ["u"]
-    assert tidied(store, week, NOON + 13 * DAY) == 1
+    assert tidied(store, week, NOON + 13 * DAY) == 2  # and the key that nobody here made
     assert rows(store) == NOTHING | {"usage": 2}
     assert store.verify() == ()
 
@@ -162,7 +162,7 @@ def test_age_counts_from_the_last_use(store: SqliteStore) -> None:
 def test_usage_has_an_age_of_its_own(store: SqliteStore) -> None:
     store.record(turn(recorded("r"))).result(5)
     kept = msgspec.structs.replace(EVERYTHING, usage_age=DAY)
-    assert store.retain(kept, now=NOON + 2 * DAY).result(5) == 0
+    assert store.retain(kept, now=NOON + 2 * DAY).result(5) == 1
     assert rows(store) == NOTHING | {"recordings": 1, "marks": 3, "threads": 1, "turns": 1, "exchanges": 1}
 
 
@@ -185,7 +185,7 @@ def test_size_below_everything_takes_everything(store: SqliteStore) -> None:
     for number in range(3):
         store.record(turn(recorded(f"r{number}"))).result(5)
         store.record(turn(at=NOON + number)).result(5)
-    assert tidied(store, Retention(bytes=0, age=None, usage_age=0), NOON + 10) == 6
+    assert tidied(store, Retention(bytes=0, age=None, usage_age=0), NOON + 10) == 6 + 3  # answers, questions, and usage
     assert rows(store) == NOTHING
 
 
@@ -270,10 +270,9 @@ def test_a_thread_goes_with_its_last_turn_answered_or_not(store: SqliteStore, re
     assert store.verify() == ()
 
 
-def test_what_has_no_words_goes_a_part_with_each_round(store: SqliteStore) -> None:
+def test_what_has_no_words_goes_in_larger_bites_and_is_counted_until_it_is_gone(store: SqliteStore) -> None:
+    """Whoever calls until nothing goes leaves none, however many came since the last round."""
     store.touch("local", keys=[number.to_bytes(32) for number in range(LEFT + 1)], at=NOON).result(5)
-    left: list[int] = []
-    for _ in range(2):
-        store.retain(Retention(age=DAY, bytes=None), now=NOON + 2 * DAY).result(5)
-        left.append(rows(store)["strangers"])
-    assert left == [1, 0]
+    bites = [store.retain(Retention(age=DAY, bytes=None), now=NOON + 2 * DAY).result(5) for _ in range(3)]
+    assert bites == [LEFT, 1, 0]
+    assert rows(store)["strangers"] == 0

@@ -37,7 +37,7 @@ FREED = 500
 _AT_A_TIME = 100
 
 LEFT = 200
-"""Records without words that go at the end of a round. What is left of them goes with the next."""
+"""Records without words that go in one transaction, at the end of a round."""
 
 _ROWS = f"SELECT {COLUMNS}, seq FROM recordings"  # noqa: S608  (the columns are a constant)
 _UNUSED = f"{_ROWS} WHERE used < ? ORDER BY used, seq LIMIT 1"
@@ -110,9 +110,9 @@ def retain(connection: Database, retention: Retention, now: float) -> int:
     gone = _some(connection, lambda: _too_old(connection, limit))
     gone = gone or _some(connection, lambda: _too_much(connection, retention.bytes))
     gone = gone or _left_behind(connection, limit)
-    prune(connection, now)
     if not gone and retention.usage_age is not None:
-        connection.execute(_USAGE, (now - retention.usage_age, LEFT))
+        gone = _changes(connection, _USAGE, now - retention.usage_age, LEFT)
+    prune(connection, now)
     sweep(connection)
     _give_back(connection)
     return gone
@@ -143,9 +143,8 @@ def _too_much(connection: Database, limit: int | None) -> int:
 
 def _left_behind(connection: Database, limit: float) -> int:
     """What must be searched for, so it comes last and is not done with every bite."""
-    connection.execute(_STRANGERS, (limit, LEFT))
     connection.execute(_NOBODYS)
-    return _some(connection, lambda: _unanswered(connection, limit))
+    return _some(connection, lambda: _unanswered(connection, limit)) or _changes(connection, _STRANGERS, limit, LEFT)
 
 
 def _unused(connection: Database, limit: float) -> int:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from math import inf
 from time import monotonic
 from typing import Final
 
@@ -20,25 +21,14 @@ from clew.store.values import Retention
 __all__ = ["EVERY", "keep_house", "tidy"]
 
 EVERY: Final = 600.0
-PAUSE: Final = 0.05
+PAUSE: Final = 0.02
+"""As long as a bite takes, so that half of the writer's time is left for turns."""
 
 
-async def tidy(store: Store, retention: Retention, *, now: float, pause: float = PAUSE, most: float = EVERY) -> int:
-    """Delete what is too old or too much, bite by bite, until nothing goes; then index what is new. How many went.
-
-    Neither takes longer than `most`: where turns come without end there is always something new, and the other waits.
-    """
-    gone = await _until_none(lambda: store.retain(retention, now=now), pause, most)
-    await _until_none(store.catch_up, pause, most)
+async def tidy(store: Store, retention: Retention, *, now: float, pause: float = PAUSE) -> int:
+    """Delete what is too old or too much, bite by bite, until nothing goes; then index what is new. How many went."""
+    gone, _ = await _round(store, retention, now, pause, inf)
     return gone
-
-
-async def _until_none(bite: Callable[[], Future[int]], pause: float, most: float) -> int:
-    done, until = 0, monotonic() + most
-    while (count := await asyncio.wrap_future(bite())) and monotonic() < until:
-        done += count
-        await asyncio.sleep(pause)
-    return done + count
 
 
 async def keep_house(
@@ -49,8 +39,33 @@ async def keep_house(
     every: float = EVERY,
     most: float = EVERY,
 ) -> None:
-    """Tidy now and then until cancelled. `retention` is asked each time: the settings may have changed."""
+    """Tidy now and then until cancelled. `retention` is asked each time: the settings may have changed.
+
+    A round that had more to do than time is followed by the next at once.
+    """
     while True:
+        done = True
         with suppress(StoreError):  # said by the store's health, and by the next turn that cannot be kept
-            await tidy(store, retention(), now=clock(), most=most)
-        await asyncio.sleep(every)
+            _, done = await _round(store, retention(), clock(), PAUSE, most)
+        await asyncio.sleep(every if done else PAUSE)
+
+
+async def _round(store: Store, retention: Retention, now: float, pause: float, most: float) -> tuple[int, bool]:
+    """How many went, and whether that is all there was to do.
+
+    Neither part takes longer than `most`: where turns come without end there is always something new, and the other waits.
+    """
+    gone, retained = await _until_none(lambda: store.retain(retention, now=now), pause, most)
+    _, indexed = await _until_none(store.catch_up, pause, most)
+    return gone, retained and indexed
+
+
+async def _until_none(bite: Callable[[], Future[int]], pause: float, most: float) -> tuple[int, bool]:
+    """How many there were, and whether none is left."""
+    done, until = 0, monotonic() + most
+    while count := await asyncio.wrap_future(bite()):
+        done += count
+        if monotonic() > until:
+            return done, False
+        await asyncio.sleep(pause)
+    return done, True
