@@ -235,9 +235,10 @@ def test_a_gateway_without_a_store_passes_everything_and_keeps_nothing(gating: G
     assert len(thoughts_in(last_asked(b))) == 3
 
 
+@pytest.mark.parametrize("damage", [b"", b'~thinking"', b'"thinkinG"', b'"thinking~'])
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_recording_that_is_damaged_costs_its_own_thinking_and_no_answer(
-    gating: Gating, a: Simulator, stream: bool
+    gating: Gating, a: Simulator, stream: bool, damage: bytes
 ) -> None:
     """The newest answer is found; what it followed cannot be read, and is as if it had never been recorded."""
     gate = gating(claude(a))
@@ -245,7 +246,9 @@ def test_a_recording_that_is_damaged_costs_its_own_thinking_and_no_answer(
     for words in ("One.", "Two.", "Three."):
         talk.says(words)
     with closing(apsw.Connection(str(gate.home / "clew.db"))) as file:
-        file.execute("UPDATE recordings SET blocks = x'ff' WHERE seq = 1")
+        [(blocks,)] = file.execute("SELECT blocks FROM recordings WHERE seq = 1")
+        assert b'"thinking"' in blocks
+        file.execute("UPDATE recordings SET blocks = ? WHERE seq = 1", (blocks.replace(b'"thinking"', damage),))
     newest = talk.messages[-1]
     talk.forgets_thinking()
     talk.messages[-1] = newest

@@ -67,7 +67,7 @@ def test_a_strand_whose_beginning_is_forgotten_is_no_fault(store: SqliteStore) -
 def test_a_row_that_cannot_be_read_is_found_and_refused(filled: SqliteStore, path: Path) -> None:
     tamper(path, "UPDATE recordings SET keys = x'00' WHERE id = 'g'")
     assert filled.verify() == (Fault("g", "recording 'g' cannot be read: 1 bytes are not a row of keys"),)
-    with pytest.raises(RecordCorrupt, match="recording 'g' cannot be read"):
+    with pytest.raises(RecordCorrupt, match="recording 'g' is not as it was written"):
         filled.recordings("local").by_id("g")
 
 

@@ -22,7 +22,7 @@ from clew.model.recording import Recording, Shelf
 from clew.store.database import Database, Value
 from clew.store.decoded import Decoded
 from clew.store.readers import Readers
-from clew.store.rows import COLUMNS, recording_of_row, tool_hash
+from clew.store.rows import COLUMNS, recording_as_written, tool_hash
 
 __all__ = ["ALIKE", "LINKED", "Found", "gather", "warm"]
 
@@ -39,7 +39,7 @@ SELECT id FROM recordings WHERE seq IN (
     SELECT recording FROM marks WHERE principal = ? AND kind = ? AND hash = ?
 ) ORDER BY seq DESC LIMIT {ALIKE}
 """  # noqa: S608  (a constant)
-_WHOLE = f"SELECT {COLUMNS} FROM recordings WHERE principal = ? AND id = ?"  # noqa: S608  (the columns are a constant)
+_WHOLE = f"SELECT {COLUMNS}, sum FROM recordings WHERE principal = ? AND id = ?"  # noqa: S608  (the columns are a constant)
 _GATHER = f"""
 WITH RECURSIVE linked (seq) AS (
     SELECT marks.recording FROM json_each(:wanted) AS wanted
@@ -51,7 +51,7 @@ WITH RECURSIVE linked (seq) AS (
     JOIN recordings AS earlier ON earlier.principal = :principal AND earlier.id IN (later.after, later.followed)
     LIMIT :most
 )
-SELECT {COLUMNS} FROM recordings WHERE seq IN linked ORDER BY seq
+SELECT {COLUMNS}, sum FROM recordings WHERE seq IN linked ORDER BY seq
 """  # noqa: S608  (the columns are a constant)
 
 
@@ -98,7 +98,7 @@ class Found:
         if kept := self._decoded.get(self._principal, id):
             return kept
         for row in self._readers.rows(_WHOLE, (self._principal, id)):
-            recording = recording_of_row(row)
+            recording = recording_as_written(row)
             if recording.whole:  # one that was cut may still be under way, and then another takes its place
                 self._decoded.add(recording)
             return recording
@@ -124,4 +124,4 @@ def gather(
     ]
     bindings = {"wanted": json.dumps(wanted), "principal": principal, "most": len(wanted) + LINKED}
     rows = connection.execute(_GATHER, bindings) if wanted else ()
-    return Shelf(recording_of_row(row) for row in rows)
+    return Shelf(recording_as_written(row) for row in rows)

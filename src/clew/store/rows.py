@@ -27,6 +27,7 @@ __all__ = [
     "is_sum_of",
     "marks_of",
     "pack",
+    "recording_as_written",
     "recording_of_row",
     "sum_of",
     "texts_in",
@@ -104,6 +105,15 @@ def recording_of_row(row: Row) -> Recording:
         )
     except ValueError as error:
         raise RecordCorrupt(f"recording {row[1]!r} cannot be read: {error}") from error
+
+
+def recording_as_written(row: Row) -> Recording:
+    """The recording of a row that ends with its sum. What goes to a backend is what it made, or nothing: this raises
+    RecordCorrupt also for bytes that are not those that were written."""
+    columns = row[:-1]
+    if not is_sum_of(columns, row[-1]):
+        raise RecordCorrupt(f"recording {row[1]!r} is not as it was written")
+    return recording_of_row(columns)
 
 
 def texts_in(said: bytes) -> tuple[str, ...]:
