@@ -41,6 +41,12 @@ class Pty:
         self._file = file
         self._raw = b""
 
+    def hang_up(self) -> None:
+        """Close the terminal; what the command writes from now on fails."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
+
     def type(self, text: str) -> None:
         os.write(self._file, text.encode())
 
@@ -97,10 +103,11 @@ def on_terminal(home: Home, *arguments: str, width: int = 90, height: int = 30) 
         start_new_session=True,
     )
     os.close(theirs)
+    terminal = Pty(process, ours, Screen(width, height))
     try:
-        yield Pty(process, ours, Screen(width, height))
+        yield terminal
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
         process.wait()
-        os.close(ours)
+        terminal.hang_up()

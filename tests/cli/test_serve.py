@@ -10,6 +10,7 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPResponse
 from pathlib import Path
 
 import apsw
@@ -27,10 +28,14 @@ from clew.http.message import request_of
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.settings.load import load
+from clew.settings.running import running
 from clew.store import SqliteStore
+from clew.testing import Simulator
+from tests.cli.homes import Home as UserHome
 from tests.cli.invoking import Clew
+from tests.cli.ptys import on_terminal
 from tests.gateway.conftest import KEYED, PASSTHROUGH, settings_with
-from tests.gateway.served import CLEW, MOST_SECONDS
+from tests.gateway.served import CLEW, MOST_SECONDS, backend
 from tests.manifest import proves
 
 
@@ -318,6 +323,39 @@ def test_nobody_is_greeted_where_the_admin_has_no_port(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ended = started_with(tmp_path / "home", "--admin-port", str(taken.getsockname()[1]))
     assert (ended.returncode, ended.stdout) == (1, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_terminal_that_is_closed_ends_it_as_a_signal_does(tmp_path: Path, workers: str) -> None:
+    """The answer under way comes to its end and is kept, though there is nowhere left to log to."""
+    slow = tmp_path / "slow.scenario"
+    slow.write_text("about: slow\n\nturn:\n  text: It begins.\n  pause: 1.0\n  text: It ends.\n")
+    with Simulator(scenario=str(slow)) as vendor:
+        home = UserHome(tmp_path / "home", f"[gateway]\nport = 0\nadmin_port = 0\n{backend('vendor', vendor.url)}")
+        with on_terminal(home, "serve", "--workers", workers, width=200) as terminal:
+            terminal.until("look at it in a browser")
+            [gateway] = running(Home(home.root))
+            key = (home.root / "key").read_text().strip()
+            with _asked(gateway.url, key) as answer:
+                assert b"It begins." in b"".join(iter(answer.readline, b"event: content_block_delta\n")) + answer.readline()
+                terminal.hang_up()
+                assert b"message_stop" in answer.read()
+            assert terminal.process.wait(MOST_SECONDS) == 0
+        with home.store() as store:
+            assert [exchange.outcome for exchange in store.exchanges("local", limit=9)] == ["whole"]
+        assert list((home.root / "run").iterdir()) == []
+
+
+def _asked(url: str, key: str) -> HTTPResponse:
+    body = {
+        "model": "claude-opus-5-5",
+        "max_tokens": 2000,
+        "stream": True,
+        "messages": [{"role": "user", "content": "Why?"}],
+    }
+    head = {"x-api-key": key, "anthropic-version": "2023-06-01", "content-type": "application/json"}
+    return urllib.request.urlopen(urllib.request.Request(f"{url}/v1/messages", json.dumps(body).encode(), head))
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from clew.http.message import Limits
 from clew.http.server import bound
 from clew.settings.values import GatewaySettings
 from clew.testing import Simulator
-from tests.gateway.served import KEY, Served, backend, listens, until
+from tests.gateway.served import CLEW, KEY, Served, backend, listens, until
 from tests.http.conftest import Peer
 from tests.manifest import proves
 
@@ -107,6 +107,18 @@ def test_a_second_signal_ends_at_once_and_still_in_good_order(vendors: dict[str,
         assert b"event: error" in rest(peer)
         assert waiting.response()[0] in (503, 529)
         assert {exchange.outcome for exchange in gateway.exchanges()} <= {"cut", "failed"}
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_service_is_not_ended_by_a_hangup(vendors: dict[str, Simulator], workers: str) -> None:
+    """What an operator sends after an edit, by custom. Streams go on, and so does all else."""
+    with Served(config(vendors, drain=1), "--workers", workers, command=("setsid", CLEW)) as gateway:
+        peer = begun(gateway.ask())
+        gateway.signal(signal.SIGHUP)
+        peer.read_until(b"message_stop")
+        assert gateway.get("/readyz")[0] == 200
+        gateway.signal()
+        assert gateway.ended() == 0
 
 
 def test_nothing_heavy_is_loaded_before_it_listens() -> None:
