@@ -1,6 +1,9 @@
 """What the routes show, and what they change."""
 
+from pathlib import Path
+
 import pytest
+from msgspec import structs
 
 from clew.model.change import Change
 from clew.settings.running import Running, register
@@ -18,6 +21,15 @@ def record(booth: Booth, *turns: Turn) -> None:
     assert booth.store is not None
     for each in turns:
         booth.store.record(each).result()
+
+
+def test_the_config_that_is_checked_is_this_gateways_own(booth: Booth, tmp_path: Path) -> None:
+    """`--config` may have named a file to which nothing else leads."""
+    file = tmp_path / "mine.toml"
+    file.write_text("nonsense = 1\n")
+    booth.current.loaded = structs.replace(booth.current.loaded, file=file)
+    found = {check["name"]: check for check in booth.ask("/api/doctor").json["checks"]}
+    assert found["config"]["findings"][0]["says"].startswith(f"{file}:1: nonsense: there is no such key")
 
 
 def test_the_status_says_what_is_active_and_what_there_is(booth: Booth) -> None:

@@ -82,7 +82,17 @@ def test_a_config_with_mistakes_is_told_line_by_line(patient: Patient) -> None:
     wrong = patient.wrong("config")
     assert len(wrong) >= 2
     assert {each.state for each in wrong} == {"broken"}
-    assert any("clew.toml:1" in each.says for each in wrong)
+    assert [each.says for each in wrong if not each.says.startswith(f"{patient.home}/clew.toml:")] == []
+
+
+def test_the_config_is_the_one_that_the_gateway_was_started_with(patient: Patient, tmp_path: Path) -> None:
+    """As for every command that looks at what runs. A file that somebody names is still the one that is meant."""
+    other = tmp_path / "other.toml"
+    other.write_text(CONFIG + "nonsense = 1\n")
+    register(_home(patient), Running(pid=os.getpid(), url="http://127.0.0.1:9", name="mine", config=str(other)))
+    assert f"{other}:9" in patient.wrong("config")[0].says
+    patient.environ["CLEW_CONFIG"] = str(patient.home / "clew.toml")
+    assert patient.wrong("config") == []
 
 
 def test_a_key_in_the_config_is_a_warning_and_is_not_shown(patient: Patient) -> None:
@@ -245,7 +255,7 @@ def test_the_environment_is_looked_at_too(patient: Patient) -> None:
 @pytest.mark.parametrize(
     ("script", "state", "says"),
     [
-        ("echo '9.9.9 (Claude Code)'", "ok", "Claude Code 9.9.9 (Claude Code)"),
+        ("echo '9.9.9 (Claude Code)'", "ok", "bin/claude: 9.9.9 (Claude Code)"),
         ("exit 3", "warning", "(exit 3)"),
     ],
 )
@@ -278,6 +288,7 @@ def test_a_port_is_free_or_somebodys(patient: Patient, listener: socket.socket) 
     (patient.home / "clew.toml").write_text(text)
     [finding] = patient.wrong("ports")
     assert (finding.state, finding.says) == ("warning", f"{port} is used by another program")
+    assert finding.mend == "choose another: `[gateway] admin_port = …`, or `--admin-port`"
     register(
         _home(patient), Running(pid=os.getpid(), url="http://127.0.0.1:9", admin_url=f"http://127.0.0.1:{port}", name="mine")
     )

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from clew.admin.access import Access
@@ -43,6 +44,11 @@ class Present(Protocol):
     def snapshot(self) -> Snapshot: ...
     @property
     def problem(self) -> str: ...
+    @property
+    def file(self) -> Path | None:
+        """The settings file; None if there is none."""
+        ...
+
     def glance(self) -> None:
         """Take over what changed, now."""
         ...

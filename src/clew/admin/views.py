@@ -55,9 +55,9 @@ async def doctor(desk: Desk, request: Request) -> Response:
 
 
 def checkup(desk: Desk, online: bool) -> list[Examined]:
-    """Every check, in this admin's own home. May take seconds."""
+    """Every check, in this admin's own home and on its own settings file. May take seconds."""
     environ = {**os.environ, HOME_VARIABLE: str(desk.home.root)}
-    at = circumstances_of(environ, Path.cwd(), time.time(), online=online)
+    at = circumstances_of(environ, Path.cwd(), time.time(), online=online, file=desk.current.file)
     return [examined(check, at, desk.redactor()) for check in CHECKS]
 
 

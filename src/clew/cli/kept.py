@@ -17,9 +17,9 @@ from msgspec import Struct
 from clew.cli.endings import BadConfig
 from clew.cli.options import principal_option
 from clew.errors import SettingsInvalid
-from clew.settings.home import CONFIG_VARIABLE, Home, home_of
+from clew.settings.home import Home, home_of
 from clew.settings.load import Loaded, load
-from clew.settings.running import running
+from clew.settings.running import file_in_use
 from clew.store import SqliteStore
 from clew.store.values import Thread
 
@@ -49,20 +49,9 @@ class Place(Struct, frozen=True, kw_only=True):
 def place() -> Place:
     home = home_of(os.environ)
     try:
-        return Place(home=home, loaded=load(_file(home), os.environ, keys=False))
+        return Place(home=home, loaded=load(file_in_use(home, os.environ), os.environ, keys=False))
     except SettingsInvalid as error:
         return Place(home=home, loaded=None, problem=str(error))
-
-
-def _file(home: Home) -> Path | None:
-    """Of the gateways that run here, if they all have one file and nobody named another: their backends are meant."""
-    if os.environ.get(CONFIG_VARIABLE, "").strip():
-        return None
-    try:
-        files = {gateway.config for gateway in running(home)}
-    except SettingsInvalid:  # whoever reads the settings there says what is wrong
-        return None
-    return Path(*files) if len(files) == 1 and all(files) else None
 
 
 @contextmanager

@@ -101,6 +101,11 @@ class Current:
     def settings(self) -> Settings:
         return self.snapshot.settings
 
+    @property
+    def file(self) -> Path | None:
+        """Where they are from; None if there is no file."""
+        return self.loaded.file
+
     async def follow(self) -> None:
         """Until cancelled."""
         ending = threading.Event()

@@ -7,6 +7,7 @@ more and removes it. A process number can be used again, so the moment at which 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -14,10 +15,11 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from clew.settings.home import Home
+from clew.errors import SettingsInvalid
+from clew.settings.home import CONFIG_VARIABLE, Home
 from clew.settings.private_file import mapped, write_private
 
-__all__ = ["Running", "register", "running", "unregister"]
+__all__ = ["Running", "file_in_use", "register", "running", "unregister"]
 
 _SUFFIX: Final = ".json"
 
@@ -67,6 +69,18 @@ def running(home: Home) -> list[Running]:
             _clear(path, gateway)
     alive = [gateway for _, gateway in found if gateway is not None and _alive(gateway)]
     return sorted(alive, key=lambda gateway: (gateway.started, gateway.pid))
+
+
+def file_in_use(home: Home, environ: Mapping[str, str]) -> Path | None:
+    """The settings file of the gateways that run here, if they all have one and nobody named another: it is the one that is
+    meant."""
+    if environ.get(CONFIG_VARIABLE, "").strip():
+        return None
+    try:
+        files = {gateway.config for gateway in running(home)}
+    except SettingsInvalid:  # whoever reads the settings there says what is wrong
+        return None
+    return Path(*files) if len(files) == 1 and all(files) else None
 
 
 def _path(home: Home, name: str) -> Path:

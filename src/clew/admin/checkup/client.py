@@ -124,4 +124,4 @@ def claude(at: Circumstances) -> Iterator[Finding]:
     if told.returncode or not version:
         yield warning(f"{path} does not say its version (exit {told.returncode})", "run `claude --version` yourself")
     else:
-        yield fine(f"Claude Code {version} ({path})")
+        yield fine(f"{path}: {version}")

@@ -21,8 +21,9 @@ __all__ = ["backends", "config"]
 def config(at: Circumstances) -> Iterator[Finding]:
     """Readable, valid, and without keys that others could read."""
     if at.loaded is None:
-        for line in at.problem.splitlines():
-            yield broken(line, "mend that line; `clew config check` says whether it is right now")
+        head, *mistakes = at.problem.splitlines()
+        for line in mistakes or (head,):  # of several, the first line only says how many there are
+            yield broken(line, "mend that line; until then nothing of the file is used (`clew config check`)")
         return
     settings = at.loaded.settings
     where = f"{at.loaded.file}" if at.loaded.file else "no config file; what the environment gives is used"

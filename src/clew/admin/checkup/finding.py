@@ -11,6 +11,7 @@ from msgspec import Struct
 from clew.errors import SettingsInvalid
 from clew.settings.home import Home, home_of
 from clew.settings.load import Loaded, load
+from clew.settings.running import file_in_use
 
 __all__ = ["Check", "Circumstances", "Finding", "State", "broken", "circumstances_of", "fine", "warning"]
 
@@ -54,13 +55,16 @@ class Check(Struct, frozen=True):
     run: Callable[[Circumstances], Iterable[Finding]]
 
 
-def circumstances_of(environ: Mapping[str, str], cwd: Path, now: float, *, online: bool = False) -> Circumstances:
+def circumstances_of(
+    environ: Mapping[str, str], cwd: Path, now: float, *, online: bool = False, file: Path | None = None
+) -> Circumstances:
+    """`file` is the settings file that is meant, where it is known; else that of the gateways which run here."""
+    home = home_of(environ)
     loaded, problem = None, ""
     try:
-        loaded = load(None, environ)
+        loaded = load(file or file_in_use(home, environ), environ)
     except SettingsInvalid as error:
         problem = str(error)
-    home = home_of(environ)
     return Circumstances(environ=environ, home=home, cwd=cwd, now=now, online=online, loaded=loaded, problem=problem)
 
 

@@ -62,7 +62,8 @@ def ports(at: Circumstances) -> Iterator[Finding]:
         elif _is_free(settings.host if name == "port" else "127.0.0.1", port):
             yield fine(f"{port} is free")
         else:
-            yield warning(f"{port} is used by another program", f"choose another: `[gateway] {name} = …`, or `--port`")
+            option = f"--{name.replace('_', '-')}"
+            yield warning(f"{port} is used by another program", f"choose another: `[gateway] {name} = …`, or `{option}`")
 
 
 def _running(at: Circumstances) -> list[Running]:
