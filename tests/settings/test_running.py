@@ -44,6 +44,17 @@ def test_the_dead_are_removed_with_their_sockets(home: Home) -> None:
     assert (running(home), list(home.run.iterdir())) == ([], [])
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not say it")
+def test_one_that_was_killed_is_gone_before_its_parent_asks_for_its_end(home: Home) -> None:
+    """In a container the parent is often one that never asks."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        entered = register(home, gateway(pid=child.pid, name="killed"))
+        assert running(home) == [entered]
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert running(home) == []
+
+
 def test_a_process_number_that_is_used_again_is_not_the_gateway(home: Home) -> None:
     entered = register(home, gateway(name="main"))
     (home.run / "main.json").write_bytes(msgspec.json.encode(structs.replace(entered, born="1")))

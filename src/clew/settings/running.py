@@ -22,6 +22,8 @@ from clew.settings.private_file import mapped, write_private
 __all__ = ["Running", "file_in_use", "register", "running", "unregister"]
 
 _SUFFIX: Final = ".json"
+_OVER: Final = (b"Z", b"X")
+"""States of a process that has ended, while its parent has not asked how."""
 
 
 class Running(Struct, frozen=True, kw_only=True):
@@ -111,9 +113,10 @@ def _alive(gateway: Running) -> bool:
 
 
 def _born(pid: int) -> str:
-    """The process's start in the kernel's own ticks; "" where the system does not say."""
+    """The process's start in the kernel's own ticks; "" where the system does not say, or where only its name is left."""
     try:
         raw = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return ""
-    return raw.rpartition(b")")[2].split()[19].decode()
+    fields = raw.rpartition(b")")[2].split()
+    return "" if fields[0] in _OVER else fields[19].decode()
