@@ -117,6 +117,16 @@ def test_an_unknown_backend_fails_and_the_names_are_listed(home: Path) -> None:
 
 
 @pytest.mark.slow
+def test_an_option_that_there_is_not_is_no_command(home: Path) -> None:
+    told = run(home, "--backnd", "glm", "--", "true")
+    assert (told.returncode, told.stderr.splitlines()[-1]) == (
+        2,
+        "Error: No such option '--backnd'. Did you mean '--backend'?",
+    )
+    assert run(home, "sh", "-c", "exit $1", "--backnd", "4").returncode == 4, "behind the command, options are its own"
+
+
+@pytest.mark.slow
 def test_a_command_that_is_not_there_is_said_to_be_so(home: Path) -> None:
     told = run(home, "--", "no-such-command")
     assert (told.returncode, told.stderr) == (127, "Error: no-such-command is not a command here\n")

@@ -47,7 +47,7 @@ _LAST_SECONDS: Final = 2.0
 _LOG_BYTES: Final = 8 * 1024 * 1024
 
 
-@click.command(epilog=_EXAMPLES, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(epilog=_EXAMPLES, context_settings={"allow_interspersed_args": False})
 @click.option("--backend", metavar="NAME", default="", help="Begin with this backend; others are not touched.")
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The settings file.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
