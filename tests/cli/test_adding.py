@@ -58,6 +58,13 @@ def test_without_a_file_what_was_found_stays(clew: Clew) -> None:
     assert list(tomllib.loads(clew.config.read_text())["backends"]) == ["claude", "glm", "mine"]
 
 
+def test_what_was_found_without_a_file_is_not_said_to_stand_in_one(clew: Clew) -> None:
+    result = clew("backends", "add", "--name", "claude", "--url", "http://10.0.0.7:8000")
+    assert (result.exit_code, clew.config.exists()) == (1, False)
+    assert "there is a backend 'claude' already, without a file" in result.stderr
+    assert "`clew config init`" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

@@ -35,7 +35,7 @@ def add_backend(name: str, fields: Mapping[str, str], file: Path | None) -> Path
     path = config_place(os.environ, file)
     text = _text(path)
     if name in _backends(text, path):
-        raise Failed(f"{path} has a backend {name!r} already: give another --name, or edit the file.")
+        raise Failed(_taken(name, path))
     fresh = f"{text.rstrip()}\n\n{backend_table(name, {**fields, 'key': fields.get('key', '') or _usual_key(fields)})}"
     problems = examine(_with_table(fresh, path), os.environ, keys=False).problems
     if problems:
@@ -44,6 +44,14 @@ def add_backend(name: str, fields: Mapping[str, str], file: Path | None) -> Path
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(path, fresh.encode())
     return path
+
+
+def _taken(name: str, path: Path) -> str:
+    if path.exists():
+        return f"{path} has a backend {name!r} already: give another --name, or edit the file."
+    return (
+        f"there is a backend {name!r} already, without a file: give another --name, or edit what `clew config init` writes."
+    )
 
 
 def _with_table(text: str, path: Path) -> dict[str, object]:
