@@ -101,3 +101,10 @@ def test_without_a_store_there_is_nothing_to_export(tmp_path: Path) -> None:
     home = Home(tmp_path / "empty")
     assert home.refused("export", "--all") == (1, "Error: No conversation was recorded yet: there is nothing to export.")
     assert not home.file.exists()
+
+
+def test_nor_is_there_in_a_store_that_has_none_of_that_principal(home: Home, tmp_path: Path) -> None:
+    """An empty file would pass for a backup."""
+    nothing = (1, "Error: No conversation was recorded yet: there is nothing to export.")
+    assert home.refused("export", "--all", "--principal", "anna", "-o", str(tmp_path / "backup")) == nothing
+    assert not (tmp_path / "backup").exists()

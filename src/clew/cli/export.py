@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -75,13 +76,22 @@ def export(
         with opened(at) as store:
             if store is None:
                 raise Failed(NOTHING)
-            threads = every_thread(store, principal) if all_ else iter([thread_named(store, principal, thread or "")])
+            threads = _every(store, principal) if all_ else iter([thread_named(store, principal, thread or "")])
             if as_ is None:
                 notes = exported(store, threads, FORMATS[name], output)
             else:
                 notes = _export_as(at, store, next(threads), as_, output)
     if not quiet:
         show([Line(printable(note), "quiet") for note in notes], sys.stderr)
+
+
+def _every(store: SqliteStore, principal: str) -> Iterator[Thread]:
+    """A backup of nothing is none: a principal may be mistyped."""
+    threads = every_thread(store, principal)
+    first = next(threads, None)
+    if first is None:
+        raise Failed(NOTHING)
+    return chain([first], threads)
 
 
 def _export_as(at: Place, store: SqliteStore, thread: Thread, backend: str, output: str | None) -> list[str]:
