@@ -17,6 +17,9 @@ __all__ = ["Line", "Page", "Table", "plain", "printable", "show"]
 Tone: TypeAlias = str
 """`good`, `bad`, `quiet`, `head`, or "" for plain."""
 
+_GAP = 2
+_SHORT = 20
+"""Characters of a cell that nobody wants to read in two pieces."""
 _STYLES = {"good": "green", "bad": "bold red", "quiet": "dim", "head": "bold"}
 
 
@@ -68,21 +71,28 @@ def _show_rich(page: Page, out: IO[str]) -> None:
     console = Console(file=out, highlight=False)
     for part in page:
         if isinstance(part, Table):
-            console.print(_rich_table(part))
+            console.print(_rich_table(part, console.width))
         else:
             console.print(Text(part.text, style=_STYLES.get(part.tone, "")), soft_wrap=True)
 
 
-def _rich_table(table: Table) -> object:
+def _rich_table(table: Table, width: int) -> object:
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    drawn = Drawn(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
-    for column in table.columns:
-        drawn.add_column(column, overflow="fold")
+    drawn = Drawn(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for column, whole in zip(table.columns, _whole(table, width), strict=True):
+        drawn.add_column(column, overflow="fold", no_wrap=whole)
     for row in table.rows:
         drawn.add_row(*(Text(cell, style=_tone_of(cell)) for cell in row))
     return drawn
+
+
+def _whole(table: Table, width: int) -> list[bool]:
+    """Which columns stay on one line: times, numbers and names, as long as that leaves room for the long ones."""
+    widths = [max(map(len, cells)) for cells in zip(table.columns, *table.rows, strict=True)]
+    room = sum(min(each, _SHORT) + _GAP for each in widths)
+    return [each <= _SHORT and room <= width for each in widths]
 
 
 def _tone_of(cell: str) -> str:
