@@ -47,6 +47,11 @@ def test_a_request_shows_its_way_its_thinking_with_reasons_its_tokens_and_its_tr
     ]
 
 
+def test_a_short_answer_did_not_end_before_its_first_byte(home: Home) -> None:
+    home.keep(turn(recorded("r"), at=yesterday(), started=yesterday() - 0.047, first_byte=0.038))
+    assert home.lines("log")[0].endswith("0.05 s, first byte 0.04 s")
+
+
 def test_what_another_dialect_has_no_words_for_is_one_line(home: Home) -> None:
     """It is the same in every request; what became of the conversation has its reasons all the same."""
     changes = (

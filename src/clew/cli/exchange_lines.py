@@ -54,7 +54,8 @@ def _ending(exchange: Exchange) -> str:
 
 
 def _times(exchange: Exchange) -> str:
-    total = f"{exchange.ended - exchange.started:.1f} s"
+    took = exchange.ended - exchange.started
+    total = f"{took:.2f} s" if took < 1 else f"{took:.1f} s"  # a short answer did not end before its first byte
     return total if exchange.first_byte is None else f"{total}, first byte {exchange.first_byte:.2f} s"
 
 
