@@ -425,6 +425,7 @@ X = '[backends.x]\nurl = "http://127.0.0.1:1"\n'
         ("[models.x]\nid = 'y'\n", (2, "models.x.id"), "there is no such column"),
         ("[models]\nx = 1\n", (2, "models.x"), "expected a table, got a whole number"),
         ("[timeouts]\ngap = -1\n", (2, "timeouts.gap"), "expected a number above 0, got -1"),
+        ('[timeouts]\ngap = "off"\n', (2, "timeouts.gap"), "expected a number, got a text"),
         ("[store]\nbodies = 'some'\n", (2, "store.bodies"), "expected off, last:N or all"),
         ("[store]\nurl = 'postgresql://x'\n", (2, "store.url"), "expected sqlite, sqlite:PATH or off"),
         ("ca_file = '/no/such'\n", (1, "ca_file"), "there is no such file"),

@@ -40,7 +40,7 @@ Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
 
 
 class Patience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Seconds for the phases of a call to this backend, where they differ from everybody's."""
+    """Seconds for the phases of a call to this backend, where they differ from those of `[timeouts]`."""
 
     connect: Seconds | None = None
     tls: Seconds | None = None

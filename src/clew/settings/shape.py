@@ -30,7 +30,6 @@ _KINDS: Final = {
     "bool": "true or false",
     "int": "a whole number",
     "float": "a number",
-    "null": "nothing",
 }
 
 
@@ -145,7 +144,7 @@ def _described(kind: Any) -> str:
 
 def _plainly(says: str) -> str:
     """The reader's message, without its place and in words for people."""
-    says = _PLACE.sub("", says).replace("Expected", "expected", 1)
+    says = _PLACE.sub("", says).replace("Expected", "expected", 1).replace(" | null`", "`")  # which no file can say
     for name, word in _KINDS.items():
         says = says.replace(f"`{name}`", word).replace(f"`{name} ", f"{word} ").replace(f" | {name}`", f" or {word}`")
     return says.replace("`", "")

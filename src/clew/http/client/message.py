@@ -62,7 +62,7 @@ class PhaseTimedOut(TimeoutError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """Seconds that each phase may last; None is for ever. The numbers are those that the promises are made with."""
+    """Seconds that each phase may last; one without a number has no end. The promises are made with these numbers."""
 
     slot: float | None = 5.0
     """For room among the connections to a backend, where all that there may be are in use."""
