@@ -6,7 +6,6 @@ reads, and a test compares them, so that they cannot drift apart.
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,7 +14,6 @@ import click
 import msgspec
 from msgspec import NODEFAULT
 
-import clew
 from clew.admin.checkup import CHECKS
 from clew.admin.table import ROUTES
 from clew.backends.manner import Manner
@@ -33,6 +31,7 @@ sys.path.insert(0, str(HERE))  # whoever loads this file need not stand beside i
 
 from backends_page import backends_page  # noqa: E402  (found by the line above)
 from formats_page import formats_page  # noqa: E402
+from python_page import python_page  # noqa: E402
 from simulator_page import simulator_page  # noqa: E402
 from translation_page import translation_page  # noqa: E402
 
@@ -130,40 +129,6 @@ def models_page() -> str:
             _table(("model", "reads"), reading),
         ]
     )
-
-
-def python_page() -> str:
-    parts = [
-        "# Python\n",
-        "What `from clew import …` offers. `clew.testing` has the",
-        "[simulator](../howto/test-an-agent-without-a-key.md).\n",
-    ]
-    for name in clew.__all__:
-        value = getattr(clew, name)
-        parts += [f"## {name}\n", f"`{name}{_signature(value)}`, in `{value.__module__}`\n", _docstring(value)]
-    return "\n".join(parts)
-
-
-def _signature(value: object) -> str:
-    """The names of the parameters; types are for the editor, defaults would be long."""
-    if not callable(value) or (isinstance(value, type) and issubclass(value, Exception)):
-        return ""
-    parameters = inspect.signature(value).parameters.values()
-    named = [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
-    placed = [each for each in parameters if each not in named]
-    words = [*map(_parameter, placed), *(["*"] if named else []), *map(_parameter, named)]
-    return f"({', '.join(words)})"
-
-
-def _parameter(parameter: inspect.Parameter) -> str:
-    return parameter.name if parameter.default is inspect.Parameter.empty else f"{parameter.name}=…"
-
-
-def _docstring(value: object) -> str:
-    """Its own, or that of the module which is all about it; never a base class's."""
-    own = value.__dict__.get("__doc__") if isinstance(value, type) else value.__doc__
-    parts = inspect.cleandoc(own or sys.modules[value.__module__].__doc__ or "").split("\n\n")
-    return "\n\n".join(f"```pycon\n{part}\n```" if part.startswith(">>> ") else part for part in parts) + "\n"
 
 
 def stances_page() -> str:
@@ -282,7 +247,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "config": config_page,
     "formats": lambda: formats_page(_table),
     "models": models_page,
-    "python": python_page,
+    "python": lambda: python_page(_table),
     "rules": rules_page,
     "scenarios": scenarios_page,
     "simulator": lambda: simulator_page(_table),

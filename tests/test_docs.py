@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec import structs
 
+import clew
 from clew.cli import COMMANDS, main
 from clew.model.facts import rules
 from clew.settings.document import Document
@@ -54,6 +55,16 @@ def generate():
 def test_the_reference_is_what_the_tables_say(generate) -> None:
     stale = [name_of(path) for path, text in generate.pages().items() if not path.exists() or path.read_text() != text]
     assert stale == [], "run `python docs/generate.py`"
+
+
+def test_the_reference_says_something_of_all_that_a_public_name_has(generate) -> None:
+    from python_page import members  # found by the loading of `generate`
+
+    kinds = [kind for name in clew.__all__ if isinstance(kind := getattr(clew, name), type)]
+    assert [f"{kind.__name__}.{name}" for kind in kinds for name, said in members(kind) if not said] == []
+    page = (ROOT / "docs/reference/python.md").read_text()
+    assert "`ask(content)`" in page
+    assert "`Agent(*, name=…, description=…, system=…, tools=…, model=…" in page, "keywords are named, not their table"
 
 
 def test_the_reference_has_no_page_that_nothing_makes(generate) -> None:

@@ -161,6 +161,7 @@ class Conversation:
 
     @property
     def title(self) -> str:
+        """For people: how the first question begins, unless it was renamed."""
         return self._own.title
 
     @property

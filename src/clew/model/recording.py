@@ -100,6 +100,7 @@ class Shelf:
             self.add(recording)
 
     def add(self, recording: Recording) -> None:
+        """Put it there; one of the same id is replaced."""
         self._ids[recording.id] = recording
         for key in recording.keys:
             self._keys[key] = recording
@@ -109,16 +110,21 @@ class Shelf:
 
     @property
     def is_empty(self) -> bool:
+        """Whether nothing can be found in it."""
         return not self._ids
 
     def by_id(self, id: str) -> Recording | None:
+        """The one of this id."""
         return self._ids.get(id)
 
     def by_key(self, key: bytes) -> Recording | None:
+        """The one that has a thinking block of this key."""
         return self._keys.get(key)
 
     def by_tool(self, id: str) -> Sequence[Recording]:
+        """All that made a call of this id."""
         return self._tools.get(id, ())
 
     def by_place(self, place: bytes) -> Sequence[Recording]:
+        """All that were said at this place."""
         return self._places.get(place, ())

@@ -42,6 +42,7 @@ class Target(Struct, frozen=True, kw_only=True):
 
     @property
     def reader(self) -> Reader:
+        """Who reads thinking there: realm, model, and the account where blocks are bound to it."""
         account = self.account if self.profile.account_bound else ""
         return Reader(self.realm, self.profile.id, account)
 

@@ -80,6 +80,7 @@ class Tool(Struct, frozen=True, kw_only=True, eq=False):
         return {"name": self.name, "description": self.description, "input_schema": self.arguments.schema}
 
     def needs_approval(self, call: ToolCall) -> bool:
+        """Has somebody to approve this very call?"""
         return self.approval(call) if callable(self.approval) else self.approval
 
 

@@ -65,6 +65,7 @@ class ThinkingRegistry:
 
     @property
     def backend(self) -> str:
+        """The one that was named last; "" before the first."""
         return self._backend
 
     @property
@@ -131,6 +132,7 @@ class ThinkingRegistry:
             )
 
     def cache_stats(self) -> CacheStats:
+        """How many blocks are known: in all, confirmed or not, of this session or of others."""
         entries = self.entries.values()
         confirmed = sum(entry.confirmed for entry in entries)
         current = sum(entry.session == self._session for entry in entries)
