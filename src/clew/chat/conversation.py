@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias, get_args
 
 import msgspec
 from msgspec import structs
@@ -27,7 +27,7 @@ from clew.chat.turns import Spot, Turn, message_of, turn_of
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 
-__all__ = ["AsyncConversation", "OnOverflow"]
+__all__ = ["AsyncConversation", "OnOverflow", "check_overflow"]
 
 OnOverflow: TypeAlias = Literal["error", "compact"]
 """What to do when a conversation does not fit the model's window any more."""
@@ -89,6 +89,8 @@ class AsyncConversation:
         the conversation goes on from that, on a line of its own. Raises SettingsInvalid, StoreError, RequestInvalid if
         there is no such thread, and BackendUnreachable if there is no such gateway.
         """
+        check_overflow(on_overflow)
+        _check_tools(tools)
         wishes = Wishes(model=model, system=system, tools=tools, max_tokens=max_tokens, thinking=thinking, effort=effort)
         where = Where(home=home, config=config, environ=environ, url=url, key=key)
         async with opened(thread, where) as desk:
@@ -177,6 +179,7 @@ class AsyncConversation:
 
     @property
     def title(self) -> str:
+        """For people: how the first question begins, unless it was renamed."""
         return self._desk.thread.title
 
     @property
@@ -261,3 +264,19 @@ def _originals(spot: Spot) -> list[JsonObject]:
     asked = [msgspec.json.decode(raw, type=JsonObject) for raw in spot.passage.asked]
     message = message_of(spot)
     return asked if message is None else [*asked, {"role": "assistant", "content": message.raw_content}]
+
+
+def check_overflow(given: str) -> None:
+    """Raises SettingsInvalid. A mistyped word would be found out when the conversation is too long, and no sooner."""
+    if given not in (words := get_args(OnOverflow)):
+        raise SettingsInvalid(f"on_overflow is {' or '.join(map(repr, words))}, not {given!r}", key="on_overflow")
+
+
+def _check_tools(tools: Sequence[object]) -> None:
+    """An agent takes functions, so somebody will try that here too."""
+    for place, each in enumerate(tools):
+        if not isinstance(each, Mapping):
+            wanted = (
+                "a dictionary with `name` and `input_schema`, as the Messages API has it; a function is for `clew.Agent`"
+            )
+            raise SettingsInvalid(f"tools.{place}: a tool of a conversation is {wanted}", key="tools")

@@ -221,6 +221,18 @@ def test_what_no_model_could_call_is_refused_when_the_agent_is_made(function: An
         Agent(tools=[function])
 
 
+@pytest.mark.parametrize(
+    ("ways", "why"),
+    [
+        ({"limits": {"steps": 3}}, r"limits are `Limits\(steps=…\)`, not a dict"),
+        ({"on_overflow": "compakt"}, "on_overflow is 'error' or 'compact', not 'compakt'"),
+    ],
+)
+def test_what_is_no_choice_is_refused_when_the_agent_is_made(ways: Any, why: str) -> None:
+    with pytest.raises(SettingsInvalid, match=why):
+        Agent(**ways)
+
+
 def test_two_tools_of_one_name_are_refused() -> None:
     with pytest.raises(SettingsInvalid, match="two tools are called 'weather'"):
         Agent(tools=[weather, weather])

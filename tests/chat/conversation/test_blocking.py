@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,3 +181,15 @@ def test_a_conversation_needs_a_store_that_keeps_what_is_said(home: Path, store:
         pass
     with Gateway(home) as gateway, pytest.raises(SettingsInvalid, match=kept):
         Conversation.open(url=gateway.url, key=gateway.token, environ={}).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("wishes", "why"),
+    [
+        ({"tools": [print]}, r"tools\.0: a tool of a conversation is a dictionary .* a function is for `clew\.Agent`"),
+        ({"on_overflow": "compakt"}, "on_overflow is 'error' or 'compact', not 'compakt'"),
+    ],
+)
+def test_what_could_not_be_asked_is_refused_when_it_is_opened(tmp_path: Path, wishes: Any, why: str) -> None:
+    with pytest.raises(SettingsInvalid, match=why), Conversation.open(home=tmp_path, **wishes):
+        pass

@@ -21,7 +21,7 @@ from clew.chat.agent.subagents import agent_tool
 from clew.chat.agent.tools import Tool, tool_of
 from clew.chat.agent.working import Tell, Working
 from clew.chat.contents import Content
-from clew.chat.conversation import AsyncConversation, OnOverflow
+from clew.chat.conversation import AsyncConversation, OnOverflow, check_overflow
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 
@@ -200,12 +200,20 @@ class AsyncAgent(Generic[T]):
 
 
 def plan_of(output: Any, ways: Ways) -> Plan:
-    """What an agent is. Raises SettingsInvalid for tools that no model could call, or that have one name."""
+    """What an agent is. Raises SettingsInvalid for tools that no model could call, or that have one name; and for what is no
+    choice, or no limits."""
+    _check_choices(ways.get("limits", Limits()), ways.get("on_overflow", "error"))
     tools = [_tool(each) for each in ways.get("tools", ())]
     if twice := _twice(tool.name for tool in tools):
         raise SettingsInvalid(f"two tools are called {twice!r}; say `@tool(name=…)`", key=twice)
     rest: dict[str, Any] = {name: value for name, value in ways.items() if name != "tools"}
     return Plan(tools=tuple(tools), form=None if output in (None, str) else form_of(output), **rest)
+
+
+def _check_choices(limits: object, on_overflow: str) -> None:
+    check_overflow(on_overflow)
+    if not isinstance(limits, Limits):
+        raise SettingsInvalid(f"limits are `Limits(steps=…)`, not a {type(limits).__name__}", key="limits")
 
 
 def _tool(each: Toolable) -> Tool:
