@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -206,6 +207,37 @@ def test_a_store_that_does_not_agree_with_itself_is_broken(patient: Patient, kep
 def test_a_file_that_is_no_database_is_broken(patient: Patient, kept: Path) -> None:
     kept.write_bytes(b"not a database, but a text that is long enough to be looked at" * 100)
     assert {each.state for each in patient.wrong("store")} == {"broken"}
+
+
+@pytest.mark.parametrize(
+    ("free", "state", "says"),
+    [
+        (1_000_000, "broken", "1 MB are free at {}: answers come, but are not kept"),
+        (100_000_000, "warning", "100 MB are free at {}"),
+        (100_000_000_000, "ok", "100,000 MB are free at {}"),
+    ],
+)
+def test_a_disk_without_room_is_found(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, free: int, state: str, says: str
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda place: SimpleNamespace(free=free))
+    [finding] = patient.findings("disk")
+    assert (finding.state, finding.says) == (state, says.format(patient.home))
+
+
+def test_a_disk_that_cannot_be_written_is_found(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda place, mode: mode != os.W_OK)
+    [finding] = patient.wrong("disk")
+    assert (finding.state, finding.mend) == ("broken", "mend its rights, or mount it for writing")
+
+
+def test_nobody_is_told_to_move_a_store_away_that_is_only_in_use(patient: Patient, kept: Path) -> None:
+    holder = apsw.Connection(str(kept))
+    holder.pragma("locking_mode", "exclusive")
+    holder.execute("BEGIN EXCLUSIVE")
+    [finding] = patient.wrong("store")
+    holder.close()
+    assert (finding.state, finding.mend, "is locked by another process" in finding.says) == ("broken", "", True)
 
 
 def test_a_store_from_the_future_means_that_the_clock_is_wrong(patient: Patient, kept: Path) -> None:

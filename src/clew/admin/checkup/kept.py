@@ -9,7 +9,7 @@ from typing import Final
 import apsw
 
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
-from clew.errors import StoreError
+from clew.errors import RecordCorrupt, StoreError
 from clew.store.connection import OLDEST_SQLITE, connect
 from clew.store.database import Database
 from clew.store.foreign import mapped
@@ -55,8 +55,10 @@ def _examined(path: Path) -> Iterator[Finding]:
                 yield from [*_schema(connection, path), *_sound(connection, path)]
             finally:
                 connection.close()
-    except StoreError as error:
+    except RecordCorrupt as error:
         yield broken(str(error), _RESTORE)
+    except StoreError as error:  # the file is sound for all that is known, so it stays where it is
+        yield broken(str(error), "")
 
 
 def has_answers(path: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from clew.admin.checkup import client, config, files, kept, present
+from clew.admin.checkup import client, config, files, kept, present, room
 from clew.admin.checkup.finding import Check, Circumstances, Finding, State, broken
 
 __all__ = ["CHECKS", "Examined", "examined"]
@@ -16,6 +16,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("config", "The config can be read and is valid; no key stands in it.", config.config),
     Check("backends", "Each backend has its key; with --online, it can be reached.", config.backends),
     Check("files", "What clew keeps is its owner's alone: 0700 and 0600, -wal and -shm too.", files.files),
+    Check("disk", "What clew keeps can be written, and there is room for it.", room.disk),
     Check("secret", "The secret behind the seals is there.", files.secret),
     Check("key", "The gateway's key is there.", files.key),
     Check("sqlite", "The SQLite that is linked does not damage stores.", kept.sqlite),
