@@ -68,9 +68,11 @@ def test_a_busy_port_gives_the_next_unless_it_was_asked_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert Plan(name="x", port=port).ports()[:2] == (port, port + 1)
-        failed = CliRunner().invoke(main, ["serve", "--port", str(port), "--no-admin"], env={"CLEW_HOME": str(_home())})
-        assert failed.exit_code == 1
-        assert "that port is in use: choose another with --port" in failed.output
+        said = f"Error: port {port} is in use: choose another with --port, or a free one with --port 0\n"
+        for workers in ("1", "2"):
+            options = ["serve", "--port", str(port), "--no-admin", "--workers", workers]
+            failed = CliRunner().invoke(main, options, env={"CLEW_HOME": str(_home())})
+            assert (failed.exit_code, failed.stderr) == (1, said)
 
 
 @pytest.mark.slow
@@ -82,6 +84,25 @@ def test_a_busy_port_for_the_admin_is_named_with_its_own_option() -> None:
         )
     said = f"Error: port {port} is in use: choose another with --admin-port, or a free one with --admin-port 0\n"
     assert (failed.exit_code, failed.stderr) == (1, said)
+
+
+@pytest.mark.slow
+def test_a_busy_port_of_the_settings_is_not_exchanged_for_another(tmp_path: Path) -> None:
+    """Whoever wrote it there forwards it, or looks at the metrics behind it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (tmp_path / "clew.toml").write_text(f"[gateway]\nport = 0\nadmin_port = {port}\n")
+        environ = {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path)}
+        failed = subprocess.run([CLEW, "serve"], env=environ, capture_output=True, text=True, timeout=MOST_SECONDS)
+    assert (failed.returncode, f"port {port} is in use: choose another with --admin-port" in failed.stderr) == (1, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", ["203.0.113.7", "no-such-name.invalid"])
+def test_an_address_that_is_not_here_is_named(host: str) -> None:
+    environ = {"CLEW_HOME": str(_home()), "CLEW_KEY": "a-key-that-is-long-enough"}
+    failed = CliRunner().invoke(main, ["serve", "--host", host, "--port", "0"], env=environ)
+    assert (failed.exit_code, failed.stderr.startswith(f"Error: cannot listen on {host}: ")) == (1, True)
 
 
 def _home() -> Path:

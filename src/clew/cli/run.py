@@ -39,7 +39,8 @@ Examples:
   clew run -- python my_agent.py       anything that reads ANTHROPIC_BASE_URL
 
 \b
-Exit status: the command's own; 127 if there is no such command, 126 if it cannot be run.
+Exit status: the command's own; 127 if there is no such command, 126 if it cannot be run; before it starts, 1 failed, 2 wrong
+usage or unknown name, 5 the config cannot be used.
 """
 NOT_FOUND: Final = 127
 NOT_RUNNABLE: Final = 126

@@ -10,8 +10,8 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,10 @@ Examples:
 
 \b
 SIGTERM or Ctrl-C lets running answers finish; a second one ends at once.
+
+\b
+Exit status: 0 ended by a signal, 1 it cannot listen or keep anything, 2 wrong usage,
+5 the config or the keys cannot be used.
 """
 _CLOSE_SECONDS = 2.0
 _HASTE_SECONDS = 0.2
@@ -75,11 +79,8 @@ def serve(**options: Any) -> None:
     """Run the gateway: clients in front, any backend behind, switched while they talk."""
     from clew.http.loops import run
 
-    try:
-        with told():
-            run(_serve(options))
-    except OSError as error:
-        raise Failed(_why(error)) from error
+    with told():
+        run(_serve(options))
 
 
 async def _serve(options: Mapping[str, Any]) -> None:
@@ -128,7 +129,7 @@ def _stage(options: Mapping[str, Any], file: Path | None, environ: Mapping[str, 
         environ=environ,
         workers=options["workers"] or wanted.workers,
         admin=not options["no_admin"],
-        admin_is_asked_for="admin_port" in given,
+        admin_is_asked_for="admin_port" in given or "gateway.admin_port" in loaded.origins,
         as_json=options["as_json"],
     )
 
@@ -139,7 +140,8 @@ def _stage(options: Mapping[str, Any], file: Path | None, environ: Mapping[str, 
 async def _alone(stage: _Stage, ending: Ending) -> None:
     from clew.gateway.process import opened
 
-    gateway = await opened(stage.plan, stage.loaded, stage.home, environ=stage.environ)
+    with _listening_at(stage.plan):
+        gateway = await opened(stage.plan, stage.loaded, stage.home, environ=stage.environ)
     try:
         async with (
             gateway.load() as works,
@@ -167,7 +169,9 @@ async def _with_workers(stage: _Stage, ending: Ending) -> None:
     from clew.settings.gateway_key import load_key
 
     check_exposure(stage.plan, stage.home.make(), stage.environ)  # here, or every worker fails of it, one after the other
-    with claim(stage.plan, reuse_port=True) as place:
+    with _listening_at(stage.plan):
+        claimed = claim(stage.plan, reuse_port=True)
+    with claimed as place:
         plan = msgspec.structs.replace(stage.plan, port=place.getsockname()[1], port_is_asked_for=True)
         key = load_key(stage.home, stage.environ)
         drain = stage.loaded.settings.gateway.drain_seconds
@@ -300,7 +304,13 @@ async def _admin(stage: _Stage, works: Works, key: str, planes: Callable[[], Seq
     raise Failed(taken)
 
 
-def _why(error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return "that port is in use: choose another with --port, or a free one with --port 0"
-    return f"cannot start: {error.strerror or error}"
+@contextmanager
+def _listening_at(plan: Plan) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            why = f"port {plan.port} is in use: choose another with --port, or a free one with --port 0"
+        else:
+            why = f"cannot listen on {plan.host}: {error.strerror or error}"
+        raise Failed(why) from error
