@@ -1,11 +1,14 @@
 """`clew backends` and `clew models`: what can be called, whether it answers, what it may be asked for."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from clew.backends.presets import BACKENDS
+from clew.settings.home import Home
+from clew.settings.running import Running, register
 from clew.testing.plugin import StartSimulator
 from tests.cli.invoking import Clew
 from tests.manifest import proves
@@ -58,6 +61,24 @@ def test_the_presets_are_listed_with_where_their_keys_are_looked_for(clew: Clew)
     assert list(dict.fromkeys(line.split()[0] for line in text.splitlines()[1:])) == list(BACKENDS)
     assert "ZAI_API_KEY" in text
     assert [row["name"] for row in json.loads(clew("backends", "presets", "--json").stdout)] == list(BACKENDS)
+
+
+def test_the_backends_are_those_of_the_gateway_that_runs(clew: Clew, tmp_path: Path) -> None:
+    """As `clew use` lists them. A file that is named outranks that."""
+    mine, other = tmp_path / "mine.toml", tmp_path / "other.toml"
+    for file in (mine, other):
+        file.write_text(f'[backends.{file.stem}]\nurl = "http://127.0.0.1:9"\nauth = "none"\nmodel = "m"\n')
+    register(Home(clew.home), Running(pid=os.getpid(), url="http://127.0.0.1:9", name="mine", config=str(mine)))
+    asked = tmp_path / "request.json"
+    asked.write_text('{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}')
+    assert [row["name"] for row in json.loads(clew("use", "--json").stdout)["backends"]] == ["mine"]
+    for named, name in (((), "mine"), (("--config", str(other)), "other")):
+        rows = json.loads(clew("backends", "--no-discover", "--json", *named).stdout)["backends"]
+        assert [row["name"] for row in rows] == [name]
+        assert clew("models", "--no-discover", "--backend", name, *named).exit_code == 0
+    mine.write_text("nonsense = 1\n")
+    for command in (("backends",), ("backends", "test"), ("models",), ("check", str(asked))):
+        assert (clew(*command).exit_code, f"{mine}:1: nonsense" in clew(*command).stderr) == (5, True)
 
 
 def test_a_config_that_cannot_be_used_ends_with_5(clew: Clew) -> None:

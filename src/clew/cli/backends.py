@@ -18,7 +18,9 @@ from clew.cli.backend_pages import backends_page, hidden_of, nearby_page, preset
 from clew.cli.config import config_option
 from clew.cli.endings import NotAllowed, UpstreamFailed, told
 from clew.cli.pages import Line, show
+from clew.settings.home import home_of
 from clew.settings.load import Loaded, load
+from clew.settings.running import file_in_use
 
 if TYPE_CHECKING:
     from clew.cli.nearby import Server
@@ -142,7 +144,7 @@ def presets_(json_: bool) -> None:
 
 def _loaded(file: Path | None, *, keys: bool) -> Loaded:
     with told():
-        return load(file, os.environ, keys=keys)
+        return load(file or file_in_use(home_of(os.environ), os.environ), os.environ, keys=keys)
 
 
 def _nearby(loaded: Loaded) -> Sequence[Server]:

@@ -29,6 +29,7 @@ from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.settings.home import home_of
 from clew.settings.load import load
+from clew.settings.running import file_in_use
 from clew.settings.secret import known_keyring
 from clew.settings.values import Settings
 from clew.thinking.seal import Sealer
@@ -95,7 +96,7 @@ class Aim(NamedTuple):
 def _settings(config: Path | None) -> Settings:
     """Nobody is called, so no key is looked up."""
     with told():
-        return load(config, os.environ, keys=False).settings
+        return load(config or file_in_use(home_of(os.environ), os.environ), os.environ, keys=False).settings
 
 
 def _checked(file: str, aim: Aim, *, fix: bool, json_: bool) -> int:

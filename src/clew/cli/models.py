@@ -21,6 +21,7 @@ from clew.cli.pages import Line, Page, Table, printable, show
 from clew.model.facts import ModelFacts
 from clew.settings.home import home_of
 from clew.settings.load import Loaded, load
+from clew.settings.running import file_in_use
 from clew.settings.values import Settings
 
 __all__ = ["models"]
@@ -62,7 +63,7 @@ def models(chosen: str | None, all_: bool, no_discover: bool, file: Path | None,
     which models they have. Rows about models of your config count; `?` is what nobody published.
     """
     with told():
-        loaded = load(file, os.environ, keys=False)
+        loaded = load(file or file_in_use(home_of(os.environ), os.environ), os.environ, keys=False)
     rows = _rows(loaded.settings, _backend(loaded, chosen), retired=all_)
     rows += [] if no_discover else _local_rows(loaded.settings, {row.name for row in rows})
     if json_:
