@@ -159,7 +159,7 @@ def test_a_conversation_is_written_to_a_file(home: Home, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--last",), "There is no thread 'last'"),
+        (("--last",), "No conversation was recorded yet, so there is no last one"),
         (("--last", "--thread", "x"), "--last is a thread already"),
         (("--backend", "nope"), "There is no backend 'nope'"),
     ],

@@ -127,7 +127,7 @@ def test_a_thread_is_pinned_and_let_go_by_the_beginning_of_its_id(home: Home) ->
             "Error: --thread and --gateway are different choices: give one of them.",
         ),
         (("glm", "--thread", "0"), "Error: There is no thread '0': `clew show` lists them."),
-        (("--thread", "last"), "Error: There is no thread 'last': `clew show` lists them."),
+        (("--thread", "last"), "Error: No conversation was recorded yet, so there is no last one."),
         (("glm", "--gateway", "g"), "Error: No gateway 'g' runs. None runs: `clew serve` starts one."),
     ],
 )

@@ -12,6 +12,7 @@ from tempfile import NamedTemporaryFile
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from clew.chat.formats import FORMATS, Format, every_thread, turns_of
 from clew.cli.endings import Failed, told
@@ -71,6 +72,8 @@ def export(
         raise click.UsageError("Name a THREAD, or say --all: `clew show` lists the threads.")
     if as_ is not None and all_:
         raise click.UsageError("--as shows one conversation: name a THREAD.")
+    if as_ is not None and _is_said("name"):
+        raise click.UsageError("--as writes the backend's own form: leave --format out.")
     with told():
         at = place()
         with opened(at) as store:
@@ -83,6 +86,10 @@ def export(
                 notes = _export_as(at, store, next(threads), as_, output)
     if not quiet:
         show([Line(printable(note), "quiet") for note in notes], sys.stderr)
+
+
+def _is_said(parameter: str) -> bool:
+    return click.get_current_context().get_parameter_source(parameter) is ParameterSource.COMMANDLINE
 
 
 def _every(store: SqliteStore, principal: str) -> Iterator[Thread]:

@@ -84,6 +84,8 @@ def thread_named(store: SqliteStore | None, principal: str, given: str) -> Threa
     found = _threads(store, principal, given) if store else []
     if len(found) == 1:
         return found[0]
+    if not found and given == "last":
+        raise click.UsageError("No conversation was recorded yet, so there is no last one.")
     if not found:
         raise click.UsageError(f"There is no thread {given!r}: `clew show` lists them.")
     names = ", ".join(thread.id for thread in found[:5])
