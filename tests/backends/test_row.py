@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from clew.backends.names import asked_for, family_of
+from clew.backends.names import family_of
 from clew.backends.row import Backend, Quirks, Secret, account_of, auth_headers, model_for, target_of
 from clew.model.origin import Reader
 from clew.thinking.profiles import merge_overrides, profile_for
@@ -106,12 +106,6 @@ MAPPED = {"opus": "big", "haiku": "small", "claude-sonnet-5": "special", "claude
 def test_a_model_is_mapped_by_exact_name_then_by_family_then_by_the_one_model(asked: str, model: str, own: str) -> None:
     """S1-49: unmapped families stay as they are."""
     assert model_for(backend(models=MAPPED, model=model), asked) == own
-
-
-@proves("req:S1-49")
-def test_the_mapping_can_be_read_the_other_way() -> None:
-    assert asked_for({"opus": "big", "sonnet": "big", "haiku": "small"}, "big") == ("opus", "sonnet")
-    assert asked_for({}, "big") == ()
 
 
 # ── which reader

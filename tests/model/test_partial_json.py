@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jiter import from_json
 
-from clew.model.partial_json import complete_members, partial
+from clew.model.partial_json import partial
 from tests.counts import examples
 from tests.manifest import accepts
-from tests.wire.json_texts import objects, plain, spelled
+from tests.wire.json_texts import objects, spelled
 
 INPUT = (
     '{"path": "o.py", "edits": [{"line": 12, "text": "a\\"b\\n\\u20ac\\ud83d\\ude00"}, true], "n": -1.5, "o": {"x": null}}'
@@ -44,43 +44,6 @@ def test_any_prefix_of_any_object_reads_as_in_the_official_sdk(tree: Any, data: 
 
 
 @pytest.mark.parametrize(
-    ("text", "members"),
-    [
-        ("", {}),
-        ("{", {}),
-        ('{"a', {}),
-        ('{"a":', {}),
-        ('{"a":"x', {}),
-        ('{"a":"x"', {"a": "x"}),
-        ('{"a":1', {}),
-        ('{"a":1,', {"a": 1}),
-        ('{"a":1 ', {"a": 1}),
-        ('{"a":true', {"a": True}),
-        ('{"a":{"b":1},"c":{"d":1', {"a": {"b": 1}}),
-        ('{"a":[1,2],"c":[3', {"a": [1, 2]}),
-        ('{"a":1}', {"a": 1}),
-        ('{"a":1} and more', {"a": 1}),
-        ("[1,2", {}),
-        ("nonsense", {}),
-    ],
-)
-@accepts("rule:R66")
-def test_only_whole_members_count_when_a_call_was_cut(text: str, members: dict[str, object]) -> None:
-    """R66: max_tokens inside a tool call; the non-streaming body has `input` with only completed members."""
-    assert complete_members(text) == members
-
-
-@given(tree=objects(), data=st.data())
-@settings(max_examples=examples(150, soak=1500), deadline=None)
-def test_whole_members_are_a_beginning_of_the_object(tree: Any, data: st.DataObject) -> None:
-    text = spelled(tree, data.draw).decode()
-    found = complete_members(text[: data.draw(st.integers(0, len(text)))])
-
-    assert list(found.items()) == list(plain(tree).items())[: len(found)]
-    assert complete_members(text) == plain(tree)
-
-
-@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("", {}),
@@ -107,5 +70,4 @@ def test_depth_neither_crashes_nor_hangs(text: str) -> None:
     started = time.thread_time()
 
     assert json.dumps(partial(text)).count("[") <= 128
-    assert complete_members(text) == {}
     assert time.thread_time() - started < 1

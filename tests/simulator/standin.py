@@ -52,7 +52,7 @@ def _prompt(request: dict[str, Any], headers: Mapping[str, str]) -> Prompt:
         blocks=tuple(_blocks(request)),
         transformations=() if binding else None,
         applied_edits=() if managed else None,
-        input_tokens=tokens.of_prompt(request),
+        input_tokens=sum(segment.tokens for segment in tokens.segments(request)),
         cache_minimum=8,
     )
 

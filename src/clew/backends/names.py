@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 from clew.model.facts import canonical_model
 
-__all__ = ["FAMILIES", "Family", "asked_for", "family_of", "model_in"]
+__all__ = ["FAMILIES", "Family", "family_of", "model_in"]
 
 Family: TypeAlias = Literal["opus", "sonnet", "haiku", "fable", "mythos", ""]
 
@@ -51,8 +51,3 @@ def _meaning(asked: str) -> tuple[str, Family]:
         return canonical, ""
     found: list[Family] = [family for family in FAMILIES if family in words]
     return canonical, found[0] if found else ""
-
-
-def asked_for(models: Mapping[str, str], model: str) -> tuple[str, ...]:
-    """The other way: the names and families that lead to this model of the backend's."""
-    return tuple(asked for asked, own in models.items() if own == model)

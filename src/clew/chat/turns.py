@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
-
 import msgspec
 from msgspec import Struct
 
@@ -78,9 +75,6 @@ class Turn(Struct, frozen=True, kw_only=True):
     """A summary that the conversation asked for by itself, because it had become too long."""
     stands_for: str = ""
     """Of a line that begins with a summary: the turn up to which that stands for what was said. `branch` goes back there."""
-
-
-_Blocks: TypeAlias = Sequence[JsonObject]
 
 
 def turn_of(spot: Spot, attempts: int = 1) -> Turn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ __all__ = [
     "JSON_TYPE",
     "STREAM_TYPE",
     "Counts",
-    "first_header",
     "is_unsaid_thought",
     "kept_paths",
     "own_headers",
@@ -127,10 +126,3 @@ def kept_paths(going: Request) -> list[str]:
 def _plain(text: str) -> str:
     """A header's value holds neither line ends nor what is not Latin-1."""
     return text if text.isascii() and text.isprintable() else "".join(c if " " <= c <= "~" else "?" for c in text)
-
-
-def first_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
-    for given, value in headers:
-        if given == name:
-            return value.decode("latin-1")
-    return ""

@@ -43,17 +43,12 @@ class Workers:
     def __init__(self, plan: Plan, count: int, environ: Mapping[str, str], drain_seconds: float) -> None:
         self.listening = asyncio.Event()
         """Somebody takes connections."""
-        self.crashes = 0
         self._plan = msgspec.json.encode(plan) + b"\n"
         self._count = count
         self._environ = dict(environ)
         self._patience = drain_seconds + _LAST_SECONDS
         self._processes: set[Process] = set()
         self._reports: dict[Process, Report] = {}
-
-    @property
-    def pids(self) -> tuple[int, ...]:
-        return tuple(sorted(process.pid for process in self._processes))
 
     def reports(self) -> tuple[Report, ...]:
         """The last of each that has told."""
@@ -78,7 +73,6 @@ class Workers:
             code = await self._live(ending)
             if ending.asked.is_set():
                 return
-            self.crashes += 1
             pause = _FIRST_PAUSE if loop.time() - began > _SOUND_SECONDS else min(_LONGEST_PAUSE, pause * 2)
             _log.error("a worker ended with %d; another one starts in %.1f s", code, pause)
             with suppress(TimeoutError):

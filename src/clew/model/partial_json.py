@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonValue
 
-__all__ = ["MAX_DEPTH", "complete_members", "partial"]
+__all__ = ["MAX_DEPTH", "partial"]
 
 MAX_DEPTH = 128
 
@@ -54,7 +54,6 @@ class _Reach(NamedTuple):
     """How far a text can be read."""
 
     end: int  # behind the last whole value or opening bracket
-    member_end: int  # the same, at the top level only
     closers: list[str]  # for the brackets that are open there, innermost last
     expected: str
     stopped: int  # behind the last token that fitted
@@ -74,20 +73,10 @@ def partial(text: str, *, strings: bool = False) -> JsonValue:
     return _decoded(text[: reach.end] + closing)
 
 
-def complete_members(text: str) -> JsonObject:
-    """Only the members whose values are whole, as the vendor answers when `max_tokens` ends a tool call.
-
-    A number at the very end might have gone on, so it does not count.
-    """
-    reach = _walk(text)
-    value = _decoded(text[: reach.member_end] + "}" if reach.closers else text[: reach.end])
-    return value if isinstance(value, dict) else {}
-
-
 def _walk(text: str) -> _Reach:
     closers: list[str] = []
     expected = "value"
-    at = end = member_end = 0
+    at = end = 0
     while (token := _TOKEN.match(text, at)) is not None and (kind := str(token.lastgroup)) in _NEXT[expected]:
         if not _bracket(kind, token.group(kind), closers):
             break
@@ -97,11 +86,9 @@ def _walk(text: str) -> _Reach:
         at = token.end()
         if expected == "filled" or kind in _CLOSER:
             end = at
-            if len(closers) == 1 and not (kind == "number" and at == len(text)):
-                member_end = at
         if expected == "filled" and not closers:
             break
-    return _Reach(end, member_end, closers, expected, at)
+    return _Reach(end, closers, expected, at)
 
 
 def _bracket(kind: str, mark: str, closers: list[str]) -> bool:

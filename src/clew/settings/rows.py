@@ -71,7 +71,7 @@ def backend_of(name: str, table: BackendTable, given: Given, environ: Mapping[st
     keys = _keys(name, table, environ)
     vendor = preset or preset_of_host(url)
     auth = _auth(table, vendor, keys, dialect)
-    problems = keys.problems or tuple(_auth_faults(name, auth, keys, looked=environ is not None))
+    problems = keys.problems or tuple(_auth_faults(name, auth, keys))
     if problems or auth is None:
         return Made(problems=problems)
     if environ is not None and keys.named and not keys.found:
@@ -141,7 +141,7 @@ def _auth(table: BackendTable, vendor: Preset | None, keys: _Keys, dialect: str)
     return "passthrough" if realm == ANTHROPIC else None
 
 
-def _auth_faults(name: str, auth: Auth | None, keys: _Keys, *, looked: bool) -> Iterator[Problem]:
+def _auth_faults(name: str, auth: Auth | None, keys: _Keys) -> Iterator[Problem]:
     key: Key = ("backends", name)
     if auth is None or (auth in KEYED and not keys.named):
         yield Problem(key, 'it needs a key ("${VARIABLE}", "file:/path", "keyring:service/name"), or another auth')

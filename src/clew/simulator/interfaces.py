@@ -139,8 +139,7 @@ class Prompt:
     applied_edits: tuple[JsonObject, ...] | None = None
     """R52, R53, as they go out in `context_management.applied_edits`; None if the request has no such field."""
     input_tokens: int = 0
-    """What the model reads: `tokens.of_prompt(request, without=…)` with the paths of what was dropped or stripped (R43,
-    R74)."""
+    """What the model reads: without the thinking that was dropped or stripped (R43, R74), and without what was cleared."""
     cache_minimum: int = 1024
     """The fewest tokens that a cache entry holds on this model (R58)."""
 

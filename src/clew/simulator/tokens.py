@@ -8,14 +8,14 @@ text by its words, all else in compact JSON, without cache marks. An image or a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["Segment", "of_json", "of_prompt", "of_text", "segments"]
+__all__ = ["Segment", "of_json", "of_text", "segments"]
 
 _BYTES_PER_TOKEN = 4
 _TOKENS_PER_FILE = 1500
@@ -49,11 +49,6 @@ def of_json(value: JsonValue) -> int:
     """Tokens of a value in its compact JSON form."""
     light, files = _without_files(value)
     return _tokens(len(msgspec.json.encode(light))) + files * _TOKENS_PER_FILE
-
-
-def of_prompt(request: JsonObject, without: Set[str] = frozenset()) -> int:
-    """Tokens of system, tools and messages, without the segments at these paths (`messages.3.content.0`)."""
-    return sum(segment.tokens for segment in segments(request) if segment.path not in without)
 
 
 def segments(request: JsonObject) -> Iterator[Segment]:

@@ -33,7 +33,6 @@ class Condition(Struct, frozen=True, kw_only=True):
     first_byte: float | None = None
     last: float | None = None
     last_error: str = ""
-    last_error_at: float | None = None
 
 
 class _Call(Struct, frozen=True):
@@ -93,7 +92,6 @@ def _condition(
         first_byte=median(times) if times else None,
         last=calls[0].at if calls else None,
         last_error=redact(refused[0].tried.why) if refused else "",
-        last_error_at=refused[0].at if refused else None,
     )
 
 

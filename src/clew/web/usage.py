@@ -27,7 +27,6 @@ from clew.web.used import Total, by_backend_and_model, by_day, dates, totals
 __all__ = ["page_usage", "usage_csv"]
 
 PERIODS: Final = (7, 30, 90, 365)
-_DAY: Final = 86_400.0
 COLUMNS: Final = (
     *("day", "backend", "model", "calls", "input", "output", "cache_read", "cache_written", "counts_estimated"),
     *("usd", "usd_estimated", "asked", "whole", "thought", "first_byte_p50", "first_byte_p90", "first_byte_p99"),
