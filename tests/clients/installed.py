@@ -37,11 +37,6 @@ def claude(version: str) -> Path:
     return _found(MODULES / f"claude-code-{version}-{sys.platform}-{_CPU.get(cpu, cpu)}" / "claude")
 
 
-def bundled_claude() -> Path:
-    """The Claude Code in the wheel of the agent SDK."""
-    return _found(_package("claude_agent_sdk") / "_bundled/claude")
-
-
 def _found(path: Path) -> Path:
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing: run `make clients`, which installs what package-lock.json says")

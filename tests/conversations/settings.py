@@ -6,7 +6,6 @@ from tests.build import Json
 from tests.conversations.scene import Scene
 
 LEVELS = ("low", "medium", "high", "xhigh", "max")
-INTERLEAVED = "interleaved-thinking-2025-05-14"
 BINDING = "thinking-binding-controls-2026-08-01"
 UPDATES = "thinking-display-updates-2026-08-18"
 

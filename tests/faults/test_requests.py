@@ -21,7 +21,6 @@ from tests.numbers import note
 
 pytestmark = pytest.mark.slow
 
-COUNT = "/v1/messages/count_tokens"
 MEGABYTE = 1024 * 1024
 
 

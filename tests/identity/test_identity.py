@@ -10,8 +10,6 @@ from tests.build import OPUS, Json, Scribe, assistant, request, sent, target, th
 from tests.identity.histories import MUTATIONS, Messages, Mutation
 from tests.identity.sample import SAMPLE
 
-COMPACTED = {"compaction_leaves_out_the_last_answer", "compaction_keeps_only_the_last_answer"}
-
 
 def recorded(messages: Messages) -> Scribe:
     """A scribe that heard every answer of this conversation, in order."""

@@ -19,7 +19,6 @@ from tests.simulator.wire import TOOL, Reply, ask
 
 OTHERS = [kind for kind in vendors() if kind != "anthropic"]
 LAX = [kind for kind in OTHERS if kind != "compat"]
-FOREIGN = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmF0dXJl"}
 
 
 @pytest.fixture(scope="module")

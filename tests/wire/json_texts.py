@@ -1,15 +1,13 @@
 """JSON texts in every spelling: white space, escapes, number forms and doubled keys at random.
 
-A document is drawn as a tree whose objects are lists of pairs (so a key can be doubled), and then spelled at random.
+A document is drawn as a tree, and then spelled at random. In the tree an object is `("object", [(key, value), …])`, so that a
+key can be doubled; a list is an array, everything else a scalar.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
-
-Pairs = tuple[str, list[tuple[str, Any]]]
-"""`("object", [(key, value), …])`: lists stay arrays, everything else is a scalar."""
 
 SCALARS: st.SearchStrategy[Any] = st.one_of(
     st.none(),

@@ -23,8 +23,6 @@ from tests.engine.talk import refusals
 
 pytestmark = pytest.mark.slow
 
-Both = tuple[AsyncConversation, AsyncConversation]
-
 STEPS = st.one_of(
     st.tuples(st.just("ask"), st.sampled_from(["One.", "Two.", "Three."])),
     st.tuples(st.just("fail"), st.sampled_from(["status 529", "status 400", "cut before=message_delta how=fin"])),

@@ -28,7 +28,6 @@ said_words = st.text(st.characters(), max_size=12)
 times = st.floats(0, 4e9)
 counts = st.integers(0, 2**40)
 key = st.binary(min_size=32, max_size=32)
-numbers = st.integers(0, 2**60).map(str)
 
 
 @st.composite
