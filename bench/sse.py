@@ -1,18 +1,23 @@
 """What it costs to read along with a stream, against the least that anyone must do: split it into events.
 
-`cases()` returns functions to be timed in turn; each works through the same 300 events. The goal is that the watch,
-thinking read out and all, stays within three times the split, both when the bytes come in one read and when each event
-is a read of its own.
+`cases()` returns functions to be timed in turn; each works through the same 300 events, in one read and with a read for each
+event. "relay" is what the gateway does where nothing is recorded, "relay and assemble" what it does for an answer that is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from clew.model.origin import Origin
+from clew.pipeline.stream.dress import Dress, Wear
+from clew.pipeline.stream.relay import Relay
 from clew.wire.sse import SseReader
-from clew.wire.watch import Watch, thoughts
 
 __all__ = ["cases", "stream"]
+
+_WEAR = Wear(
+    model="claude-opus-5-5", exchange="x1", origin=Origin(realm="anthropic", backend="claude", model="claude-opus-5-5")
+)
 
 
 def stream() -> list[bytes]:
@@ -68,18 +73,22 @@ def cases() -> dict[str, Callable[[], object]]:
     whole = b"".join(events)
     return {
         "split, one read": lambda: whole.split(b"\n\n"),
-        "watch, one read": lambda: _watch([whole]),
+        "relay, one read": lambda: _relayed([whole], kept=False),
+        "relay and assemble, one read": lambda: _relayed([whole], kept=True),
         "read, one read": lambda: _read([whole]),
         "split, a read each": lambda: [event.split(b"\n\n") for event in events],
-        "watch, a read each": lambda: _watch(events),
+        "relay, a read each": lambda: _relayed(events, kept=False),
+        "relay and assemble, a read each": lambda: _relayed(events, kept=True),
         "read, a read each": lambda: _read(events),
     }
 
 
-def _watch(reads: list[bytes]) -> object:
-    watch = Watch()
-    seen = [event for read in reads for event in watch.feed(read)]
-    return thoughts(seen)
+def _relayed(reads: list[bytes], *, kept: bool) -> object:
+    relay = Relay(Dress(_WEAR), keep=kept, blocks=kept)
+    for read in reads:
+        relay.feed(read)
+    relay.flush()
+    return relay.answer(blocks=kept)
 
 
 def _read(reads: list[bytes]) -> object:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from clew.model.events import BlockStart, BlockStop, Event, MessageDelta, MessageStop, Ping, data_of
 from clew.model.json import JsonObject
 from clew.wire.events import encode_event
-from clew.wire.sse import sse_comment
 from tests.model import streams
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
@@ -110,7 +109,7 @@ def wire_bytes(events: Iterable[Event], draw: Any = None) -> bytes:
     if draw is None:
         return b"".join(map(encode_event, events))
     chance = draw(st.randoms(use_true_random=False))
-    parts = [chance.choice([b"", b"", sse_comment(b"note")]) + _padded(encode_event(each), chance) for each in events]
+    parts = [chance.choice([b"", b"", b": note\n\n"]) + _padded(encode_event(each), chance) for each in events]
     return chance.choice([b"", b"\xef\xbb\xbf"]) + b"".join(parts).replace(b"\n", chance.choice([b"\n", b"\r", b"\r\n"]))
 
 

@@ -10,21 +10,21 @@ from clew.model.json import JsonObject
 from clew.model.unfold import events_of
 from clew.wire.events import decode_event
 from clew.wire.sse import SseEvent, SseReader
-from clew.wire.watch import Watch
 from tests.counts import SOAK, examples
 from tests.manifest import accepts
 from tests.model.test_unfold import WHOLE
 from tests.properties.stream_strategies import answers, cut, wire_bytes
 
 
-def read(chunks: list[bytes], reader: SseReader | Watch) -> list[SseEvent]:
+def read(chunks: list[bytes]) -> list[SseEvent]:
+    reader = SseReader()
     return [event for chunk in chunks for event in reader.feed(chunk)] + reader.flush()
 
 
 def told(chunks: list[bytes]) -> tuple[JsonObject, list[AssembledBlock]]:
     """Bytes to message, all the way."""
     assembler = Assembler()
-    finished = [block for sse in read(chunks, SseReader()) if (block := assembler.feed(decode_event(sse)))]
+    finished = [block for sse in read(chunks) if (block := assembler.feed(decode_event(sse)))]
     return assembler.message(), finished
 
 
@@ -36,9 +36,8 @@ def test_a_stream_is_the_same_wherever_it_is_cut(events: list[Event], data: st.D
     stream = wire_bytes(events, data.draw)
     chunks = cut(stream, data.draw(st.lists(st.integers(0, len(stream)), max_size=12)))
 
-    assert [decode_event(sse) for sse in read(chunks, SseReader())] == events
+    assert [decode_event(sse) for sse in read(chunks)] == events
     assert told(chunks) == told([stream])
-    assert read(chunks, Watch()) == read([stream], Watch())
 
 
 @given(stream=st.text("\r\n :adet\ufeff1é", max_size=40).map(str.encode) | st.binary(max_size=40), data=st.data())
@@ -46,7 +45,7 @@ def test_a_stream_is_the_same_wherever_it_is_cut(events: list[Event], data: st.D
 def test_any_bytes_are_read_the_same_wherever_they_are_cut(stream: bytes, data: st.DataObject) -> None:
     chunks = cut(stream, data.draw(st.lists(st.integers(0, len(stream)), max_size=12)))
 
-    assert read(chunks, SseReader()) == read([stream], SseReader())
+    assert read(chunks) == read([stream])
 
 
 @accepts("rule:R65")
@@ -55,11 +54,11 @@ def test_one_stream_cut_once_at_every_place(line_end: bytes) -> None:
     """More than 3,000 positions; the stream holds every kind of block. The whole way to the message at some of them."""
     stream = wire_bytes(events_of(WHOLE, chunk=2)).replace(b"\n", line_end)
     places = range(len(stream) + 1)
-    events = read([stream], SseReader())
+    events = read([stream])
     assembled = told([stream])
 
     assert len(stream) > 3_000
-    assert [place for place in places if read(cut(stream, [place]), SseReader()) != events] == []
+    assert [place for place in places if read(cut(stream, [place])) != events] == []
     assert [place for place in places[:: 1 if SOAK else 25] if told(cut(stream, [place])) != assembled] == []
 
 

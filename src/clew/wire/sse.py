@@ -16,7 +16,7 @@ import msgspec
 
 from clew.wire.frames import Frames, SseLimits
 
-__all__ = ["OTHER", "PING", "USUAL", "SseEvent", "SseLimits", "SseReader", "read_fields", "sse_bytes", "sse_comment"]
+__all__ = ["OTHER", "PING", "USUAL", "SseEvent", "SseLimits", "SseReader", "read_fields", "sse_bytes"]
 
 
 class SseEvent(msgspec.Struct, frozen=True, gc=False):
@@ -80,12 +80,6 @@ def sse_bytes(name: bytes, data: bytes) -> bytes:
     head = b"event: " + name + b"\n" if name else b""
     lines = _LINE_END.sub(b"\ndata: ", data) if b"\n" in data or b"\r" in data else data
     return head + b"data: " + lines + b"\n\n"
-
-
-def sse_comment(text: bytes = b"") -> bytes:
-    """A line that every reader skips; keeps a connection from looking dead."""
-    assert not _LINE_END.search(text), "a comment is one line"
-    return b": " + text + b"\n\n" if text else b":\n\n"
 
 
 PING = sse_bytes(b"ping", b'{"type": "ping"}')
