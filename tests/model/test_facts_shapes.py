@@ -12,7 +12,7 @@ from anthropic.types.beta.beta_tool_result_block_param import Content
 from anthropic.types.beta.message_count_tokens_params import MessageCountTokensParams
 from anthropic.types.beta.message_create_params import MessageCreateParamsBase
 
-from clew.model.facts import Block, Field, Shape, betas, blocks, fields, rules
+from clew.model.facts import Block, Field, Shape, betas, blocks, dated, fields, rules
 
 
 def every_field() -> list[tuple[str, Field]]:
@@ -51,6 +51,11 @@ def test_every_shape_is_used() -> None:
         used |= {row.object, row.items}
     assert set(fields().shapes) - used == set()
     assert set(fields().unions) - used == set()
+
+
+def test_the_dated_names_that_code_speaks_of_are_in_the_tables() -> None:
+    names = {getattr(dated, name) for name in dated.__all__}
+    assert names - set(betas()) - set(fields().unions["edit"].members) == set()
 
 
 def test_patterns_have_a_rule_and_compile() -> None:

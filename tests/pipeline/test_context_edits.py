@@ -7,7 +7,8 @@ import pytest
 
 from clew.dialects.anthropic.requests import encode, parse
 from clew.model.change import Change
-from clew.pipeline.context_edits import BETA, context_edits, context_management
+from clew.model.facts.dated import CONTEXT_BETA
+from clew.pipeline.context_edits import context_edits, context_management
 from clew.pipeline.options import Options
 from clew.pipeline.step import Facts
 from tests.build import raw, request, user
@@ -43,7 +44,7 @@ def test_asked_to_preserve_thinking_it_puts_the_edit_in_with_its_beta(thinking: 
     given = request(user("hi"), thinking=thinking)
     sent, changes = context_edits(given, model(), facts)
     assert json.loads(encode(sent))["context_management"] == {"edits": [KEEP]}
-    assert sent.betas == (BETA,)
+    assert sent.betas == (CONTEXT_BETA,)
     assert changes == (
         Change("context_edits", "context_management.edits.0", "added", "the config asks to keep all thinking"),
     )
@@ -54,11 +55,11 @@ def test_asked_to_preserve_thinking_it_puts_the_edit_in_with_its_beta(thinking: 
 def test_the_edit_stands_before_others_and_the_beta_is_not_doubled() -> None:
     """S0-44, R51: the other edits keep their bytes."""
     body = raw(user("hi"), thinking=ADAPTIVE)[:-1] + b', "context_management": {"edits" : [ {"a":1.0} ]}}'
-    given = parse(body, betas=["other", BETA])
+    given = parse(body, betas=["other", CONTEXT_BETA])
     sent, _ = context_edits(given, model(), Facts(options=Options(preserve_thinking=True)))
     put_in = b'{"edits" : [ {"type":"clear_thinking_20251015","keep":"all"},{"a":1.0} ]}'
     assert put_in in encode(sent)
-    assert sent.betas == ("other", BETA)
+    assert sent.betas == ("other", CONTEXT_BETA)
 
 
 @pytest.mark.parametrize("management", [{}, {"edits": None}, {"edits": []}, {"other": 1}])

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
+from clew.model.facts.dated import INTERLEAVED_BETA
 from clew.model.json import JsonObject
 from clew.pipeline.modes import Setting, is_on, mode_of, settled
-from clew.pipeline.parameter import INTERLEAVED
 from clew.thinking.profiles import profile_for
 
 __all__ = ["Asking", "asking_for"]
@@ -69,7 +69,7 @@ def _betas(setting: Setting, profile: ModelFacts) -> tuple[str, ...]:
     """Adaptive thinking goes on between tool calls by itself; with a budget it takes a header, by the age of the model."""
     if mode_of(setting.thinking) != "enabled":
         return ()
-    beta = INTERLEAVED if profile.interleaved == "beta" else profile.thinking_beta
+    beta = INTERLEAVED_BETA if profile.interleaved == "beta" else profile.thinking_beta
     return (beta,) if beta else ()
 
 

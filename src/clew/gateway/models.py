@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import parse_qs
 
 from clew.backends.aliases import aliases, meant_by
-from clew.model.facts import UNKNOWN, ModelFacts, canonical_model
+from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, display_name
 from clew.model.json import JsonObject, JsonValue
 from clew.settings.values import Settings
 
@@ -46,12 +46,12 @@ def one(settings: Settings, name: str) -> JsonObject | None:
     if meant := meant_by(name, settings.backends):
         return _alias_row(name, *meant)
     facts = settings.models.get(canonical_model(name))
-    return None if facts is None or facts.id == UNKNOWN else _row(name, _display_name(name), facts)
+    return None if facts is None or facts.id == UNKNOWN else _row(name, display_name(name), facts)
 
 
 def _rows(settings: Settings) -> list[JsonObject]:
     known = [facts for facts in settings.models.values() if facts.id.startswith("claude") and not facts.retired]
-    claude = [_row(facts.id, _display_name(facts.id), facts) for facts in sorted(known, key=lambda each: -each.released)]
+    claude = [_row(facts.id, display_name(facts.id), facts) for facts in sorted(known, key=lambda each: -each.released)]
     return claude + [_alias_row(alias, *meant) for alias, meant in aliases(settings.backends).items()]
 
 
@@ -76,14 +76,3 @@ def _limit(given: Mapping[str, str]) -> int:
         return _DEFAULT_LIMIT
     digits = limit.lstrip("0")
     return min(int(digits[:_DIGITS] or _DEFAULT_LIMIT), _MOST)
-
-
-def _display_name(name: str) -> str:
-    """`claude-opus-5-5` is Claude Opus 5.5."""
-    words: list[str] = []
-    for word in name.split("-"):
-        if word.isdecimal() and words and words[-1].replace(".", "").isdecimal():
-            words[-1] += f".{word}"
-        else:
-            words.append(word.capitalize())
-    return " ".join(words)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import UNSET, Raw, UnsetType, structs
 
 from clew.model.change import Change
+from clew.model.facts.dated import CLEAR_THINKING, CONTEXT_BETA
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
 from clew.model.target import Target
@@ -19,13 +20,11 @@ from clew.pipeline.step import Facts
 from clew.pipeline.values import bytes_of, changed_fields, object_of
 from clew.wire.splice import apply, edit_array, elements, locate, set_key
 
-__all__ = ["BETA", "KEEP_ALL", "context_edits", "context_management", "without_clear_thinking"]
+__all__ = ["KEEP_ALL", "context_edits", "context_management", "without_clear_thinking"]
 
 STEP = "context_edits"
 
-BETA = "context-management-2025-06-27"
-CLEAR_THINKING = "clear_thinking_20251015"
-KEEP_ALL = b'{"type":"clear_thinking_20251015","keep":"all"}'
+KEEP_ALL = b'{"type":"%b","keep":"all"}' % CLEAR_THINKING.encode()
 
 OFF = "clear_thinking needs thinking that is on (R52)"
 FIRST = "clear_thinking must be the first edit (R51)"
@@ -84,7 +83,7 @@ def _preserving(request: Request) -> tuple[Request, tuple[Change, ...]]:
         new = _edited(raw, insert={0: [KEEP_ALL]})
     else:
         new = Raw(set_key(bytes_of(raw), "edits", b"[%b]" % KEEP_ALL, path="context_management"))
-    betas = request.betas if BETA in request.betas else (*request.betas, BETA)
+    betas = request.betas if CONTEXT_BETA in request.betas else (*request.betas, CONTEXT_BETA)
     request = structs.replace(changed_fields(request, context_management=new), betas=betas)
     return request, (Change(STEP, "context_management.edits.0", "added", PRESERVE),)
 

@@ -12,6 +12,7 @@ from msgspec import UNSET, structs
 
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
+from clew.model.facts.dated import INTERLEAVED_BETA
 from clew.model.json import JsonObject
 from clew.model.request import Edited, Message, Request
 from clew.model.target import Target
@@ -26,7 +27,6 @@ from clew.thinking.effort import LEVELS
 
 __all__ = ["loop_parameter", "setting_of", "thinking_off", "thinking_parameter"]
 
-INTERLEAVED = "interleaved-thinking-2025-05-14"
 
 NO_LEAD = "manual thinking needs an open tool loop that begins with thinking (R35)"
 NO_THINKING = "this backend wants the thinking of every tool call back, and one has none"
@@ -91,7 +91,7 @@ def setting_of(request: Request, target: Target) -> Setting:
         thinking=object_of(body.thinking),
         effort=effort if isinstance(effort, str) else None,
         max_tokens=_length(number_of(body.max_tokens), profile.max_tokens),
-        may_exceed=profile.interleaved == "beta" and INTERLEAVED in request.betas and has_items(body.tools),
+        may_exceed=profile.interleaved == "beta" and INTERLEAVED_BETA in request.betas and has_items(body.tools),
         worth=target.adaptive_budget,
     )
 
@@ -116,9 +116,9 @@ def _still_interleaved(
 ) -> tuple[Request, tuple[Change, ...]]:
     """The beta without which thinking that became manual would be less than what was asked for (S1-50)."""
     became_manual = mode_of(before.thinking) == "adaptive" and mode_of(after.thinking) == "enabled"
-    if not became_manual or profile.interleaved != "beta" or INTERLEAVED in request.betas:
+    if not became_manual or profile.interleaved != "beta" or INTERLEAVED_BETA in request.betas:
         return request, ()
-    request = structs.replace(request, betas=(*request.betas, INTERLEAVED))
+    request = structs.replace(request, betas=(*request.betas, INTERLEAVED_BETA))
     return request, (Change(STEP, "anthropic-beta", "added", BETWEEN_TOOLS),)
 
 

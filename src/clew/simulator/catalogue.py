@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias
 from urllib.parse import parse_qs
 
-from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, models
+from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, display_name, models
+from clew.model.facts.dated import CLEAR_THINKING, CLEAR_TOOL_USES, COMPACT
 from clew.model.json import JsonObject
 from clew.simulator.accounts import refusal
 from clew.simulator.interfaces import Kind, Violation
@@ -21,7 +22,7 @@ __all__ = ["listing", "row_of"]
 _UNKNOWN_DATE: Final = "1970-01-01T00:00:00Z"
 _EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 _TYPES: Final = ("adaptive", "between_tools", "disabled", "enabled")
-_EDITS: Final = ("clear_thinking_20251015", "clear_tool_uses_20250919", "compact_20260112")
+_EDITS: Final = (CLEAR_THINKING, CLEAR_TOOL_USES, COMPACT)
 _DEFAULT_LIMIT: Final = "20"
 _MAX_LIMIT: Final = 1000
 _WHOLE: Final = re.compile(r"-?[0-9]+")
@@ -87,7 +88,7 @@ def _row(name: str, facts: ModelFacts) -> JsonObject:
     return {
         "type": "model",
         "id": name,
-        "display_name": _display_name(name),
+        "display_name": display_name(name),
         "created_at": _UNKNOWN_DATE,
         "max_input_tokens": facts.context or None,
         "max_tokens": facts.max_tokens or None,
@@ -119,14 +120,3 @@ def _capabilities(facts: ModelFacts) -> JsonObject:
 
 def _supported(value: bool) -> JsonObject:
     return {"supported": value}
-
-
-def _display_name(name: str) -> str:
-    """`claude-opus-5-5` is Claude Opus 5.5."""
-    words: list[str] = []
-    for word in name.split("-"):
-        if word.isdecimal() and words and words[-1].replace(".", "").isdecimal():
-            words[-1] += f".{word}"
-        else:
-            words.append(word.capitalize())
-    return " ".join(words)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
+from clew.model.facts.dated import TOKEN_COUNT_BETA
 from clew.model.json import JsonObject
 from clew.simulator import cut, pieces, tokens
 from clew.simulator.acts import Act, Block, Call, Event, Pace, Pause, Ping, Redacted, Say, Stop, Think, Turn, Usage
@@ -25,7 +26,6 @@ from clew.simulator.plausible import value_for
 __all__ = ["Occasion", "speak"]
 
 _CHUNK: Final = 24
-_TOKEN_COUNT_BETA: Final = "thinking-token-count-2026-05-13"  # noqa: S105 - a header value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ class _Speaker:
         self._add(self._thinking(text, shown, signature), cost, thinking=True)
 
     def _thinking(self, text: str, shown: str, signature: str | None) -> Piece:
-        estimate = tokens.of_text(text) if _TOKEN_COUNT_BETA in self._occasion.betas else None
+        estimate = tokens.of_text(text) if TOKEN_COUNT_BETA in self._occasion.betas else None
         return pieces.thinking(
             shown, signature, self._chunk, empty_delta=self._occasion.empty_delta, estimated_tokens=estimate
         )

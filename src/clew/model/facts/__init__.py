@@ -5,7 +5,7 @@ simulator and the compliance check. Each file says in its head what its columns 
 """
 
 from clew.model.facts.models import UNKNOWN, Effort, ModelFacts, ThinkingType, models
-from clew.model.facts.names import canonical_model, model_facts
+from clew.model.facts.names import canonical_model, display_name, model_facts
 from clew.model.facts.rules import PHASES, Grade, Phase, Rule, path_order, rules
 from clew.model.facts.shapes import Beta, Block, Field, Fields, Kind, Shape, Union, betas, blocks, fields
 from clew.model.facts.stances import Conflict, default_stances, stances
@@ -31,6 +31,7 @@ __all__ = [
     "blocks",
     "canonical_model",
     "default_stances",
+    "display_name",
     "fields",
     "model_facts",
     "models",

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from clew.model.facts.models import UNKNOWN, ModelFacts, models
 
-__all__ = ["canonical_model", "model_facts"]
+__all__ = ["canonical_model", "display_name", "model_facts"]
 
 _LONGEST: Final = 256
 """No model has a longer name."""
@@ -46,6 +46,17 @@ def model_facts(name: str, rows: Mapping[str, ModelFacts] | None = None) -> Mode
         if candidate in rows and candidate != UNKNOWN:
             return structs.replace(rows[candidate], id=canonical)
     return structs.replace(rows[UNKNOWN], id=canonical)
+
+
+def display_name(name: str) -> str:
+    """As the vendor writes it for people: `claude-opus-5-5` is Claude Opus 5.5."""
+    words: list[str] = []
+    for word in name.split("-"):
+        if word.isdecimal() and words and words[-1].replace(".", "").isdecimal():
+            words[-1] += f".{word}"
+        else:
+            words.append(word.capitalize())
+    return " ".join(words)
 
 
 def _bare(name: str) -> str:

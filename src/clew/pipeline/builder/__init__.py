@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from clew.model.change import Change
 from clew.model.facts import ModelFacts, model_facts
+from clew.model.facts.dated import CONTEXT_BETA
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.builder.history import (
     TrailingThinking,
@@ -21,7 +22,7 @@ from clew.pipeline.builder.history import (
     is_thinking_block,
     normalise_messages,
 )
-from clew.pipeline.context_edits import BETA, context_management
+from clew.pipeline.context_edits import context_management
 from clew.pipeline.marks import mark_messages
 from clew.pipeline.modes import Setting, mode_of, settled
 from clew.pipeline.options import CacheRules
@@ -91,7 +92,7 @@ def build_request(call: Call, send: Callable[[JsonObject], T]) -> Built[T]:
     answer = send(draft.body)
     return Built(
         body=draft.body,
-        betas=(BETA,) if "context_management" in draft.body else (),
+        betas=(CONTEXT_BETA,) if "context_management" in draft.body else (),
         trace=(*trace, "send"),
         events=tuple(event for event in (draft.budget.event, draft.removed) if event is not None),
         warnings=(draft.budget.warning,) if draft.budget.warning else (),

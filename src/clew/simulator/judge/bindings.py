@@ -17,9 +17,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from clew.model.facts import ModelFacts, model_facts, rules
+from clew.model.facts.dated import BINDING_BETA
 from clew.model.json import JsonObject
 from clew.simulator.interfaces import BlockFate, Stance
-from clew.simulator.judge.case import BINDING_BETA, Case
+from clew.simulator.judge.case import Case
 from clew.simulator.judge.findings import Finding
 from clew.simulator.judge.signature import Imprint, Link, hash_text
 from clew.simulator.judge.thoughts import Thought, Thread

@@ -13,9 +13,7 @@ from clew.simulator.judge.history import Message, Run, messages_of, runs_of
 from clew.simulator.judge.values import array, inner, string
 from clew.simulator.vendors import Vendor, vendor_of
 
-__all__ = ["BINDING_BETA", "Case", "betas_of"]
-
-BINDING_BETA = "thinking-binding-controls-2026-08-01"
+__all__ = ["Case", "betas_of"]
 
 
 @dataclass(frozen=True, kw_only=True)

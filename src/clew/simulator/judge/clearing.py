@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from clew.model.facts.dated import CLEAR_THINKING, CLEAR_TOOL_USES
 from clew.model.json import JsonObject
 from clew.simulator import tokens
 from clew.simulator.interfaces import BlockFate
@@ -19,7 +20,6 @@ from clew.simulator.judge.values import array, inner, number, string
 
 __all__ = ["Cleared", "clear_thinking", "clear_tool_uses", "edits_of"]
 
-_THINKING, _TOOL_USES = "clear_thinking_20251015", "clear_tool_uses_20250919"
 _TRIGGER, _KEPT_USES = 100_000, 3
 
 
@@ -42,7 +42,7 @@ def clear_thinking(case: Case, fates: Sequence[BlockFate], sizes: Mapping[str, i
     """The fates after the server's own clearing. `sizes` are the blocks' tokens, by path."""
     if off:
         return Cleared(tuple(_stripped(fate, "thinking is off") for fate in fates))
-    edit = edits_of(case).get(_THINKING)
+    edit = edits_of(case).get(CLEAR_THINKING)
     kept_from, reason = _first_kept_message(case, edit), "context edit" if edit else "an earlier turn"
     after = tuple(_stripped(fate, reason) if _message_of(fate.path) < kept_from else fate for fate in fates)
     gone = [new for old, new in zip(fates, after, strict=True) if old.fate != new.fate]
@@ -50,7 +50,7 @@ def clear_thinking(case: Case, fates: Sequence[BlockFate], sizes: Mapping[str, i
         return Cleared(after)
     freed = sum(sizes.get(fate.path, 0) for fate in gone)
     turns = {max(start for start in _turns(case) if start <= _message_of(fate.path)) for fate in gone}
-    entry: JsonObject = {"type": _THINKING, "cleared_thinking_turns": len(turns), "cleared_input_tokens": freed}
+    entry: JsonObject = {"type": CLEAR_THINKING, "cleared_thinking_turns": len(turns), "cleared_input_tokens": freed}
     return Cleared(after, entry, freed)
 
 
@@ -90,7 +90,7 @@ def _turns(case: Case) -> list[int]:
 
 def clear_tool_uses(case: Case, input_tokens: int) -> Cleared:
     """Old tool results, once there is enough to clear."""
-    edit = edits_of(case).get(_TOOL_USES)
+    edit = edits_of(case).get(CLEAR_TOOL_USES)
     if edit is None or not _is_triggered(case, edit, input_tokens):
         return Cleared()
     gone = _old_results(case, edit)
@@ -98,7 +98,7 @@ def clear_tool_uses(case: Case, input_tokens: int) -> Cleared:
     least = number(inner(edit.get("clear_at_least")).get("value")) or 0
     if not gone or freed < least:
         return Cleared()
-    entry: JsonObject = {"type": _TOOL_USES, "cleared_tool_uses": len(gone), "cleared_input_tokens": freed}
+    entry: JsonObject = {"type": CLEAR_TOOL_USES, "cleared_tool_uses": len(gone), "cleared_input_tokens": freed}
     return Cleared(entry=entry, tokens=freed)
 
 

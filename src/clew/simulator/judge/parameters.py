@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clew.model.facts.dated import CLEAR_THINKING, MCP_WITHOUT_TOOLSETS_BETA
 from clew.model.json import JsonObject
 from clew.simulator.judge.case import Case
 from clew.simulator.judge.findings import Finding
 from clew.simulator.judge.values import array, inner, is_blank, number, string
 
 __all__ = ["check_parameters"]
-
-_CLEAR_THINKING = "clear_thinking_20251015"
-_MCP_WITHOUT_TOOLSETS = "mcp-client-2025-04-04"
 
 
 def check_parameters(case: Case) -> Iterator[Finding]:
@@ -78,7 +76,7 @@ def _stop_sequences(case: Case) -> Iterator[Finding]:
 
 
 def _mcp_servers(case: Case) -> Iterator[Finding]:
-    if _MCP_WITHOUT_TOOLSETS in case.betas:
+    if MCP_WITHOUT_TOOLSETS_BETA in case.betas:
         return
     used = {string(tool.get("mcp_server_name")) for tool in case.tools if tool.get("type") == "mcp_toolset"}
     for index, server in enumerate(array(case.body.get("mcp_servers"))):
@@ -91,10 +89,10 @@ def _edits(case: Case) -> Iterator[Finding]:
     if case.body.get("compaction") is not None and case.body.get("context_management") is not None:
         yield Finding("R17.compaction-with-edits", "compaction")
     edits = [inner(edit).get("type") for edit in array(case.option("context_management", "edits"))]
-    clearing = [index for index, kind in enumerate(edits) if kind == _CLEAR_THINKING]
+    clearing = [index for index, kind in enumerate(edits) if kind == CLEAR_THINKING]
     if clearing and not case.thinking_on:
         yield Finding("R52.thinking-required", f"context_management.edits.{clearing[0]}")
-    late = [index for index in clearing if any(kind != _CLEAR_THINKING for kind in edits[:index])]
+    late = [index for index in clearing if any(kind != CLEAR_THINKING for kind in edits[:index])]
     if late:
         yield Finding("R51.edits-order", f"context_management.edits.{late[0]}")
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import cast
 
+from clew.model.facts.dated import BINDING_BETA, INTERLEAVED_BETA
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator import tokens
 from clew.simulator.interfaces import BlockFate, Display, Prompt, ThinkingMode
 from clew.simulator.judge.bindings import Bound
 from clew.simulator.judge.canonical import is_summary
-from clew.simulator.judge.case import BINDING_BETA, Case
+from clew.simulator.judge.case import Case
 from clew.simulator.judge.clearing import clear_thinking, clear_tool_uses
 from clew.simulator.judge.history import Block, Message
 from clew.simulator.judge.layout import opening_block
@@ -19,8 +20,6 @@ from clew.simulator.judge.thoughts import Thread
 from clew.simulator.judge.values import array, inner, string, text_blocks
 
 __all__ = ["prompt_of", "refused"]
-
-_INTERLEAVED = "interleaved-thinking-2025-05-14"
 
 
 def prompt_of(case: Case, thread: Thread, bound: Bound) -> Prompt:
@@ -73,7 +72,7 @@ def _display(case: Case) -> Display:
 
 def _interleaved(case: Case, mode: ThinkingMode) -> bool:
     if mode == "enabled" and case.model.interleaved != "auto":
-        return case.model.interleaved == "beta" and _INTERLEAVED in case.betas
+        return case.model.interleaved == "beta" and INTERLEAVED_BETA in case.betas
     return mode != "off"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clew.model.facts.dated import INTERLEAVED_BETA
 from clew.simulator.judge.case import Case
 from clew.simulator.judge.findings import Finding
 from clew.simulator.judge.history import Message
@@ -12,7 +13,6 @@ from clew.simulator.judge.values import inner, number, string
 __all__ = ["check_thinking"]
 
 _LEVELS = ("low", "medium", "high", "xhigh", "max")
-_INTERLEAVED = "interleaved-thinking-2025-05-14"
 
 
 def check_thinking(case: Case) -> Iterator[Finding]:
@@ -89,6 +89,6 @@ def _budget(case: Case) -> Iterator[Finding]:
     budget, limit = number(case.thinking.get("budget_tokens")), number(case.body.get("max_tokens"))
     if case.thinking_type != "enabled" or budget is None or not limit or budget < limit:
         return
-    interleaved = case.model.interleaved == "beta" and _INTERLEAVED in case.betas and case.tools
+    interleaved = case.model.interleaved == "beta" and INTERLEAVED_BETA in case.betas and case.tools
     if not interleaved:
         yield Finding("R11.budget-not-below-max", "thinking.enabled.budget_tokens")

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clew.model.facts.dated import CLEAR_THINKING, INTERLEAVED_BETA, MCP_WITHOUT_TOOLSETS_BETA
 from clew.model.json import JsonObject, JsonValue
 from clew.thinking.compliance.reading import Check, Piece, Reading, Spot, at, listed, number, obj, spoken
 
 __all__ = ["RULES"]
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
-INTERLEAVED = "interleaved-thinking-2025-05-14"
-MCP_WITHOUT_TOOLSETS = "mcp-client-2025-04-04"
-CLEAR_THINKING = "clear_thinking_20251015"
 
 
 def _above(level: str, limit: str) -> bool:
@@ -106,7 +104,7 @@ def _budget_not_below_max(reading: Reading) -> Iterator[Spot]:
 
 def _interleaves(reading: Reading) -> bool:
     """Then the budget spans the whole tool loop, and may exceed one answer."""
-    return reading.profile.interleaved == "beta" and INTERLEAVED in reading.betas and bool(reading.tools)
+    return reading.profile.interleaved == "beta" and INTERLEAVED_BETA in reading.betas and bool(reading.tools)
 
 
 # ── effort
@@ -190,7 +188,7 @@ def _stop_sequence_blank(reading: Reading) -> Iterator[Spot]:
 
 
 def _mcp_unpaired(reading: Reading) -> Iterator[Spot]:
-    if MCP_WITHOUT_TOOLSETS in reading.betas:
+    if MCP_WITHOUT_TOOLSETS_BETA in reading.betas:
         return
     paired = {spoken(tool.get("mcp_server_name")) for tool in reading.tools if tool.get("type") == "mcp_toolset"}
     for k, server in enumerate(listed(reading.body.get("mcp_servers"))):
