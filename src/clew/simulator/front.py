@@ -26,7 +26,7 @@ from clew.simulator.replies import HeaderPairs
 from clew.simulator.stage import DEFAULT
 from clew.simulator.steps import End, Steps, play
 
-__all__ = ["Front", "Settings", "misuse"]
+__all__ = ["Front", "Settings", "Visit", "misuse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,16 @@ class Settings:
     realm: str = ""
     """Who shares it knows each other's signatures; without a name, those of one kind and seed do."""
     journal: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A request of a known account."""
+
+    request: HttpRequest
+    account: Account
+    ids: Ids
+    entry: Entry
 
 
 class Front(ABC):

@@ -21,8 +21,8 @@ import msgspec
 from clew.http.message import HttpRequest
 from clew.model.json import JsonObject
 from clew.simulator.accounts import credential_of
+from clew.simulator.answer import Answer
 from clew.simulator.interfaces import BlockFate, Verdict, Violation
-from clew.simulator.model import Performance
 
 __all__ = ["Entry", "Journal", "encoded"]
 
@@ -77,19 +77,21 @@ class Entry:
         self.verdict = _violation(violation)
         self.response = {"status": violation.status}
 
-    def performed(self, performance: Performance, *, stream: bool) -> None:
-        """Note what the model says."""
-        message = performance.message
-        self.scenario, self.turn = performance.scenario, performance.turn
-        self.faults = [fault.kind for fault in message.answer.faults]
+    def played(self, scenario: str, turn: int) -> None:
+        """Note where the answer is written."""
+        self.scenario, self.turn = scenario, turn
+
+    def answered(self, answer: Answer, *, id: str, model: str, stop: str | None, stream: bool) -> None:
+        """Note what the model says, and what the client is told of it."""
+        self.faults = [fault.kind for fault in answer.faults]
         self.response = {
             "status": 200,
             "stream": stream,
-            "message_id": message.id,
-            "model": message.model,
-            "content": [block.get("type") for block in message.answer.content],
-            "stop_reason": message.answer.stop_reason,
-            "output_tokens": message.answer.output_tokens,
+            "message_id": id,
+            "model": model,
+            "content": [block.get("type") for block in answer.content],
+            "stop_reason": stop,
+            "output_tokens": answer.output_tokens,
         }
 
     def as_json(self) -> dict[str, object]:

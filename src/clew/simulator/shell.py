@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from clew.errors import SettingsInvalid
@@ -19,7 +18,7 @@ from clew.simulator.accounts import account_of, organization_of, refusal
 from clew.simulator.encoding import decoded
 from clew.simulator.envelope import error_body, type_of_status
 from clew.simulator.faults import Fault
-from clew.simulator.front import Front, Settings, misuse
+from clew.simulator.front import Front, Settings, Visit, misuse
 from clew.simulator.given import Given
 from clew.simulator.ids import Ids, Mint
 from clew.simulator.interfaces import Account, Judge, Verdict, Violation
@@ -37,16 +36,6 @@ _MESSAGES: Final = "/v1/messages"
 _COUNT: Final = "/v1/messages/count_tokens"
 _MODELS: Final = "/v1/models"
 _GREETINGS: Final = ("/", "/api/hello")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Visit:
-    """A request of a known account."""
-
-    request: HttpRequest
-    account: Account
-    ids: Ids
-    entry: Entry
 
 
 class Shell(Front):
@@ -94,7 +83,7 @@ class Shell(Front):
             return json_reply({}, _identity(ids))
         if isinstance(account, Violation):
             return self._refused(account, entry, _identity(ids))
-        visit = _Visit(request=request, account=account, ids=ids, entry=entry)
+        visit = Visit(request=request, account=account, ids=ids, entry=entry)
         if request.method == "POST" and request.path in (_MESSAGES, _COUNT):
             return self._judged(visit)
         if request.method == "GET" and request.path == _MODELS:
@@ -103,7 +92,7 @@ class Shell(Front):
             return self._one_model(visit)
         return self._refused(refusal("R62.not-found"), entry, _identity(ids, account))
 
-    def _judged(self, visit: _Visit) -> Steps:
+    def _judged(self, visit: Visit) -> Steps:
         settings, request = self.settings, decoded(visit.request)
         if isinstance(request, Violation):
             return self._refused(request, visit.entry, self._headers(visit))
@@ -129,28 +118,30 @@ class Shell(Front):
         except SettingsInvalid as error:
             return self._refused(misuse("sim.scenario", error), visit.entry, self._headers(visit))
 
-    def _spoken(self, visit: _Visit, verdict: Verdict) -> Steps:
+    def _spoken(self, visit: Visit, verdict: Verdict) -> Steps:
         performed = self._model.answer(verdict, account=visit.account, ids=visit.ids, headers=visit.request.joined)
         answer = performed.message.answer
         stream = self.settings.stance.answers_in_stream(verdict.request)
-        visit.entry.performed(performed, stream=stream)
+        visit.entry.played(performed.scenario, performed.turn)
+        said = performed.message
+        visit.entry.answered(answer, id=said.id, model=said.model, stop=answer.stop_reason, stream=stream)
         self._given.note(answer.content)
         headers = self._headers(visit, verdict.prompt.input_tokens, answer.output_tokens)
         steps = (streamed if stream else unary)(performed.message, headers)
         return self._spoil(answer.faults, steps, visit.ids.request)
 
-    def _counted(self, visit: _Visit, verdict: Verdict) -> Steps:
+    def _counted(self, visit: Visit, verdict: Verdict) -> Steps:
         counted: dict[str, object] = {"input_tokens": verdict.prompt.input_tokens}
         if verdict.prompt.applied_edits is not None:
             counted["context_management"] = {"original_input_tokens": verdict.prompt.input_tokens}
         return json_reply(counted, self._headers(visit))
 
-    def _models(self, visit: _Visit) -> Steps:
+    def _models(self, visit: Visit) -> Steps:
         page = catalogue.listing(visit.request.query, self.settings.kind, self.settings.stance.models)
         headers = _identity(visit.ids, visit.account)
         return self._refused(page, visit.entry, headers) if isinstance(page, Violation) else json_reply(page, headers)
 
-    def _one_model(self, visit: _Visit) -> Steps:
+    def _one_model(self, visit: Visit) -> Steps:
         name = visit.request.path.removeprefix(f"{_MODELS}/")
         row = catalogue.row_of(name, self.settings.kind, self.settings.stance.models)
         if row is None:
@@ -162,7 +153,7 @@ class Shell(Front):
         entry.refused(violation)
         return refused(violation, entry.request_id, headers)
 
-    def _headers(self, visit: _Visit, input_tokens: int = 0, output_tokens: int = 0) -> HeaderPairs:
+    def _headers(self, visit: Visit, input_tokens: int = 0, output_tokens: int = 0) -> HeaderPairs:
         quota = self._quota.headers(visit.account.name, input_tokens=input_tokens, output_tokens=output_tokens)
         return (*_identity(visit.ids, visit.account), *quota)
 

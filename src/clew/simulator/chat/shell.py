@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
@@ -27,7 +26,7 @@ from clew.simulator.chat.wire import chunks, completion
 from clew.simulator.chat.writing import field_of
 from clew.simulator.encoding import decoded
 from clew.simulator.faults import Fault
-from clew.simulator.front import Front, Settings, misuse
+from clew.simulator.front import Front, Settings, Visit, misuse
 from clew.simulator.ids import Ids, Mint
 from clew.simulator.interfaces import Account, Violation
 from clew.simulator.journal import Entry
@@ -41,16 +40,6 @@ __all__ = ["ChatShell"]
 _COMPLETIONS: Final = "/chat/completions"
 _MODELS: Final = "/models"
 _SSE: Final = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Visit:
-    """A request of a known account."""
-
-    request: HttpRequest
-    account: Account
-    ids: Ids
-    entry: Entry
 
 
 class ChatShell(Front):
@@ -96,7 +85,7 @@ class ChatShell(Front):
     def _answer(self, request: HttpRequest, account: Account | Violation, ids: Ids, entry: Entry) -> Steps:
         if isinstance(account, Violation):
             return self._refused(account, entry, _identity(ids))
-        visit = _Visit(request=request, account=account, ids=ids, entry=entry)
+        visit = Visit(request=request, account=account, ids=ids, entry=entry)
         if request.method == "POST" and request.path.endswith(_COMPLETIONS):
             return self._judged(visit)
         if request.method == "GET" and request.path.endswith(_MODELS):
@@ -105,18 +94,18 @@ class ChatShell(Front):
             return self._one_model(visit)
         return self._not_found(visit)
 
-    def _one_model(self, visit: _Visit) -> Steps:
+    def _one_model(self, visit: Visit) -> Steps:
         row = row_of(visit.request.path.partition(f"{_MODELS}/")[2], self.vendor, self.settings.kind)
         return json_reply(row, _identity(visit.ids)) if row else self._not_found(visit)
 
-    def _not_found(self, visit: _Visit) -> Steps:
+    def _not_found(self, visit: Visit) -> Steps:
         names = {"method": visit.request.method, "url": visit.request.path}
         violation = refusal(Finding("chat.not-found", "", names), self.vendor)
         return self._refused(violation, visit.entry, _identity(visit.ids))
 
     # The answer.
 
-    def _judged(self, visit: _Visit) -> Steps:
+    def _judged(self, visit: Visit) -> Steps:
         request = decoded(visit.request)
         if isinstance(request, Violation):
             return self._refused(request, visit.entry, _identity(visit.ids))
@@ -131,10 +120,12 @@ class ChatShell(Front):
         except SettingsInvalid as error:
             return self._refused(misuse("sim.scenario", error), visit.entry, _identity(visit.ids))
 
-    def _spoken(self, visit: _Visit, case: ChatCase) -> Steps:
+    def _spoken(self, visit: Visit, case: ChatCase) -> Steps:
         performed = self._model.answer(case, account=visit.account.name, ids=visit.ids, created=int(self._now()))
         stream = self.settings.stance.answers_in_stream(case.body)
-        _note(visit.entry, performed, stream=stream)
+        visit.entry.played(performed.scenario, performed.turn)
+        said = performed.completion
+        visit.entry.answered(performed.answer, id=said.id, model=said.model, stop=said.finish, stream=stream)
         self._remember(performed, case)
         steps = (_streamed if stream else _whole)(performed, _identity(visit.ids))
         return self._spoil(performed.answer.faults, steps, visit.ids.request)
@@ -166,21 +157,6 @@ class ChatShell(Front):
     def _fault_path(self, request: HttpRequest) -> str:
         """Under whatever prefix conversations are asked for, faults wait at one place."""
         return self.main_path if request.path.endswith(_COMPLETIONS) else request.path
-
-
-def _note(entry: Entry, performed: Performance, *, stream: bool) -> None:
-    done = performed.completion
-    entry.scenario, entry.turn = performed.scenario, performed.turn
-    entry.faults = [fault.kind for fault in performed.answer.faults]
-    entry.response = {
-        "status": 200,
-        "stream": stream,
-        "message_id": done.id,
-        "model": done.model,
-        "content": [block.get("type") for block in performed.answer.content],
-        "stop_reason": done.finish,
-        "output_tokens": performed.answer.output_tokens,
-    }
 
 
 def _streamed(performed: Performance, headers: HeaderPairs) -> Steps:
