@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from clew.model.json import JsonObject
+from collections.abc import Mapping
+
+from clew.model.json import JsonObject, JsonValue
 from clew.simulator.chat.vendors import Vendor
 
 __all__ = ["listing", "row_of"]
@@ -21,10 +23,11 @@ def row_of(name: str, vendor: Vendor, kind: str) -> JsonObject | None:
 def _row(name: str, vendor: Vendor, kind: str) -> JsonObject:
     traits = vendor.traits_of(name) or vendor.traits
     row: JsonObject = {"id": name, "object": "model", "created": 0, "owned_by": kind}
-    if vendor.envelope == "openrouter":
-        row |= {"name": name, "context_length": traits.context, "supported_parameters": ["reasoning", "tools"]}
-    elif vendor.envelope == "vllm":
-        row["max_model_len"] = traits.context
-    elif vendor.envelope == "llamacpp":
-        row["meta"] = {"n_ctx_train": traits.context}
-    return row
+    told: dict[str, JsonValue] = {"$id": name, "$context": traits.context}
+    return row | {key: _filled(value, told) for key, value in vendor.lists.items()}
+
+
+def _filled(value: JsonValue, told: Mapping[str, JsonValue]) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _filled(each, told) for key, each in value.items()}
+    return told.get(value, value) if isinstance(value, str) else value

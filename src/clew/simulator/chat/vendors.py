@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct, structs
 
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, JsonValue
 from clew.simulator.ids import ToolIds
 
 __all__ = ["Chunks", "Given", "Model", "Numbers", "Traits", "Vendor", "chat_vendors", "decoded"]
@@ -112,6 +112,7 @@ class Vendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     open: bool = False
     key_header: str = "authorization"
     listed: tuple[str, ...]
+    lists: dict[str, JsonValue] = {}
     models: tuple[Model, ...] = (Model(names=("*",)),)
     traits: Traits = Traits()
     fields: tuple[str, ...] = ()
