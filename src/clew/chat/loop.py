@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Coroutine
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from clew.errors import RequestInvalid
-from clew.http.loops import new_event_loop
+from clew.http.loop_thread import LoopThread
 
 __all__ = ["Loop"]
 
 T = TypeVar("T")
-_JOIN_SECONDS = 10.0
 
 
-class Loop:
+class Loop(LoopThread):
     """`with Loop() as loop: loop.call(coroutine())`. Leaving it ends what still runs there.
 
     >>> async def answer() -> int:
@@ -28,18 +25,7 @@ class Loop:
     """
 
     def __init__(self) -> None:
-        self._loop = new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="clew-conversation", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.call(_end_all())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_JOIN_SECONDS)
-        self._loop.close()
+        super().__init__("clew-conversation")
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run it there, wait for it here. Whoever is interrupted while waiting cancels it.
@@ -49,7 +35,7 @@ class Loop:
         if why := self._why_not():
             work.close()
             raise RequestInvalid(why)
-        done = asyncio.run_coroutine_threadsafe(work, self._loop)
+        done = self._begun(work)
         try:
             return done.result()
         except BaseException:
@@ -62,11 +48,3 @@ class Loop:
         if threading.current_thread() is self._thread:
             return "a coroutine cannot wait for the loop that it runs on: take a plain function"
         return ""
-
-
-async def _end_all() -> None:
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    await asyncio.get_running_loop().shutdown_default_executor()
