@@ -95,9 +95,21 @@ def _linked(page: Path) -> Iterator[Path]:
 
 def test_the_architecture_names_every_folder_of_the_sources() -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text()
-    folders = [path.parent.name for path in sorted((ROOT / "src/clew").glob("*/__init__.py"))]
-    assert len(folders) > 8
-    assert [folder for folder in folders if f"| `{folder}` |" not in page] == []
+    inits = [path.relative_to(ROOT / "src/clew") for path in sorted((ROOT / "src/clew").rglob("*/__init__.py"))]
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.MULTILINE))
+    assert len(inits) > 30
+    assert [str(path) for path in inits if path.parts[0] not in rows] == []
+    assert [str(path) for path in inits if len(path.parts) > 2 and f"`{path.parts[-2]}/`" not in rows[path.parts[0]]] == []
+
+
+def test_the_architecture_names_every_folder_around_the_sources() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    assert [name for name in _folders(ROOT) - {"src", "build", "dist"} if f"| `{name}` |" not in page] == []
+    assert [name for name in _folders(ROOT / "tests") if f"`{name}`" not in page] == []
+
+
+def _folders(place: Path) -> set[str]:
+    return {path.name for path in place.iterdir() if path.is_dir() and path.name[0] not in "._"}
 
 
 def test_the_readme_names_every_command_and_the_right_port() -> None:
