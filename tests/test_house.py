@@ -124,6 +124,22 @@ def undocumented(source: str) -> Iterator[str]:
         yield "no docstring"
 
 
+def test_a_package_speaks_of_what_is_in_it() -> None:
+    """Its docstring is a map. What stands there in backticks, in small letters, is one of its modules, or a name in one."""
+    assert [
+        f"{path.parent.relative_to(SOURCE)}: {name}" for path in SOURCE.rglob("__init__.py") for name in not_there(path)
+    ] == []
+
+
+def not_there(init: Path) -> Iterator[str]:
+    package, tree = init.parent, ast.parse(init.read_text())
+    modules = {path.stem for path in package.iterdir()} | {f"{path.name}/" for path in package.iterdir()}
+    own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    words = {word for path in package.rglob("*.py") if path != init for word in re.findall(r"\w+", path.read_text())}
+    named = re.findall(r"`([a-z_]+/?)`", ast.get_docstring(tree) or "")
+    yield from (name for name in named if name not in modules | own | words)
+
+
 def test_no_file_leaves_work_for_later() -> None:
     assert offences(lambda source: (match[0] for match in LATER.finditer(source))) == []
 

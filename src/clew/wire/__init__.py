@@ -1,1 +1,1 @@
-"""Bytes on the wire: SSE, JSON edits inside the original bytes, partial JSON. Pure."""
+"""Bytes on the wire: server-sent events, JSON edits inside the original bytes, strict reading. Pure."""
