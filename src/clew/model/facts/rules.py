@@ -47,7 +47,6 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     type: str = "invalid_request_error"
     verified: bool = True
     enforced: bool = True
-    legacy: bool = False
     stance: str = ""
     when: tuple[str, ...] = ()
     variants: dict[str, str] = {}

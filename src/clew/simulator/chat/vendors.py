@@ -43,7 +43,6 @@ class Chunks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     frame: str = "{}"
     choice: str = "{}"
     comment: str = ""
-    done: bool = True
 
 
 class Numbers(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -99,8 +99,7 @@ def _end(whole: Completion) -> Iterator[Step]:
     if ways.usage == "own" or (ways.usage == "asked" and whole.usage_asked):
         body: JsonObject = {**_frame(whole, "chat.completion.chunk"), "choices": [], "usage": whole.usage}
         yield _send({**body, **decoded(whole.vendor.extra)}, "usage")
-    if ways.done:
-        yield _DONE
+    yield _DONE
 
 
 def _chunk(
