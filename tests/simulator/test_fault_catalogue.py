@@ -6,7 +6,6 @@ import json
 import socket
 import time
 import zlib
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,7 +17,6 @@ from clew.simulator.queue import FaultQueue
 from clew.simulator.spoil import spoil
 from clew.simulator.steps import End, Head, Repeat, Send, Steps, body_of
 from clew.testing import Simulator
-from tests.simulator.standin import judge
 from tests.simulator.wire import HEADERS, ask, call, read_events
 
 pytestmark = pytest.mark.slow
@@ -26,18 +24,6 @@ BODY = (
     b'{"model":"m","max_tokens":99,"stream":true,"thinking":{"type":"adaptive"},'
     b'"messages":[{"role":"user","content":"[[scenario:thinking]]"}]}'
 )
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Simulator]:
-    with Simulator(judge=judge) as simulator:
-        yield simulator
-
-
-@pytest.fixture
-def sim(shared: Simulator) -> Simulator:
-    shared.reset()
-    return shared
 
 
 def told(sim: Simulator, fault: str = "") -> bytes:

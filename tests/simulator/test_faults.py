@@ -3,7 +3,6 @@
 import http.client
 import socket
 import time
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import anthropic
@@ -16,20 +15,7 @@ from clew.simulator.steps import End, Head, Send, Steps, Wait, body_of
 from clew.testing import Simulator
 from tests.counts import examples
 from tests.manifest import accepts
-from tests.simulator.standin import judge
 from tests.simulator.wire import HEADERS, Reply, ask, call, read_events
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Simulator]:
-    with Simulator(judge=judge) as simulator:
-        yield simulator
-
-
-@pytest.fixture
-def sim(shared: Simulator) -> Simulator:
-    shared.reset()
-    return shared
 
 
 def stream(sim: Simulator, fault: str) -> Reply:

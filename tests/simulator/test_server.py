@@ -5,7 +5,6 @@ import json
 import re
 import socket
 import zlib
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,18 +24,6 @@ from tests.simulator.wire import HEADERS, ask, call
 
 BODY = b'{"model":"claude-opus-4-6","max_tokens":50,"messages":[{"role":"user","content":"hi"}]}'
 VERSION = {"anthropic-version": "2023-06-01"}
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Simulator]:
-    with Simulator(judge=judge) as simulator:
-        yield simulator
-
-
-@pytest.fixture
-def sim(shared: Simulator) -> Simulator:
-    shared.reset()
-    return shared
 
 
 # Who asks.

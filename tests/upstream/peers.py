@@ -141,6 +141,13 @@ def saying(*parts: bytes, close: bool = False) -> Script:
     return script
 
 
+async def called_off(task: asyncio.Task[Any]) -> None:
+    """Cancelled, and over."""
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
 async def connected(place: Site) -> ClientConnection:
     loop = asyncio.get_running_loop()
     _, connection = await loop.create_connection(ClientConnection, "127.0.0.1", place.port)
