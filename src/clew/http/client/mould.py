@@ -1,6 +1,6 @@
 """A mould: a plain head that was read before, for answers whose heads have the same names in the same order.
 
-A backend says the same of each of its answers, but for a few values. So the names of a head that was read (`client_whole`)
+A backend says the same of each of its answers, but for a few values. So the names of a head that was read (`whole`)
 are made into one expression, in which values are open, but for that of the content's type; and what is wanted of the next
 head is read by one match. Nothing passes here that would not be read there: the names are the same, and each value is as
 plain. A test holds it to that.

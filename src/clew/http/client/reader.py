@@ -3,7 +3,7 @@
 `feed` takes bytes cut anywhere; then `head`, `take` and `done` say how far it is. Interim responses (1xx) are skipped, but
 count against the bound on the head, so nobody can send them for ever. A body ends by its length, by its last chunk, or, with
 neither, by the end of the connection, which `finish` reports; any other end of the connection breaks it. llhttp, inside
-httptools, is strict about ambiguous framing by itself. Between two chunks there is no parser (`client_parser`).
+httptools, is strict about ambiguous framing by itself. Between two chunks there is no parser (`parser`).
 """
 
 from __future__ import annotations
