@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import click
 
+from clew.cli.check_targets import targets_for
 from clew.cli.endings import BadConfig, told
-from clew.cli.examine import Report, examine, targets_for
+from clew.cli.examine import Report, examine
 from clew.cli.examine_talk import examine_talk
 from clew.cli.findings import as_json, page
 from clew.cli.pages import Line, show

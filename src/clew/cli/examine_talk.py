@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from clew.cli.examine import Judged, Report, examine, targets_for
+from clew.cli.check_targets import targets_for
+from clew.cli.examine import Judged, Report, examine
 from clew.cli.transcripts import Excerpt, Place, Talk, excerpts
 from clew.model.origin import ANTHROPIC
 from clew.pipeline.step import Facts

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from clew.cli.examine import Judged, Report, Seen, Verdict
+from clew.cli.block_verdicts import Seen, Verdict
+from clew.cli.examine import Judged, Report
 from clew.cli.pages import Line, Page, Table, printable
 from clew.cli.transcripts import Transcript
 from clew.model.facts import rules
