@@ -1,0 +1,117 @@
+"""What runs beside the data plane of `clew serve`: the admin, the entry in the registry of what runs; and the greeting."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.cli.endings import Failed
+from clew.cli.stage import Stage
+
+if TYPE_CHECKING:
+    from clew.admin.server import Admin
+    from clew.gateway.report import Report
+    from clew.gateway.signals import Ending
+    from clew.gateway.works import Works
+    from clew.settings.running import Running
+
+__all__ = ["beside"]
+
+_CLOSE_SECONDS = 2.0
+_HASTE_SECONDS = 0.2
+
+
+@asynccontextmanager
+async def beside(
+    stage: Stage, works: Works, url: str, key: str, ending: Ending, planes: Callable[[], Sequence[Report]]
+) -> AsyncGenerator[None]:
+    """The admin, and the entry in the registry of what runs. `planes`: how each data plane fares, here or in the workers."""
+    from clew.settings.running import Running, register, unregister
+
+    admin = await _admin(stage, works, key, planes) if stage.admin else None
+    place = {"admin_url": admin.url, "socket": str(admin.socket)} if admin else {}
+    named = {"name": stage.plan.name, "config": stage.loaded.place}
+    begun = Running(pid=os.getpid(), url=url, started=time.time(), **named, **place)
+    gateway = register(stage.home, begun)
+    draining = asyncio.ensure_future(_drained(admin, works, ending))
+    try:
+        _greet(stage, gateway, key, admin)
+        yield
+    finally:
+        unregister(stage.home, gateway)
+        if not ending.asked.is_set():
+            draining.cancel()
+        with suppress(asyncio.CancelledError):
+            await draining
+        if admin:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(admin.close(), _HASTE_SECONDS if ending.insisted.is_set() else _CLOSE_SECONDS)
+
+
+async def _drained(admin: Admin | None, works: Works, ending: Ending) -> None:
+    """The chat ends as the data plane does: what comes may come to its end, for as long as the settings say."""
+    await ending.asked.wait()
+    if admin is None:
+        return
+    draining = asyncio.ensure_future(admin.drain(works.current.settings.gateway.drain_seconds))
+    insisting = asyncio.ensure_future(ending.insisted.wait())
+    await asyncio.wait({draining, insisting}, return_when=asyncio.FIRST_COMPLETED)
+    for task in (draining, insisting):
+        task.cancel()
+
+
+async def _admin(stage: Stage, works: Works, key: str, planes: Callable[[], Sequence[Report]]) -> Admin:
+    """On its usual port, or on any other if that is taken and nobody asked for it."""
+    from clew.admin.server import serve_admin
+    from clew.web import routes
+
+    ports = (stage.plan.admin_port,) if stage.admin_is_asked_for else (stage.plan.admin_port, 0)
+    for port in ports:
+        try:
+            return await serve_admin(
+                current=works.current,
+                store=works.store,
+                hub=works.hub,
+                home=stage.home,
+                port=port,
+                name=stage.plan.name,
+                planes=planes,
+                works=works,
+                pages=routes,
+                key=key,
+            )
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+    taken = f"port {stage.plan.admin_port} is in use: choose another with --admin-port, or a free one with --admin-port 0"
+    raise Failed(taken)
+
+
+def _greet(stage: Stage, gateway: Running, key: str, admin: Admin | None) -> None:
+    """Only now: with the store, the keys and both ports in hand, nothing that is said here can fail a moment later."""
+    from clew.cli.greeting import admin_line, as_json, greeting
+
+    for warning in (*stage.loaded.warnings, *_unseen(stage)):
+        click.echo(f"warning: {warning}", err=True)
+    if stage.as_json:
+        click.echo(as_json(gateway))
+        return
+    click.echo(greeting(stage.loaded, gateway.url, key, stage.home, stage.plan.host))
+    if admin:
+        click.echo(admin_line(admin.login_url, str(admin.socket)))
+
+
+def _unseen(stage: Stage) -> Iterator[str]:
+    """Workers and their parent meet in the store."""
+    if stage.workers > 1 and stage.admin and stage.home.store_at(stage.loaded.settings.store.url) is None:
+        yield (
+            "without a store the admin knows of its workers only how many requests are under way: none that is over, "
+            "no metrics of them, no backend that is left alone"
+        )
