@@ -12,8 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from clew.engine.log.lines import Sink, as_json, line_of
+from clew.engine.log.lines import as_json, line_of
 from clew.engine.log.request_log import RequestLog
+from clew.engine.log.sink import Sink
 from clew.engine.redact import Redactor
 
 _names = (f"clew.test.{number}" for number in itertools.count())

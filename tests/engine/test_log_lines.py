@@ -8,8 +8,9 @@ from functools import partial
 
 import pytest
 
-from clew.engine.log import lines as log_lines
-from clew.engine.log.lines import Sink, as_json, line_of
+from clew.engine.log import sink as log_sink
+from clew.engine.log.lines import LONGEST, as_json, line_of
+from clew.engine.log.sink import Sink
 from clew.engine.redact import Redactor
 from tests.engine.logs import Stuck
 from tests.manifest import proves
@@ -27,7 +28,7 @@ def record(message: str, **more: object) -> logging.LogRecord:
 @proves("fault:X18")
 def test_a_blocked_output_costs_nobody_time_and_the_loss_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """reliability 3.7: everything is bounded."""
-    monkeypatch.setattr(log_lines, "WAITING", 3)
+    monkeypatch.setattr(log_sink, "WAITING", 3)
     out = Stuck()
     sink = Sink(out, LINE)
     sink.emit(record("first"))
@@ -42,7 +43,7 @@ def test_a_blocked_output_costs_nobody_time_and_the_loss_is_told(monkeypatch: py
 
 
 def test_bodies_that_wait_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_lines, "WAITING_BYTES", 10)
+    monkeypatch.setattr(log_sink, "WAITING_BYTES", 10)
     out = io.StringIO()
     sink = Sink(out, LINE)
     sink.emit(record("large", raw=b"x" * 11))
@@ -83,10 +84,10 @@ def test_a_flush_waits_until_all_is_written() -> None:
 def test_a_secret_at_the_cut_of_a_long_field_is_not_half_shown() -> None:
     """The text is cleaned before it is cut."""
     line = partial(line_of, redact=Redactor(["canary-0123456789"]), form=as_json)
-    long = "x" * (log_lines.LONGEST - 8) + "canary-0123456789"
+    long = "x" * (LONGEST - 8) + "canary-0123456789"
     assert "canary" not in line(record("long", fields={"why": long}))
     try:
-        raise ValueError("canary-0123456789" + "x" * (log_lines.LONGEST - 8))
+        raise ValueError("canary-0123456789" + "x" * (LONGEST - 8))
     except ValueError:
         told = logging.LogRecord("asyncio", logging.ERROR, "", 0, "oops", None, sys.exc_info())
     assert "0123456789" not in line(told)

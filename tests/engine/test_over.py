@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
 from clew.engine.hub import Hub
-from clew.engine.log import lines as log_lines
-from clew.engine.log.lines import Form, Sink, as_json, as_pairs, line_of
+from clew.engine.log import sink as log_sink
+from clew.engine.log.lines import Form, as_json, as_pairs, line_of
 from clew.engine.log.request_log import RequestLog
+from clew.engine.log.sink import Sink
 from clew.engine.log.summary import Counts, Summaries
 from clew.engine.over import Alike, Over, alike
 from clew.engine.redact import Redactor
@@ -148,7 +149,7 @@ def test_whoever_listens_gets_each_of_a_row_in_order(tmp_path: Path) -> None:
 
 def test_no_more_lines_of_rows_wait_than_may_and_all_that_are_lost_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """reliability 3.7: everything is bounded."""
-    monkeypatch.setattr(log_lines, "WAITING", 3)
+    monkeypatch.setattr(log_sink, "WAITING", 3)
     out = Stuck()
     sink = Sink(out, partial(line_of, redact=Redactor(), form=as_json))
     log = RequestLog(Wanted(), sink=sink)

@@ -26,7 +26,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import IO, Final, Protocol
 
-from clew.engine.log.lines import TRACE, Line, Sink, as_json, as_pairs, line_of
+from clew.engine.log.lines import TRACE, Line, as_json, as_pairs, line_of
+from clew.engine.log.sink import Sink
 from clew.engine.log.summary import Counts, Summaries, Summary
 from clew.engine.over import Alike
 from clew.engine.redact import Redactor
