@@ -118,7 +118,7 @@ class _Pool(Pool):
 
 def in_use(pool: Pool) -> int:
     """Slots that nobody gave back yet."""
-    return sum(PoolSettings().connections - shelf.slots.free for shelf in pool._shelves.values())
+    return sum(PoolSettings().connections - stock.slots.free for stock in pool._stocks.values())
 
 
 class ByHand:

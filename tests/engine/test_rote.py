@@ -364,7 +364,7 @@ def test_what_fails_while_it_is_told_gives_its_connection_back_once() -> None:
         await hand.asks("a", call, question("one"), [WHOLE])
         with patch.object(hand.engine.parts.telling, "note", Mock(side_effect=[RuntimeError("odd"), None])):
             await hand.asks("b", call, question("two"), [WHOLE])
-        return sum(len(form.shelf.resting) for form in call.forms)
+        return sum(len(form.stock.resting) for form in call.forms)
 
     assert asyncio.run(run()) <= 1
 
@@ -479,7 +479,7 @@ def test_a_client_that_leaves_while_its_turn_is_kept_takes_nothing_along(stream:
         assert b"end_turn" not in hand.client.plug.written, "the turn is kept first"
         hand.client.responder.holder.cancel()
         seen = await asking
-        return len(seen.told), len(seen.kept), sum(len(form.shelf.resting) for form in call.forms)
+        return len(seen.told), len(seen.kept), sum(len(form.stock.resting) for form in call.forms)
 
     assert asyncio.run(run()) == (1, 1, 1)
 

@@ -38,8 +38,8 @@ async def asked(kind: str, dials: Dials | None, *, known: bool, leaves: bool = F
     if not known:
         call.forms.clear()
     pool: Any = hand.engine.parts.pool
-    for shelf in pool._shelves.values():
-        shelf.resting.clear()
+    for stock in pool._stocks.values():
+        stock.resting.clear()
     dial, first = pool._dial, True
 
     async def dialled(asking: Any) -> ClientConnection:

@@ -234,7 +234,7 @@ def test_a_server_that_has_said_its_last_word_is_asked_nothing_more(play: Play[A
             async with way.ask(endpoint, post()) as reply:
                 assert await reply.read() == b"ok"
             is_rested.set()
-            ((_, resting),) = way.shelf(endpoint).resting
+            ((_, resting),) = way.stock(endpoint).resting
             await until(lambda: not resting.reusable)
             async with way.ask(endpoint, post()) as reply:
                 assert await reply.read() == b"ok"

@@ -26,13 +26,12 @@ from clew.upstream.endpoint import Endpoint
 from clew.upstream.foreign import FOREIGN, translated
 from clew.upstream.proxy import proxy_for
 from clew.upstream.reply import Reply
-from clew.upstream.slots import Slots
+from clew.upstream.stock import Stock
 
 __all__ = ["Asking", "Pool", "PoolSettings"]
 
 _STALE_SECONDS = 1.0
 """A connection that was dead before the request says so within a round trip."""
-_FRESH_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,63 +52,6 @@ class PoolSettings:
     """Where to look for HTTPS_PROXY, HTTP_PROXY and NO_PROXY; None: no proxy, whatever the environment says."""
 
 
-class Shelf:
-    """The connections to one endpoint: how many more there may be, and those that rest, oldest first. They were found
-    reusable when they were laid here, so all that can have become of them since is that they were closed."""
-
-    def __init__(self, connections: int) -> None:
-        self.slots = Slots(connections)
-        self.open: set[ClientConnection] = set()
-        """Those that are in use, too."""
-        self.leaving: set[ClientConnection] = set()
-        """In use, and of a way out that was given up: not kept."""
-        self.resting: list[tuple[float, ClientConnection]] = []
-
-    def take(self, now: float, slots: int = 1) -> ClientConnection | None:
-        """The one used last, if it still lives: so the others may grow old and go; with a slot for it, if there is one, or
-        with none for whoever has a slot. Who took it gives it back (`give_back`), or goes on with it (`Asking.goes_on`).
-
-        The kernel is asked only of one that has rested for a while: what closed just now, the loop will say in a moment, and
-        then the request goes out once more.
-        """
-        resting, room = self.resting, self.slots
-        while resting and room.free >= slots:
-            since, connection = resting.pop()
-            if not connection.is_closed and (now - since < _FRESH_SECONDS or connection.fresh):
-                room.free -= slots
-                return connection
-            self.drop(connection)
-        return None
-
-    def give_back(self, connection: ClientConnection, now: float) -> None:
-        """The exchange is over, and its slot free. Keep it if the answer was read to its end, else close it."""
-        slots = self.slots
-        if slots.waiting:
-            slots.give_back()
-        else:  # as nearly always
-            slots.free += 1
-        if connection.rest() and connection not in self.leaving:
-            self.resting.append((now, connection))
-        else:
-            self.drop(connection)
-
-    def drop(self, connection: ClientConnection) -> None:
-        """Close it. Nobody is told any more what becomes of it."""
-        connection.listener = None
-        self.open.discard(connection)
-        self.leaving.discard(connection)
-        connection.abort()
-
-    def sweep(self, before: float) -> None:
-        """Close what has rested since before that moment, and what the backend closed."""
-        resting, self.resting = self.resting, []
-        for since, connection in resting:
-            if since > before and not connection.is_closed:
-                self.resting.append((since, connection))
-            else:
-                self.drop(connection)
-
-
 class Pool:
     """The way to all backends. Belongs to the event loop that it is made in."""
 
@@ -117,7 +59,7 @@ class Pool:
         self._settings = settings or PoolSettings()
         self._loop = asyncio.get_running_loop()
         self.now = self._loop.time
-        self._shelves: dict[Endpoint, Shelf] = {}
+        self._stocks: dict[Endpoint, Stock] = {}
         self._tls = Tls(self._settings.ca_file)
         self._sweeper: asyncio.TimerHandle | None = None
         self.is_closed = False
@@ -131,9 +73,9 @@ class Pool:
             return
         self._settings = new
         self._tls = Tls(settings.ca_file)
-        for shelf in self._shelves.values():
-            shelf.sweep(self.now())
-            shelf.leaving |= shelf.open
+        for stock in self._stocks.values():
+            stock.sweep(self.now())
+            stock.leaving |= stock.open
 
     def ask(
         self,
@@ -149,39 +91,39 @@ class Pool:
 
     def resting(self, endpoint: Endpoint) -> int:
         """How many connections to it wait for the next request."""
-        return len(self.shelf(endpoint).resting)
+        return len(self.stock(endpoint).resting)
 
     def close(self) -> None:
         """Close every connection, those in use too; who uses one is told so."""
         self.is_closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
-        for shelf in self._shelves.values():
-            shelf.sweep(self.now())
-            for connection in list(shelf.open):
+        for stock in self._stocks.values():
+            stock.sweep(self.now())
+            for connection in list(stock.open):
                 connection.abort()
 
     def _check_open(self, endpoint: Endpoint) -> None:
         if self.is_closed:
             raise BackendUnreachable(f"{endpoint}: we are shutting down")
 
-    def shelf(self, endpoint: Endpoint) -> Shelf:
-        shelf = self._shelves.get(endpoint)
-        if shelf is None:
-            shelf = self._shelves[endpoint] = Shelf(self._settings.connections)
-        return shelf
+    def stock(self, endpoint: Endpoint) -> Stock:
+        stock = self._stocks.get(endpoint)
+        if stock is None:
+            stock = self._stocks[endpoint] = Stock(self._settings.connections)
+        return stock
 
-    async def answered(self, asking: Asking, shelf: Shelf) -> tuple[ClientConnection, ResponseHead]:
+    async def answered(self, asking: Asking, stock: Stock) -> tuple[ClientConnection, ResponseHead]:
         """A connection that has the head of the answer: a kept one, or a fresh one."""
-        kept = asking.begun or self.begin(asking, shelf, self.now())
+        kept = asking.begun or self.begin(asking, stock, self.now())
         if kept is not None:
             try:
-                return kept, await _heard(kept, shelf)
+                return kept, await _heard(kept, stock)
             except PeerClosed as error:
                 if error.began or asking.is_fresh or self.now() - asking.sent > _STALE_SECONDS:
                     raise
         fresh = await self.dialled(asking)
-        return fresh, await _heard(fresh, shelf)
+        return fresh, await _heard(fresh, stock)
 
     async def dialled(self, asking: Asking) -> ClientConnection:
         """A fresh connection with the request on its way."""
@@ -190,13 +132,13 @@ class Pool:
         fresh = await self._dial(asking)
         self._send(fresh, asking)
         if tls is not self._tls:  # renewed meanwhile
-            asking.shelf.leaving.add(fresh)
+            asking.stock.leaving.add(fresh)
         return fresh
 
-    def begin(self, asking: Asking, shelf: Shelf, now: float) -> ClientConnection | None:
+    def begin(self, asking: Asking, stock: Stock, now: float) -> ClientConnection | None:
         """Send the request on a kept connection, if there is one."""
         asking.sent = now
-        kept = shelf.take(now, slots=0)
+        kept = stock.take(now, slots=0)
         if kept is not None:
             self._send(kept, asking)
         return kept
@@ -207,7 +149,7 @@ class Pool:
         except BackendUnreachable:
             connection.abort()
             raise
-        asking.shelf.open.add(connection)
+        asking.stock.open.add(connection)
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
         connection.begin(asking.request, asking.timeouts, asking.limits, began=asking.began)
@@ -220,9 +162,9 @@ class Pool:
     def _sweep(self) -> None:
         """One timer for all: it goes off no later than half an idle time after the first that is due."""
         self._sweeper = None
-        for shelf in self._shelves.values():
-            shelf.sweep(self.now() - self._settings.idle_seconds)
-        if any(shelf.open for shelf in self._shelves.values()):
+        for stock in self._stocks.values():
+            stock.sweep(self.now() - self._settings.idle_seconds)
+        if any(stock.open for stock in self._stocks.values()):
             self._sweeper = self._loop.call_later(self._settings.idle_seconds / 2, self._sweep)
 
 
@@ -235,7 +177,7 @@ class Asking:
     """
 
     __slots__ = (
-        *("_failed", "_pool", "began", "begun", "endpoint", "is_fresh", "limits", "request", "sent", "shelf", "timeouts"),
+        *("_failed", "_pool", "began", "begun", "endpoint", "is_fresh", "limits", "request", "sent", "stock", "timeouts"),
     )
 
     def __init__(
@@ -252,20 +194,20 @@ class Asking:
         """That connection is its own: what breaks it is no remainder of another exchange."""
         self._failed: BackendError | None = None
         self._pool = pool
-        self.shelf = pool.shelf(endpoint)
+        self.stock = pool.stock(endpoint)
 
     def begin(self) -> ClientConnection | None:
         """Send it at once, if there is a connection to send it on; if not, nothing has happened."""
-        shelf = self.shelf
-        if self._pool.is_closed or not shelf.resting or not shelf.slots.take_at_once():
+        stock = self.stock
+        if self._pool.is_closed or not stock.resting or not stock.slots.take_at_once():
             return None
-        self.begun = self._pool.begin(self, shelf, self.began)
+        self.begun = self._pool.begin(self, stock, self.began)
         if self.begun is None:
-            shelf.slots.give_back()
+            stock.slots.give_back()
         return self.begun
 
     def goes_on(self, begun: ClientConnection, since: float, *, is_fresh: bool = False) -> Asking:
-        """It went out already, so long ago, on a connection that was taken for it (`Shelf.take`)."""
+        """It went out already, so long ago, on a connection that was taken for it (`Stock.take`)."""
         self.begun, self.is_fresh = begun, is_fresh
         self.began = self.sent = self.began - since
         return self
@@ -273,12 +215,12 @@ class Asking:
     async def open(self) -> ClientConnection:
         """Send it on a connection of its own. Raises BackendError, and so does the block then."""
         try:
-            if not self.shelf.slots.take_at_once():
+            if not self.stock.slots.take_at_once():
                 await self._slot()
             try:
                 self.begun = await self._pool.dialled(self)
             except BaseException:
-                self.shelf.slots.give_back()
+                self.stock.slots.give_back()
                 raise
         except FOREIGN as error:
             self._failed = translated(error, self.endpoint)
@@ -292,18 +234,18 @@ class Asking:
     def end(self) -> None:
         """Keep the connection if the answer was read to its end, else close it."""
         assert self.begun is not None
-        self.shelf.give_back(self.begun, self._pool.now())
+        self.stock.give_back(self.begun, self._pool.now())
 
     async def __aenter__(self) -> Reply:
         if self._failed is not None:
             raise self._failed
         try:
-            if self.begun is None and not self.shelf.slots.take_at_once():
+            if self.begun is None and not self.stock.slots.take_at_once():
                 await self._slot()
             try:
-                self.begun, head = await self._pool.answered(self, self.shelf)
+                self.begun, head = await self._pool.answered(self, self.stock)
             except BaseException:
-                self.shelf.slots.give_back()
+                self.stock.slots.give_back()
                 raise
         except FOREIGN as error:
             raise translated(error, self.endpoint) from error
@@ -314,12 +256,12 @@ class Asking:
 
     async def _slot(self) -> None:
         async with Within("slot", self.timeouts, self.began):
-            await self.shelf.slots.take()
+            await self.stock.slots.take()
 
 
-async def _heard(connection: ClientConnection, shelf: Shelf) -> ResponseHead:
+async def _heard(connection: ClientConnection, stock: Stock) -> ResponseHead:
     try:
         return await connection.head()
     except BaseException:
-        shelf.drop(connection)
+        stock.drop(connection)
         raise

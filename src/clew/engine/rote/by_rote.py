@@ -50,7 +50,7 @@ def by_rote(parts: Parts, call: Call, body: bytes, client: Responder) -> Awaitab
     if form is None or not (question := question_in(body[form.messages], alone=form.translates)):
         return False
     now = parts.pool.now()
-    on = form.shelf.take(now)
+    on = form.stock.take(now)
     if form.streams:
         stream = _kind_of_stream(parts, form)
         if on is not None:
@@ -134,7 +134,7 @@ class RoteWhole(Struct, Rote, InOnePiece, eq=False):
                 self._client.send_lines(own, shown)
                 parts.telling.note(over)
                 self._is_heard = True
-                form.shelf.give_back(self._on, parts.pool.now())
+                form.stock.give_back(self._on, parts.pool.now())
                 self._client.release()
         except Exception as error:
             self.fail(error)

@@ -37,7 +37,7 @@ from clew.pipeline.stream.dress import Wear
 from clew.store.values import Exchange, Heads
 from clew.thinking.recognise import Context
 from clew.upstream.endpoint import Endpoint
-from clew.upstream.pool import Shelf
+from clew.upstream.stock import Stock
 
 __all__ = ["Form", "known_form", "learn"]
 
@@ -60,7 +60,7 @@ class Form(Struct, frozen=True, kw_only=True, eq=False):
     is_untouched: bool
     way: Way
     endpoint: Endpoint
-    shelf: Shelf
+    stock: Stock
     """Where connections to the backend rest."""
     request: ClientRequest
     """What goes out, without its body."""
@@ -140,7 +140,7 @@ def _form(call: Call, story: Story, parts: Parts) -> Form | None:
         is_untouched=story.sent == call.body,
         way=way,
         endpoint=endpoint,
-        shelf=parts.pool.shelf(endpoint),
+        stock=parts.pool.stock(endpoint),
         request=outgoing(call, way, story.going, b""),
         terms=(story.asking.patience_with(way), LIMITS),
         model=story.asking.request.body.model,

@@ -81,4 +81,4 @@ class Rote:
 
     def _give_back(self) -> None:
         self._is_heard = True
-        self._form.shelf.give_back(self._on, self._parts.pool.now())
+        self._form.stock.give_back(self._on, self._parts.pool.now())

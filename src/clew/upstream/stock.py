@@ -1,0 +1,68 @@
+"""Stock: the connections to one endpoint, those in use and those that rest until somebody takes one."""
+
+from __future__ import annotations
+
+from clew.http.client.connection import ClientConnection
+from clew.upstream.slots import Slots
+
+__all__ = ["Stock"]
+
+_FRESH_SECONDS = 0.05
+"""For so long after its last use a connection is taken without asking the kernel whether it still lives."""
+
+
+class Stock:
+    """The connections to one endpoint: how many more there may be, and those that rest, oldest first. They were found
+    reusable when they were laid here, so all that can have become of them since is that they were closed."""
+
+    def __init__(self, connections: int) -> None:
+        self.slots = Slots(connections)
+        self.open: set[ClientConnection] = set()
+        """Those that are in use, too."""
+        self.leaving: set[ClientConnection] = set()
+        """In use, and of a way out that was given up: not kept."""
+        self.resting: list[tuple[float, ClientConnection]] = []
+
+    def take(self, now: float, slots: int = 1) -> ClientConnection | None:
+        """The one used last, if it still lives: so the others may grow old and go; with a slot for it, if there is one, or
+        with none for whoever has a slot. Who took it gives it back (`give_back`), or goes on with it (`Asking.goes_on`).
+
+        The kernel is asked only of one that has rested for a while: what closed just now, the loop will say in a moment, and
+        then the request goes out once more.
+        """
+        resting, room = self.resting, self.slots
+        while resting and room.free >= slots:
+            since, connection = resting.pop()
+            if not connection.is_closed and (now - since < _FRESH_SECONDS or connection.fresh):
+                room.free -= slots
+                return connection
+            self.drop(connection)
+        return None
+
+    def give_back(self, connection: ClientConnection, now: float) -> None:
+        """The exchange is over, and its slot free. Keep it if the answer was read to its end, else close it."""
+        slots = self.slots
+        if slots.waiting:
+            slots.give_back()
+        else:  # as nearly always
+            slots.free += 1
+        if connection.rest() and connection not in self.leaving:
+            self.resting.append((now, connection))
+        else:
+            self.drop(connection)
+
+    def drop(self, connection: ClientConnection) -> None:
+        """Close it. Nobody is told any more what becomes of it."""
+        connection.listener = None
+        self.open.discard(connection)
+        self.leaving.discard(connection)
+        connection.abort()
+
+    def sweep(self, before: float) -> None:
+        """Close what has rested since before that moment, and what the backend closed."""
+        resting, self.resting = self.resting, []
+        for since, connection in resting:
+            if since > before and not connection.is_closed:
+                self.resting.append((since, connection))
+            else:
+                self.drop(connection)
