@@ -107,7 +107,7 @@ class Current:
         return self.loaded.file
 
     async def follow(self) -> None:
-        """Until cancelled."""
+        """Keep the snapshot up to date, until cancelled."""
         ending = threading.Event()
         thread = threading.Thread(target=self._follow, args=(ending,), name="clew glance", daemon=True)
         thread.start()

@@ -166,7 +166,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
         self._take_stream_over(begun, story)
 
     async def connect_failed(self, begun: Begun, asked: Asking, error: BaseException) -> None:
-        """The same for one that could not be sent yet: what is left to be awaited."""
+        """Take over an exchange by rote for which no connection could be made; to be awaited until it is over."""
         self._take_stream_over(begun, self._tell_story(begun))
         if isinstance(error, BackendError):
             self._asked = asked
@@ -193,7 +193,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
                 story.content_begins(begun.first_at)
 
     def go_on(self) -> None:
-        """With what came of the answer, in a task."""
+        """Take the exchange over in a task, together with what came of the answer so far."""
         self._go_the_long_way()
 
     def go_on_streaming(self) -> None:
@@ -265,7 +265,7 @@ class Express(LiveExchange, Streaming, InOnePiece):
         asyncio.get_running_loop().call_soon(self.news)
 
     def _hand_in(self, heard: Heard, tell: Callable[[], None]) -> None:
-        """To the store, and not before what came ahead of the end has gone out."""
+        """Hand the turn to the store; a turn of the loop later, so that all but the end has gone out before."""
         if not self._is_left:
             settled = self._keeping.settle_soon(self._told(), heard, self.news)
             self._step = lambda: self._end_goes(settled, tell)

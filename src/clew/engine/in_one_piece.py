@@ -28,7 +28,7 @@ class InOnePiece:
 
     @abstractmethod
     def _go_the_long_way(self) -> None:
-        """It is unusual."""
+        """Something is unusual: go on in a task, where everything can happen."""
 
     def _whole_comes(self) -> None:
         """There is news."""

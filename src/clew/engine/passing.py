@@ -34,7 +34,7 @@ Commit: TypeAlias = Callable[[Callable[[], None]], None]
 
 
 class Heads(Protocol):
-    """Whoever knows what the head of the answer says."""
+    """Gives the headers of the answer, when the first byte of it goes out."""
 
     def headers(self) -> Sequence[tuple[str, str]]: ...
 
@@ -44,7 +44,7 @@ class Heads(Protocol):
 
 
 class Quiet(Protocol):
-    """Whoever has something to do when it is quiet."""
+    """Is called where nothing went to the client for a while."""
 
     def quiet(self) -> None: ...
 
@@ -93,7 +93,7 @@ class Passing:
             self._round = self._rounds.join(self._last + self._seconds, self)
 
     def look(self) -> None:
-        """It may be quiet."""
+        """The time limit is up: see whether nothing went out since, and ping if so."""
         self._round = 0.0
         if self._due is not None:
             self._due.quiet()
@@ -142,7 +142,7 @@ class Passing:
 
     @property
     def withholds(self) -> bool:
-        """All that comes waits, too."""
+        """Does something wait for the store? Then all that comes has to wait behind it."""
         return self._withheld is not None
 
     def secure(self, commit: Commit) -> Callable[[], None]:

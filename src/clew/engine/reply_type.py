@@ -37,7 +37,7 @@ def _packing(head: ResponseHead) -> bytes:
 
 
 def type_of(head: ResponseHead) -> str:
-    """Of what it says that its body is."""
+    """The media type that the head names, in small letters and without parameters; "" if it names none."""
     return _named_in(head.header(b"content-type") or b"")
 
 

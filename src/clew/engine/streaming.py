@@ -56,7 +56,7 @@ class Streaming(ABC):
 
     @abstractmethod
     def _go_the_long_way(self) -> None:
-        """It is unusual."""
+        """Something is unusual: go on in a task, where everything can happen."""
 
     @abstractmethod
     def _is_told(self, heard: Heard, tell: Callable[[], None]) -> None:
@@ -164,7 +164,7 @@ class Streaming(ABC):
         self._step = _nothing
 
     def _take_back(self) -> None:
-        """As if nothing had been heard."""
+        """Give back what was taken of the answer, as if nothing had been heard."""
         self._hearing = None
         self._on.put_back(b"".join(self._taken))
         self._taken = ()

@@ -41,7 +41,7 @@ class Telling:
         self._notes: list[Over | _Written] = []
 
     def note(self, over: Over | _Written) -> None:
-        """To be told soon."""
+        """Remember an exchange that is over; it is told within a moment, together with others."""
         notes = self._notes
         notes.append(over)
         count = len(notes)

@@ -23,27 +23,27 @@ on at once, and has to come the usual way."""
 
 
 class Relays(Protocol):
-    """Whoever knows what may go on."""
+    """The relay of a stream: says which chunks may go on to the client as they come."""
 
     @property
     def passes(self) -> Passes | None:
-        """How it does after what came the usual way until now; None if nothing does."""
+        """The look at a chunk that holds for what came until now; None if no chunk may go on unlooked at."""
         ...
 
 
 class Pushes(Protocol):
-    """Whoever lets chunks go on."""
+    """The client's side: takes chunks, framing and all."""
 
     eager: asyncio.Transport | None
     """What they are written to, as long as it takes them as they come."""
 
     def push_framed(self, data: bytes) -> bool:
-        """False if who gets it is behind or gone."""
+        """Write it; False if the client is behind or gone."""
         ...
 
 
 class Behind(Protocol):
-    """Whoever waits then."""
+    """Stops the source while the client is behind."""
 
     @property
     def withholds(self) -> bool:
@@ -69,23 +69,23 @@ class Flow:
         """When something last did, on the loop's clock; 0 if that was never."""
 
     def goes_on(self, reader: ResponseReader) -> None:
-        """After a read that came the usual way."""
+        """Called after a read that came the usual way: from here on chunks may pass, if nothing speaks against it."""
         may_pass = reader.is_level and not reader.done and not self._passing.withholds
         passes = self._relay.passes if may_pass else None
         if passes is not None:
             self.passes, self.room = passes, reader.room
 
     def stops(self, reader: ResponseReader) -> None:
-        """Before one."""
+        """Called before a read goes the usual way: the reader has to know how much passed it by."""
         if self.room != _NOTHING:
             reader.room, self.room = self.room, _NOTHING
 
     def ends(self) -> None:
-        """Nothing goes on any more."""
+        """From now on every read goes the usual way."""
         self.room = _NOTHING
 
     def push(self, chunk: bytes) -> None:
-        """To one who may be behind."""
+        """Write a chunk to a client that may be behind."""
         if not self.out.push_framed(chunk):
             self._passing.falls_behind()
 

@@ -25,7 +25,7 @@ HeaderList: TypeAlias = Iterable[tuple[str, str]]
 
 
 class Holder(Protocol):
-    """Whoever answers from callbacks."""
+    """Answers a request from callbacks, without a task."""
 
     def cancel(self) -> None:
         """The client is gone, or the server ends (`Responder.draining`): end it now, or hand over to what does."""
@@ -55,11 +55,11 @@ class Responder:
 
     @abstractmethod
     def release(self) -> None:
-        """It is answered; whoever held it is done."""
+        """Called by the holder when the request is answered."""
 
     @abstractmethod
     def hand_over(self, work: Awaitable[None]) -> None:
-        """Whoever held it goes on in a task."""
+        """Called by the holder: run this in a task, which answers the request instead."""
 
     @abstractmethod
     def send(self, status: int, headers: HeaderList, body: bytes = b"") -> None:

@@ -21,15 +21,15 @@ _LEAST = 0.001
 
 
 class Waits(Protocol):
-    """Whoever waits."""
+    """Something with a time limit, to be looked at when that may be up."""
 
     def look(self) -> None:
-        """It is time, or nearly."""
+        """Called once, when the moment has come or nearly so."""
         ...
 
 
 class Rounds:
-    """Those of one loop."""
+    """Calls those who wait, in groups: moments that are close to each other, seen from now, are one round."""
 
     __slots__ = ("_loop", "_members", "_timer", "_when", "now")
 
@@ -56,7 +56,7 @@ class Rounds:
         return at
 
     def leave(self, at: float, who: Waits) -> None:
-        """Not to be called after all."""
+        """Take it out of the round that `join` gave: it will not be called."""
         members = self._members.get(at)
         if members is not None:
             members.discard(who)

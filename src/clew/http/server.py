@@ -141,7 +141,7 @@ class Server:
             return
 
     def _tick(self) -> None:
-        """As long as anybody is there."""
+        """Let every connection look at its time limits; again and again, while there are any."""
         now = self.now()
         for connection in list(self._connections):
             connection.tick(now)

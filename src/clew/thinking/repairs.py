@@ -43,7 +43,7 @@ def newest_of(newest: Recording | None, backend: str, model: str, shelf: Recordi
 
 
 def newest_in(realm: str, newest: Recording | None, shelf: Recordings) -> Recording | None:
-    """The same of a realm."""
+    """The newest answer that was made in this realm, from the newest of the history back."""
     return _newest(newest, shelf, lambda origin: origin.realm == realm)
 
 

@@ -60,7 +60,7 @@ class RoteStream(Rote, Streaming):
         client.holder = self
 
     def begin(self, question: str, now: float, on: ClientConnection) -> Literal[True]:
-        """It is under way."""
+        """Send the question on this connection, and listen to what comes."""
         form, self._on = self._form, on
         on.begin(form.request, form.way.patience, LIMITS, began=now, body=self._goes(question))
         self._listen()

@@ -24,7 +24,7 @@ Terms: TypeAlias = tuple[Timeouts, ResponseLimits]
 
 
 class Listener(Protocol):
-    """Whoever has no task."""
+    """Is called when something happened on the connection, in place of a task that would wait for it."""
 
     def news(self) -> None:
         """There is a head, a piece of the body that nobody took, an end, or an error."""

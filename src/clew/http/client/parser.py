@@ -116,7 +116,7 @@ def lend(parser: ResponseParser) -> bool:
 
 
 def borrowed(reader: Reads) -> ResponseParser:
-    """One that stands between two chunks."""
+    """A parser in the state between two chunks, one that was given back if there is one."""
     try:
         parser = _RESTING.pop()
     except IndexError:

@@ -245,7 +245,7 @@ class TlsTransport(asyncio.Protocol, asyncio.Transport):
             self._keep = None
 
     def _send(self) -> None:
-        """As much as is taken."""
+        """Encrypt and send as much as the transport below takes."""
         unsent = self._unsent
         while unsent and not self._is_full and not self._is_closing:
             piece = unsent.popleft()

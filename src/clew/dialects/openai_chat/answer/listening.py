@@ -68,7 +68,7 @@ class Listening:
         runs.come_alone(clean=self._frames.is_clean)
 
     def end(self) -> None:
-        """Of the bytes."""
+        """No more bytes come: read what is left, and end the answer, or fail it if it was cut off."""
         self._read(self._frames.flush())
         self._runs.singles.settle()
         if self.decoder.finished or self._speech.cut_is_end:

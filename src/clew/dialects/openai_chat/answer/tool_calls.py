@@ -45,7 +45,7 @@ class Call:
 
     @property
     def size(self) -> int:
-        """Of the arguments so far, in characters."""
+        """How many characters of arguments came so far."""
         return self._size
 
     def passed(self, arguments: str) -> None:

@@ -26,7 +26,7 @@ class Usage(Struct, frozen=True):
     reasoning: int = 0
 
     def canonical(self) -> JsonObject:
-        """As the client's protocol counts: input without cache."""
+        """The counts as the Messages API has them: the input without what was read from the cache, or written to it."""
         usage: JsonObject = {
             "input_tokens": max(0, self.input - self.cache_read - self.cache_write),
             "cache_creation_input_tokens": self.cache_write,

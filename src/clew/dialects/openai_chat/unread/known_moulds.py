@@ -41,7 +41,7 @@ class KnownMoulds:
         return [replace(mould, head=lead + mould.head) for mould in self._moulds]
 
     def remember(self, mould: Mould, lead: bytes) -> None:
-        """Of an answer with this lead."""
+        """Keep a mould that was learnt from an answer with this lead."""
         if not mould.is_plain or not mould.head.startswith(lead) or mould.around > _LONGEST:
             return
         new = replace(mould, head=mould.head[len(lead) :])
@@ -53,7 +53,7 @@ class KnownMoulds:
         return event[len(lead) :] in self._openings
 
     def remember_opening(self, event: bytes, lead: bytes) -> None:
-        """An event that does."""
+        """Keep an event that says nothing else."""
         if len(event) <= _LONGEST:
             self._openings = [*self._openings[1 - _MOST :], event[len(lead) :]]
 

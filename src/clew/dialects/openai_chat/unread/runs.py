@@ -113,7 +113,7 @@ class Runs:
                 before.remember_opening(raw, self._lead)
 
     def go_on(self, mould: Mould) -> None:
-        """With events of this mould."""
+        """Take further events of this mould, as long as they come."""
         self._mould, self._lane = mould, self._lanes.at(mould.member)
 
     def halt(self) -> None:

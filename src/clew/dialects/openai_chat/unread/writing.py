@@ -23,7 +23,7 @@ __all__ = ["Writing"]
 
 
 class Writing:
-    """One answer."""
+    """Translates one answer: its chunks go in, and come out as the bytes of a Messages stream."""
 
     __slots__ = ("_decoder", "_keeps", "_listening", "_scribe", "_seal", "_words", "blocks")
 
@@ -57,7 +57,7 @@ class Writing:
 
     @property
     def take_chunk(self) -> TakeChunk:
-        """The same for a chunk of HTTP/1.1, and as one."""
+        """The same for a read that is a chunk of HTTP/1.1; the result is one, too."""
         return self._listening.singles.take_chunk
 
     @property
@@ -82,7 +82,7 @@ class Writing:
 
     @property
     def message(self) -> JsonObject:
-        """As it began."""
+        """The message as its first event has it, without blocks."""
         return self._scribe.message
 
     @property
