@@ -33,7 +33,7 @@ class Crowd:
 
     @contextmanager
     def visit(self, scope: Scope) -> Generator[None]:
-        """Whoever was admitted meanwhile is counted out."""
+        """Around one request: if `admit` counted its caller in, count it out again at the end."""
         try:
             yield
         finally:

@@ -79,7 +79,7 @@ class Feed:
             _log.warning("the store cannot be followed: %s", error)
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Pass on what happens, until cancelled."""
         active = self._current.snapshot.active
         with self._source.attend(self._tell), self._current.attend(self._changed.set):
             self._changed.set()  # whatever was written since `begin`

@@ -55,7 +55,7 @@ class Times:
 
 
 class Sums:
-    """Of one backend."""
+    """What is counted of one backend's exchanges."""
 
     __slots__ = ("first_byte", "requests", "seconds", "thinking", "tokens")
 

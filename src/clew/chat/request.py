@@ -39,7 +39,7 @@ class Wishes(Struct, frozen=True, kw_only=True):
     """Which tools may be called, where there are any."""
 
     def fields(self) -> dict[str, object]:
-        """Those of the body that were wished for."""
+        """The fields of a request's body that were wished for; no others."""
         given: dict[str, object] = {
             "system": self.system,
             "tools": self.tools,

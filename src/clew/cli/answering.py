@@ -149,7 +149,7 @@ def aside(text: str) -> None:
 
 
 def what_is_kept(turn: Turn | None) -> str:
-    """Of an answer that did not come to its end."""
+    """For the person who waited: what there is in the store of an answer that did not come to its end."""
     if turn is None:
         return "nothing is kept"
     return "what was finished is kept" if turn.answer else "the question is kept"

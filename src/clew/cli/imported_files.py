@@ -100,6 +100,6 @@ def _line(start: BinaryIO, rest: BinaryIO) -> bytes:
 
 
 def _skip(rest: BinaryIO) -> None:
-    """To the end of a line that is too long."""
+    """Read on to the end of a line that is too long to be kept."""
     while (part := rest.readline(HEAD_BYTES)) and not part.endswith(b"\n"):
         pass

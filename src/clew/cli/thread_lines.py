@@ -25,7 +25,7 @@ _MARKS: Final[Mapping[str, str]] = {"left out": "-", "removed": "-", "restored":
 
 
 class Shows(NamedTuple):
-    """Of what is not only folded."""
+    """What is shown in full; without these it is one line, or nothing."""
 
     thinking: bool = False
     asides: bool = False

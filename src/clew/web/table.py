@@ -18,7 +18,7 @@ def _page(path: str, endpoint: Endpoint, does: str, takes: str = "") -> Route:
 
 
 def _part(path: str, endpoint: Endpoint, does: str, takes: str = "") -> Route:
-    """Of a page, for its script."""
+    """A part of a page, which its script fetches: a problem is told as JSON, not as a page."""
     return Route("GET", path, "read", endpoint, does, takes)
 
 

@@ -69,7 +69,7 @@ def _values(desk: Desk, owner: str, period: int) -> dict[str, object]:
 
 
 def _days(desk: Desk, owner: str, period: int) -> Days:
-    """From the beginning of the first day."""
+    """What was used in the last `period` days, from the beginning of the first of them."""
     midnight = time.mktime(time.strptime(dates(period, date.today())[0], "%Y-%m-%d"))
     return desk.kept.days(owner, since=midnight)
 

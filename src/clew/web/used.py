@@ -56,7 +56,7 @@ class Total(Struct, frozen=True, kw_only=True):
         return min(1.0, self.thought / self.whole) if self.whole else None
 
     def quantile(self, share: float) -> float | None:
-        """To the first content."""
+        """Seconds to the first content, at this share of the answers."""
         return percentile(self.first_byte, share)
 
 

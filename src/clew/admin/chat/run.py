@@ -46,7 +46,7 @@ class Run:
         self._begun.set()
 
     def fail(self) -> None:
-        """It never began."""
+        """The question could not be asked: there will be no answer, and nobody need wait for one."""
         self._begun.set()
         self.over.set()
 
@@ -69,7 +69,7 @@ class Run:
         self._add(framed(part))
 
     def end(self) -> None:
-        """Nothing follows."""
+        """The answer is over: tell all who listen."""
         self._add(DONE)
         self.over.set()
 

@@ -48,7 +48,7 @@ def _arguments(tool: Tool, call: ToolCall) -> dict[str, object]:
 
 
 async def _tried(tool: Tool, arguments: dict[str, object]) -> JsonValue:
-    """As often as the tool says."""
+    """Call the tool, and again after a failure, as often as it allows."""
     for attempt in range(tool.retries):
         try:
             return await _once(tool, arguments)

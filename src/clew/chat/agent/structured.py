@@ -136,7 +136,7 @@ def _closed(schema: JsonObject) -> JsonObject:
 
 
 def _closed_object(schema: JsonObject) -> JsonObject:
-    """One with fields of any name cannot be said."""
+    """The object with its fields, and no others. One with fields of any name cannot be asked for."""
     if schema.get("additionalProperties") or "properties" not in schema:
         raise _Unsayable
     fields = cast(Mapping[str, JsonObject], schema["properties"])

@@ -107,7 +107,7 @@ class LiveView:
                     self._is_held, self._since = False, self._clock()
 
     def _hold(self) -> None:
-        """Whoever gets the screen reads first what was said."""
+        """Let go of the screen, for somebody else to write on: what was said so far is finished first."""
         with self._lock:
             self._end_text()
             self._painter.paint(self._stays)

@@ -45,7 +45,7 @@ def summary_part(block: JsonObject) -> Part | None:
 
 
 def summary_text(part: JsonObject) -> str:
-    """The same back again; "" for anything else."""
+    """The text of such a part, as a front end sends it back; "" for any other part."""
     data = part.get("data")
     text = data.get("text") if part.get("type") == COMPACTION and isinstance(data, dict) else None
     return text if isinstance(text, str) else ""

@@ -26,7 +26,7 @@ _TOKENS_PER_IMAGE: Final = 1500
 
 
 def tokens_of(case: ChatCase) -> int:
-    """Of the whole prompt."""
+    """How many tokens the whole prompt has."""
     return sum(_tokens(segment) for segment in _segments(case.body))
 
 

@@ -83,7 +83,7 @@ def _chunk(text: str) -> JsonObject:
 
 
 def _hidden(said: Said, thought: Thought) -> None:
-    """Nobody sees it."""
+    """The vendor shows nothing of it."""
 
 
 # Entries of reasoning_details, by whose they are.

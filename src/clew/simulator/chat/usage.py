@@ -22,7 +22,7 @@ class Spent:
 
     @classmethod
     def of(cls, answer: Answer, prompt: int, cached: int) -> Spent:
-        """As counted; a scenario may say other numbers."""
+        """The counts of this answer, or the numbers that its scenario gives instead."""
         said = answer.usage
         return cls(
             prompt=said.get("input_tokens", prompt),
@@ -33,7 +33,7 @@ class Spent:
 
 
 def usage_of(spent: Spent, numbers: Numbers) -> JsonObject:
-    """As it goes out."""
+    """The `usage` member of an answer, in this vendor's form."""
     beside = numbers.reasoning == "beside"
     usage: JsonObject = {
         "prompt_tokens": spent.prompt,
