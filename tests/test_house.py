@@ -3,8 +3,11 @@
 import ast
 import io
 import re
+import sys
 import tokenize
+import tomllib
 from collections.abc import Callable, Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import clew
@@ -161,6 +164,22 @@ def unexplained(source: str) -> Iterator[str]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT and UNEXPLAINED.search(token.string):
             yield f"{token.start[0]}: {token.string}"
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
+    """But for pytest: whoever uses the plugin has it."""
+    project = tomllib.loads((SOURCE.parent.parent / "pyproject.toml").read_text())["project"]
+    declared = {re.split(r"[^\w.-]", row)[0] for row in project["dependencies"]}
+    packages = packages_distributions()
+    assert {packages[name][0].lower().replace("_", "-") for name in foreign_modules()} - {"pytest"} == declared
+
+
+def foreign_modules() -> set[str]:
+    trees = [ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    plain = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    modules = plain | {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {module.partition(".")[0] for module in modules} - sys.stdlib_module_names - {"clew"}
 
 
 def test_the_public_names_are_the_frozen_list() -> None:
