@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,7 +56,7 @@ class Teller:
 
 
 @contextmanager
-def telling(*parts: bytes | float, kind: str = SSE) -> Iterator[Teller]:
+def telling(*parts: bytes | float, kind: str = SSE, headers: Sequence[tuple[str, str]] = ()) -> Iterator[Teller]:
     """A server that answers everything with these bytes; a number is a silence of so many seconds. One part alone goes out
     in one write with the head."""
     teller = Teller()
@@ -64,9 +64,9 @@ def telling(*parts: bytes | float, kind: str = SSE) -> Iterator[Teller]:
     async def handle(request: HttpRequest, respond: Responder) -> None:
         teller.asked.append(json.loads(request.body))
         if len(parts) == 1 and isinstance(parts[0], bytes):
-            respond.send(200, [("content-type", kind)], parts[0])
+            respond.send(200, [("content-type", kind), *headers], parts[0])
             return
-        respond.start(200, [("content-type", kind)])
+        respond.start(200, [("content-type", kind), *headers])
         for part in parts:
             if isinstance(part, bytes):
                 respond.push(part)

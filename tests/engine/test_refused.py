@@ -3,6 +3,7 @@
 import pytest
 
 from clew.engine.dialects.refused import refused_with
+from clew.model.events import StreamFailed
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,6 @@ from clew.engine.dialects.refused import refused_with
 )
 def test_an_error_has_the_status_of_its_type(kind: str | int, status: int) -> None:
     """The vendor's table of errors, read backwards."""
-    refused = refused_with({"type": kind, "message": "no"})
+    refused = refused_with(StreamFailed({"type": kind, "message": "no"}))
 
     assert (refused.status, refused.headers) == (status, ())

@@ -16,7 +16,7 @@ from clew.engine.cooling import cool_downs_in
 from clew.settings.values import Retry
 from clew.testing import Simulator
 from tests.build import Json, user
-from tests.engine.chatting import chat_row
+from tests.engine.chatting import chat_row, telling
 from tests.engine.conftest import Gating
 from tests.engine.gate import other
 from tests.engine.talk import MODEL
@@ -68,6 +68,54 @@ def test_a_wait_reaches_the_client_in_seconds(gating: Gating, name: str, row: An
         answer = gating(row("local", backend.url), retry=ONCE).ask(ASKED)
 
     assert (answer.status, answer.headers.get("retry-after")) == (429, told)
+
+
+SAID = {name: (body, told) for name, (body, headers, told) in ROWS.items() if not headers or name.startswith("nothing")}
+
+
+def in_stream(body: bytes, row: Any) -> bytes:
+    """The same error as the only event of a stream that began with 200, as each dialect says it."""
+    if row is chat_row:
+        return b"data: " + body + b"\n\n"
+    error = {**json.loads(body)["error"], "type": "rate_limit_error"}
+    return b"event: error\ndata: " + json.dumps({"type": "error", "error": error}).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("row", [chat_row, messages_row])
+def test_a_wait_inside_a_200_is_one_too(gating: Gating, row: Any, stream: bool) -> None:
+    """The client hears it as after a 429, with the headers that the backend sent."""
+    for name, (body, told) in SAID.items():
+        with telling(in_stream(body, row), headers=[("request-id", "req_7")]) as backend:
+            answer = gating(row("local", backend.url), home=name, retry=ONCE).ask({**ASKED, "stream": stream})
+
+        assert (answer.status, answer.headers.get("retry-after")) == (429, told), name
+        assert answer.headers.get("request-id") == "req_7"
+
+
+def test_a_backend_that_asks_to_wait_inside_a_200_is_left_alone_so_long(gating: Gating) -> None:
+    body = in_stream(limit(metadata={"retry_after": 12}), chat_row)
+    with Simulator() as sim, telling(body) as backend:
+        gate = gating(chat_row("local", backend.url), other(sim), failover=("glm",), retry=ONCE)
+        assert gate.ask({**ASKED, "stream": True}).status == 200
+        store = gate.store
+        assert store is not None
+        until(lambda: cool_downs_in(store, time.time()))
+        left = cool_downs_in(store, time.time())["local"]
+
+    assert 5 < left <= 12
+
+
+def test_the_words_of_an_error_inside_a_200_are_put_once(gating: Gating) -> None:
+    """They are in the client's words when they come out of the stream."""
+    error = {"code": "content_filter", "message": "against our content management policy"}
+    for stream in (True, False):
+        body, kind = json.dumps({"error": error}).encode(), "text/event-stream" if stream else "application/json"
+        with telling(b"data: " + body + b"\n\n" if stream else body, kind=kind) as backend:
+            answer = gating(chat_row("local", backend.url), home=kind[:4], retry=ONCE).ask({**ASKED, "stream": stream})
+
+        assert answer.status == 400
+        assert answer.json["error"]["message"] == f"the backend's content filter refused this: {error['message']}"
 
 
 @pytest.mark.parametrize("row", [chat_row, messages_row])

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import msgspec
+from msgspec import structs
 
 from clew.engine.aside import LARGE, aside
 from clew.engine.dialects import Refused
@@ -222,12 +223,17 @@ class LiveExchange(UnderWay):
             self._note_head(reply.head, story)
             if not 200 <= reply.status < 300:
                 return Refused(reply.status, await reply.read(most=MOST_WORDS), reply.headers)
-            if story.asking.streams:
-                if self._hearing is None or not self._hearing.opened:
-                    self._hearing = self._stream_hearing(story, passing)
-                return await self._hearing.hear(reply, self._stream_begins)
-            heard = await self._hear_whole(reply, story)
-            return heard if isinstance(heard, Refused) else await self._tell_whole(*heard)
+            refused = await self._hear(reply, story, passing)
+            return None if refused is None else structs.replace(refused, headers=(*reply.headers, *refused.headers))
+
+    async def _hear(self, reply: Reply, story: Story, passing: Passing) -> Refused | None:
+        """An answer with 200, to the client; or the no that came in its place."""
+        if story.asking.streams:
+            if self._hearing is None or not self._hearing.opened:
+                self._hearing = self._stream_hearing(story, passing)
+            return await self._hearing.hear(reply, self._stream_begins)
+        heard = await self._hear_whole(reply, story)
+        return heard if isinstance(heard, Refused) else await self._tell_whole(*heard)
 
     async def _hear_whole(self, reply: Reply, story: Story) -> Whole | Refused:
         hints, seconds = self._hints(story), story.asking.snapshot.settings.first_content_seconds

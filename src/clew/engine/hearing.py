@@ -211,7 +211,7 @@ class StreamHearing:
         relay = self._relay
         self._passing.hush()
         if relay.failure is not None:
-            raise Told(relay.failure)
+            raise Told(relay.failure.error)
         if not relay.ended:
             raise BackendBroken(f"{self._endpoint()}: the answer broke off before its end")
         heard = await aside(relay.size, lambda: self.heard(whole=True))

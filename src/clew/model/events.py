@@ -19,6 +19,7 @@ import msgspec
 
 from clew.errors import StreamIllegal
 from clew.model.json import JsonObject, JsonValue
+from clew.model.wait import NO_WAIT, Wait
 
 __all__ = [
     "EVENTS",
@@ -152,11 +153,17 @@ class Ping(Event):
 
 @dataclass(frozen=True, slots=True)
 class StreamFailed(Event):
-    """The answer broke off; `error` is the vendor's error object."""
+    """The answer broke off; `error` is the vendor's error object.
+
+    Known where it was read, and said by no stream: the `status` that it would have had as a response (0: the one that goes
+    with the error's type), and the `wait` that it asks for.
+    """
 
     type: ClassVar[str] = "error"
     shapes: ClassVar[dict[str, tuple[type, ...]]] = {"error": (dict,)}
     error: JsonObject
+    status: int = field(default=0, kw_only=True, compare=False)
+    wait: Wait = field(default=NO_WAIT, kw_only=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +180,9 @@ EVENTS: dict[str, type[Event]] = {
 """Every event that has a type of its own, by that type."""
 
 _MEMBERS = {
-    cls.type: tuple(each.name for each in fields(cls) if each.name not in ("extra", "raw")) for cls in EVENTS.values()
+    cls.type: tuple(each.name for each in fields(cls) if each.compare and each.name != "extra") for cls in EVENTS.values()
 }
+"""What an event says on the wire: all that makes two of them differ."""
 
 
 def read_event(data: JsonObject) -> Event:

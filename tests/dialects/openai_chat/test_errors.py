@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.dialects.openai_chat.failures.errors import Failure, failure_in, failure_of
-from clew.dialects.openai_chat.failures.said_waits import NO_WAIT, Wait
 from clew.model.facts.failures import meanings
 from clew.model.json import JsonObject
+from clew.model.wait import NO_WAIT, Wait
 from tests.build import Json
 from tests.counts import examples
 

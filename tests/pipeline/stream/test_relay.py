@@ -243,14 +243,14 @@ def test_an_error_before_any_content_is_told_to_nobody_yet() -> None:
     relay = Relay(Dress(PLAIN))
     assert relay.feed(OPENING + wired(streams.failed())) == b""
     assert (relay.begun, relay.ended) == (False, False)
-    assert relay.failure == {"type": "overloaded_error", "message": "Overloaded"}
+    assert relay.failure == streams.failed()
 
 
 def test_an_error_after_content_goes_on_in_the_vendors_words() -> None:
     stream = OPENING + BLOCK + wired(streams.failed())
     passed = Passed([stream])
     assert (passed.at_once, passed.held) == (renamed(stream), b"")
-    assert (passed.relay.failure, passed.relay.ended) == ({"type": "overloaded_error", "message": "Overloaded"}, False)
+    assert (passed.relay.failure, passed.relay.ended) == (streams.failed(), False)
 
 
 def test_an_error_after_the_stop_reason_goes_on_and_the_end_does_not() -> None:

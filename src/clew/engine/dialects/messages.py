@@ -17,6 +17,7 @@ from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused, refused_with, waiting
 from clew.engine.dialects.shape import Hints, Recalled, Remembered, Repair, Written
 from clew.http.client.message import Headers
+from clew.model.events import StreamFailed
 from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import ANTHROPIC
 from clew.model.request import Request
@@ -75,7 +76,7 @@ class Messages:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
         if message.get("type") == "error" and isinstance(error := message.get("error"), dict):
-            return refused_with(error)
+            return refused_with(StreamFailed(error))
         return message if _NEEDED[kind] in message else None
 
     def told(self, refused: Refused) -> Refused:

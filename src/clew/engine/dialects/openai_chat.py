@@ -110,7 +110,9 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
 
     def told(self, refused: Refused) -> Refused:
         """An error in Anthropic's words. Who sends us elsewhere has said nothing that could be told."""
-        return refused if refused.status < 400 else _refused(failure_of(refused.status, refused.body), refused)
+        if refused.is_told or refused.status < 400:
+            return refused
+        return _refused(failure_of(refused.status, refused.body), refused)
 
     def passed(self, headers: Headers, wall: float) -> list[tuple[str, str]]:
         return response_headers(headers, wall=wall)
@@ -162,7 +164,8 @@ def _refused(failure: Failure, given: Refused | None = None) -> Refused:
     """A failure as Anthropic would have said it, with the backend's own headers where there are any."""
     headers = given.headers if given else ()
     called = dict(response_headers(headers, wall=0)).get("request-id")
-    return Refused(failure.status, error_body(failure.type, failure.message, called), waiting(headers, failure.wait))
+    body = error_body(failure.type, failure.message, called)
+    return Refused(failure.status, body, waiting(headers, failure.wait), is_told=True)
 
 
 def _asked(hints: Hints) -> Asked:

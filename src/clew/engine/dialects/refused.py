@@ -9,9 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from clew.dialects.anthropic.errors import ERROR_TYPES
-from clew.dialects.openai_chat.failures.said_waits import Wait
 from clew.http.client.message import Headers
+from clew.model.events import StreamFailed
 from clew.model.json import JsonObject
+from clew.model.wait import Wait
 from clew.pipeline.retry_hints import retry_after_of
 
 __all__ = ["Refused", "refused_with", "waiting"]
@@ -29,6 +30,8 @@ class Refused(Struct, frozen=True, eq=False):
     status: int
     body: bytes
     headers: Headers = ()
+    is_told: bool = False
+    """In the words that the client reads."""
 
 
 def _status_of(error: JsonObject) -> int:
@@ -36,9 +39,12 @@ def _status_of(error: JsonObject) -> int:
     return _STATUSES.get(kind, 500) if isinstance(kind, str) else 500
 
 
-def refused_with(error: JsonObject) -> Refused:
-    """The no that an error object of the Messages API says."""
-    return Refused(_status_of(error), msgspec.json.encode({"type": "error", "error": error}))
+def refused_with(failed: StreamFailed) -> Refused:
+    """The no that an error says which came inside a 200."""
+    body = msgspec.json.encode({"type": "error", "error": failed.error})
+    if not failed.status:
+        return Refused(_status_of(failed.error), body)
+    return Refused(failed.status, body, waiting((), failed.wait), is_told=True)
 
 
 def waiting(headers: Headers, wait: Wait) -> Headers:

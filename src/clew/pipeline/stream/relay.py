@@ -14,6 +14,7 @@ thousands of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from clew.errors import StreamIllegal
@@ -55,7 +56,7 @@ class Relays(Protocol):
 
     begun: bool
     ended: bool
-    failure: JsonObject | None
+    failure: StreamFailed | None
     held: tuple[bytes, ...]
     size: int
 
@@ -89,8 +90,8 @@ class Relay:
         self.ended = False
         self.stops = 0
         """How many blocks have come to their stop."""
-        self.failure: JsonObject | None = None
-        """The error object of an error event, if one came."""
+        self.failure: StreamFailed | None = None
+        """The error event, if one came."""
         self.held: tuple[bytes, ...] = ()
         """The end of the answer, which waits for the store."""
         self.size = 0
@@ -261,7 +262,7 @@ class Relay:
         elif isinstance(event, BlockStop):
             self.stops += 1
         elif isinstance(event, StreamFailed):
-            self.failure = event.error
+            self.failure = event
             self._ending = False  # it is told at once, and the end that was held back never is
         elif isinstance(event, MessageStop) or (isinstance(event, MessageDelta) and event.delta.get("stop_reason")):
             self.begun = self._ending = True
@@ -273,7 +274,7 @@ def without_secret(event: StreamFailed, raw: bytes, secret: str) -> tuple[Stream
     if not secret or secret.encode() not in raw:
         return event, raw
     error = {name: _hidden(value, secret) for name, value in event.error.items()}
-    return StreamFailed(error), raw.replace(secret.encode(), HIDDEN.encode())
+    return replace(event, error=error), raw.replace(secret.encode(), HIDDEN.encode())
 
 
 def _hidden(value: JsonValue, secret: str) -> JsonValue:

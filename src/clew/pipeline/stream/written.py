@@ -49,7 +49,7 @@ class Writes(Protocol):
     @property
     def ending(self) -> list[bytes]: ...
     @property
-    def error(self) -> JsonObject | None: ...
+    def failed(self) -> StreamFailed | None: ...
     @property
     def message(self) -> JsonObject: ...
     @property
@@ -83,7 +83,7 @@ class WrittenRelay:
         self._waiting: list[bytes] = []
         self._take_one = writing.take_one
         self.begun = self.ended = False
-        self.failure: JsonObject | None = None
+        self.failure: StreamFailed | None = None
         self.held: tuple[bytes, ...] = ()
 
     @property
@@ -142,8 +142,8 @@ class WrittenRelay:
     def _told(self, told: list[bytes]) -> bytes:
         """Now, or with the end, or not before the beginning."""
         writing = self._writing
-        if writing.error is not None and self.failure is None:
-            told.append(self._failed(writing.error))
+        if writing.failed is not None and self.failure is None:
+            told.append(self._failed(writing.failed))
         if self._waiting:
             told, self._waiting = self._waiting + told, []
         if writing.ending and not self.held:
@@ -156,8 +156,6 @@ class WrittenRelay:
         self.begun = True
         return b"".join(told)
 
-    def _failed(self, error: JsonObject) -> bytes:
-        failed = StreamFailed(error)
-        event, raw = without_secret(failed, encode_event(failed), self._secret)
-        self.failure = event.error
+    def _failed(self, failed: StreamFailed) -> bytes:
+        self.failure, raw = without_secret(failed, encode_event(failed), self._secret)
         return raw

@@ -169,7 +169,7 @@ class ChatDecoder:
             self._telling.tell(self._tags.flush())
         self.cut = self.open_block
         self._blocks.close()
-        self._scribe.fails(failure.error())
+        self._scribe.fails(failure.event())
         self.failure = failure
         self.ended = True
 

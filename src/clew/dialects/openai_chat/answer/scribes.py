@@ -62,7 +62,7 @@ class Scribe(Protocol):
     def grows(self, kind: Kind, index: int, text: str) -> None: ...
     def closes(self, kind: Kind, index: int) -> None: ...
     def ends(self, stop: JsonObject, usage: JsonObject) -> None: ...
-    def fails(self, error: JsonObject) -> None: ...
+    def fails(self, failed: StreamFailed) -> None: ...
 
 
 class EventScribe:
@@ -95,8 +95,8 @@ class EventScribe:
     def ends(self, stop: JsonObject, usage: JsonObject) -> None:
         self.told += (MessageDelta(stop, usage), _STOP)
 
-    def fails(self, error: JsonObject) -> None:
-        self.told.append(StreamFailed(error))
+    def fails(self, failed: StreamFailed) -> None:
+        self.told.append(failed)
 
 
 class Stopped(NamedTuple):
@@ -114,7 +114,7 @@ class Stopped(NamedTuple):
 class ByteScribe:
     """The same in bytes. The end and a failure are kept apart."""
 
-    __slots__ = ("_call", "_kinds", "_shown_id", "begun", "end", "ending", "error", "message", "stopped", "stops", "told")
+    __slots__ = ("_call", "_kinds", "_shown_id", "begun", "end", "ending", "failed", "message", "stopped", "stops", "told")
 
     def __init__(self, shown_id: Callable[[int, str], str], kinds: Container[Kind] = THOUGHTS) -> None:
         """`shown_id`: what the client gets for the backend's own id of the call in a block; `kinds`: whose stops matter."""
@@ -132,7 +132,7 @@ class ByteScribe:
         """As it began, and how it ended."""
         self.end: tuple[JsonObject, JsonObject] | None = None
         self.ending: list[bytes] = []
-        self.error: JsonObject | None = None
+        self.failed: StreamFailed | None = None
 
     def begins(self, message: JsonObject) -> None:
         self.message = message
@@ -163,8 +163,8 @@ class ByteScribe:
         said = b'{"type":"message_delta","delta":%b,"usage":%b}' % (_encode(stop), _encode(usage))
         self.ending = [b"event: message_delta\ndata: %b\n\n" % said, _STOP_BYTES]
 
-    def fails(self, error: JsonObject) -> None:
-        self.error = error
+    def fails(self, failed: StreamFailed) -> None:
+        self.failed = failed
 
 
 def _call(call_id: str, name: str) -> JsonObject:

@@ -16,10 +16,12 @@ from clew.dialects.anthropic.errors import error_type_of
 from clew.dialects.openai_chat.answer.stops import FAILED
 from clew.dialects.openai_chat.failures.bodies import codes_of, error_in, error_of, message_of
 from clew.dialects.openai_chat.failures.overflow import over_the_cap, too_long
-from clew.dialects.openai_chat.failures.said_waits import NO_WAIT, Wait, wait_of
+from clew.dialects.openai_chat.failures.said_waits import wait_of
 from clew.dialects.openai_chat.shapes import count_of, object_of, objects_of, text_of
+from clew.model.events import StreamFailed
 from clew.model.facts.failures import Reason, meaning_of, usual_status
 from clew.model.json import JsonObject, JsonValue
+from clew.model.wait import NO_WAIT, Wait
 
 __all__ = ["CUT", "UNREADABLE", "Failure", "failure_in", "failure_of"]
 
@@ -48,6 +50,10 @@ class Failure(Struct, frozen=True):
     def error(self) -> JsonObject:
         """As the error object of a body or of an error event."""
         return {"type": self.type, "message": self.message}
+
+    def event(self) -> StreamFailed:
+        """As the end of a stream. A response could still be made of it, if nothing else was told."""
+        return StreamFailed(self.error(), status=self.status, wait=self.wait)
 
 
 CUT: Final = Failure(502, "api_error", "the backend's stream ended before the answer did")

@@ -6,26 +6,14 @@ An aggregator's error holds the vendor's, as text; what that one says counts whe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
-
-from msgspec import Struct
 
 from clew.dialects.openai_chat.failures.bodies import error_of, message_of, vendors_error
 from clew.model.facts.failures import Path, waits
 from clew.model.json import JsonObject, JsonValue
+from clew.model.wait import Wait
 from clew.wire.waits import duration_of, moment_of, wait_in
 
-__all__ = ["NO_WAIT", "Wait", "said_wait", "wait_of"]
-
-
-class Wait(Struct, frozen=True):
-    """For so many seconds; or until a moment, in seconds since 1970. Neither: nobody said."""
-
-    seconds: float | None = None
-    until: float | None = None
-
-
-NO_WAIT: Final = Wait()
+__all__ = ["said_wait", "wait_of"]
 
 
 def said_wait(body: bytes) -> Wait:

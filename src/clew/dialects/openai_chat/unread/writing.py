@@ -17,6 +17,7 @@ from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.unread.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.unread.singles import TakeChunk, TakeOne
 from clew.model.assemble import Growing
+from clew.model.events import StreamFailed
 from clew.model.json import JsonObject
 
 __all__ = ["Writing"]
@@ -76,9 +77,9 @@ class Writing:
         return self._scribe.ending
 
     @property
-    def error(self) -> JsonObject | None:
+    def failed(self) -> StreamFailed | None:
         """Why it broke off."""
-        return self._scribe.error
+        return self._scribe.failed
 
     @property
     def message(self) -> JsonObject:
