@@ -17,7 +17,7 @@ from clew.settings.values import Retry
 from clew.testing import Simulator
 from clew.testing.background import Background
 from tests.build import Json, user
-from tests.engine.chatting import Teller, chat, chat_row
+from tests.engine.chatting import DONE, Teller, chat, chat_row, chunk, telling
 from tests.engine.conftest import Gating
 from tests.engine.kept import exchange_of
 from tests.engine.talk import MODEL
@@ -105,6 +105,29 @@ def test_a_limit_says_how_long_to_wait_and_what_is_left(gating: Gating) -> None:
         name: answer.headers.get(name) for name in ("retry-after", "anthropic-ratelimit-requests-remaining", "request-id")
     }
     assert told == {"retry-after": "8", "anthropic-ratelimit-requests-remaining": "0", "request-id": "req_9"}
+
+
+NO_ANSWER = {
+    "nothing": b"",
+    "only the end": DONE,
+    "only comments": b": processing\n\n",
+    "nothing said": chunk(role="assistant") + DONE,
+    "no JSON": b"data: <html>\n\n",
+}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_stream_that_is_no_answer_is_a_broken_one(gating: Gating, stream: bool) -> None:
+    """As one in the client's dialect that ends before its end: it is asked for again, and nobody refused anything."""
+    for name, said in NO_ANSWER.items():
+        with telling(said) as backend:
+            gate = gating(chat_row("local", backend.url), home=name, retry=Retry(retries=1, first_wait=0.01))
+            answer = gate.ask(asked(stream=stream))
+
+        exchange = exchange_of(gate, answer)
+        assert (answer.status, answer.json["error"]["type"]) == (502, "api_error"), name
+        assert answer.json["error"]["message"].startswith("local: "), name
+        assert (exchange.outcome, exchange.status, [each.status for each in exchange.tries]) == ("failed", 502, [0, 0]), name
 
 
 NEVER_ASKED: dict[str, tuple[Json, str]] = {

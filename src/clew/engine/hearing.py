@@ -11,10 +11,9 @@ from collections.abc import Awaitable, Callable
 
 from clew.engine.aside import aside
 from clew.engine.dialects import Dialect, Hints, Refused
-from clew.engine.dialects.refused import refused_with
 from clew.engine.failures import shown
 from clew.engine.passing import Passing
-from clew.engine.reading import END_SECONDS, MOST_BYTES, drained, first_content
+from clew.engine.reading import END_SECONDS, MOST_BYTES, drained, first_content, refusal_in
 from clew.engine.reply_type import JSON, STREAM, check_encoding, not_expected, type_of
 from clew.engine.turns import Heard, with_late
 from clew.errors import BackendBroken, BackendError, StreamIllegal
@@ -133,7 +132,7 @@ class StreamHearing:
         if isinstance(first, Refused):
             return first
         if self._relay.failure is not None and not self._relay.begun:
-            return refused_with(self._relay.failure)
+            return refusal_in(reply, self._relay.failure)
         self.open(first, begun)
         return None
 

@@ -12,10 +12,11 @@ from contextlib import suppress
 from clew.engine.dialects import Refused
 from clew.engine.dialects.refused import refused_with
 from clew.errors import BackendBroken, BackendError, BackendTimedOut
+from clew.model.events import StreamFailed
 from clew.pipeline.stream.relay import Relays
 from clew.upstream.reply import Reply
 
-__all__ = ["END_SECONDS", "MOST_BYTES", "drained", "first_content", "read_stream"]
+__all__ = ["END_SECONDS", "MOST_BYTES", "drained", "first_content", "read_stream", "refusal_in"]
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
@@ -47,7 +48,7 @@ async def read_stream(reply: Reply, relay: Relays, seconds: float) -> Refused | 
     while not relay.ended and relay.failure is None and (data := await reply.chunk()):
         relay.feed(data)
     if relay.failure is not None:
-        return refused_with(relay.failure)
+        return refusal_in(reply, relay.failure)
     if not relay.ended:
         relay.flush()
     if not relay.ended:
@@ -55,6 +56,13 @@ async def read_stream(reply: Reply, relay: Relays, seconds: float) -> Refused | 
     with suppress(BackendError):  # all was said
         await drained(reply)
     return None
+
+
+def refusal_in(reply: Reply, failed: StreamFailed) -> Refused:
+    """The no that an error stands for. Raises BackendBroken where the backend said none."""
+    if failed.broken:
+        raise BackendBroken(f"{reply.endpoint}: {failed.error['message']}")
+    return refused_with(failed)
 
 
 async def drained(reply: Reply) -> bool:

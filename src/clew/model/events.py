@@ -156,7 +156,7 @@ class StreamFailed(Event):
     """The answer broke off; `error` is the vendor's error object.
 
     Known where it was read, and said by no stream: the `status` that it would have had as a response (0: the one that goes
-    with the error's type), and the `wait` that it asks for.
+    with the error's type), the `wait` that it asks for, and whether it is `broken`: then the backend said no such thing.
     """
 
     type: ClassVar[str] = "error"
@@ -164,6 +164,7 @@ class StreamFailed(Event):
     error: JsonObject
     status: int = field(default=0, kw_only=True, compare=False)
     wait: Wait = field(default=NO_WAIT, kw_only=True, compare=False)
+    broken: bool = field(default=False, kw_only=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

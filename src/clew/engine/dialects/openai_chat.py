@@ -17,7 +17,7 @@ from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.headers import response_headers
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.answer.whole import translated
-from clew.dialects.openai_chat.failures.errors import CUT, UNREADABLE, Failure, failure_of
+from clew.dialects.openai_chat.failures.errors import Failure, failure_of
 from clew.dialects.openai_chat.failures.heals import LASTING, LOOP_LONG, Heal, Rung, heal, held
 from clew.dialects.openai_chat.request.lighter import all_lighter, lighter_in
 from clew.dialects.openai_chat.request.requests import encode
@@ -104,9 +104,9 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
 
     def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
         found = translated(raw, _asked(hints), self.speech, own_ids=hints.own_ids)
-        if found in (CUT, UNREADABLE):
-            return None
-        return _refused(found) if isinstance(found, Failure) else found
+        if isinstance(found, Failure):
+            return None if found.broken else _refused(found)
+        return found
 
     def told(self, refused: Refused) -> Refused:
         """An error in Anthropic's words. Who sends us elsewhere has said nothing that could be told."""

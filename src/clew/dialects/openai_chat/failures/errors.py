@@ -46,6 +46,8 @@ class Failure(Struct, frozen=True):
     type: str
     message: str
     wait: Wait = NO_WAIT
+    broken: bool = False
+    """No error that the backend told: what came is no answer, or not all of one."""
 
     def error(self) -> JsonObject:
         """As the error object of a body or of an error event."""
@@ -53,11 +55,11 @@ class Failure(Struct, frozen=True):
 
     def event(self) -> StreamFailed:
         """As the end of a stream. A response could still be made of it, if nothing else was told."""
-        return StreamFailed(self.error(), status=self.status, wait=self.wait)
+        return StreamFailed(self.error(), status=self.status, wait=self.wait, broken=self.broken)
 
 
-CUT: Final = Failure(502, "api_error", "the backend's stream ended before the answer did")
-UNREADABLE: Final = Failure(502, "api_error", "the backend sent an event that is no JSON object")
+CUT: Final = Failure(502, "api_error", "the backend's stream ended before the answer did", broken=True)
+UNREADABLE: Final = Failure(502, "api_error", "the backend sent an event that is no JSON object", broken=True)
 
 
 def failure_of(status: int, body: bytes) -> Failure:
