@@ -129,6 +129,7 @@ def test_a_thread_is_pinned_and_let_go_by_the_beginning_of_its_id(home: Home) ->
         (("glm", "--thread", "0"), "Error: There is no thread '0': `clew show` lists them."),
         (("--thread", "last"), "Error: No conversation was recorded yet, so there is no last one."),
         (("glm", "--gateway", "g"), "Error: No gateway 'g' runs. None runs: `clew serve` starts one."),
+        (("--gateway", "g"), "Error: No gateway 'g' runs. None runs: `clew serve` starts one."),
     ],
 )
 def test_what_is_not_there_is_said_with_what_is(arguments: tuple[str, ...], says: str, home: Home) -> None:
@@ -225,3 +226,18 @@ def test_a_part_can_go_elsewhere_and_comes_back(home: Home) -> None:
     said = home.lines("use", "--reset", "--family", "haiku")[0]
     assert said == "requests for haiku go where all others go, or the config's rules send them; before: glm."
     assert home.refused("use", "glm", "--agents", "--family", "haiku")[0] == 2
+
+
+@pytest.mark.parametrize(("part", "whose"), [(("--family", "haiku"), "requests for haiku"), (("--agents",), "sub-agents")])
+def test_a_part_without_a_name_says_where_it_goes(home: Home, part: tuple[str, ...], whose: str) -> None:
+    """As a thread does, or a gateway: the option is never read for nothing."""
+    home.environ["A_KEY_THAT_NOBODY_SET"] = "somebody did"
+    usual = f"{whose} go where all others go, or the config's rules send them."
+    assert home.lines("use", *part)[-2] == usual
+    home.lines("use", "glm", "--family", "opus")
+    assert home.lines("use", *part)[-2] == usual
+    assert home.json("use", *part)["chosen"] == []
+    home.lines("use", "glm", *part)
+    assert home.lines("use", *part)[-2] == f"{whose} go to glm (clew use {part[0]})."
+    assert [rule["backend"] for rule in home.json("use", *part)["chosen"]] == ["glm"]
+    assert len(home.json("use")["chosen"]) == 2

@@ -66,7 +66,8 @@ class Part(Struct, frozen=True, kw_only=True):
 @principal_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
 def use(name: str | None, reset: bool, principal: str, json_: bool, family: Family | None, **part: Any) -> None:
-    """Send all that comes to the backend NAME, from the next request on. Without NAME: list the backends.
+    """Send all that comes to the backend NAME, from the next request on. Without NAME: list the backends, and say where the
+    thread, gateway, family or the sub-agents go.
 
     Requests under way are not disturbed, and conversations go on: what each model thought goes back to it, and to nobody
     else. The choice outranks the config file until --reset, and survives a restart.
@@ -87,7 +88,7 @@ def use(name: str | None, reset: bool, principal: str, json_: bool, family: Fami
     with told():
         at = place()
         if name is None and not reset:
-            _list(at, only.thread, only.gateway, principal, json_)
+            _list(at, only, principal, json_)
         else:
             _say(_switched(at, name, only, principal), at, json_)
 
@@ -174,10 +175,17 @@ def _said_of_thread(done: Switched) -> str:
 
 
 def _said_of_part(done: Switched) -> str:
-    whose = "sub-agents go" if done.agents else f"requests for {done.family} go"
-    now = f"to {done.active}" if done.active else "where all others go, or the config's rules send them"
+    now = f"{_whose(done)} go to {done.active}" if done.active else _usual(done)
     was = f"; before: {done.before}" if done.before and done.before != done.active else ""
-    return printable(f"{whose} {now}{was}.")
+    return printable(f"{now}{was}.")
+
+
+def _usual(part: Switched | Part) -> str:
+    return f"{_whose(part)} go where all others go, or the config's rules send them"
+
+
+def _whose(part: Switched | Part) -> str:
+    return "sub-agents" if part.agents else f"requests for {part.family}"
 
 
 def _apart(at: Place, done: Switched) -> list[str]:
@@ -226,19 +234,30 @@ class Listed(Struct, frozen=True, kw_only=True):
     pin: str = ""
 
 
-def _list(at: Place, thread: str | None, gateway: str | None, principal: str, json_: bool) -> None:
-    loaded = at.usable
-    with opened(at) as store:
-        active = active_of(at, store, gateway or "") or said_by_settings(loaded)
-        chosen = chosen_in(at, store)
-        pinned = thread_named(store, principal, thread) if thread is not None else None
-    rows = tuple(_row(each, active) for each in loaded.settings.backends.values())
-    told = {"thread": pinned.id, "pin": pinned.pin} if pinned else {}
-    listed = Listed(active=active, backends=rows, chosen=chosen, **told)
+def _list(at: Place, part: Part, principal: str, json_: bool) -> None:
+    listed = _listed(at, part, principal)
     if json_:
         click.echo(msgspec.json.encode(listed).decode())
     else:
-        show(_page(listed))
+        show(_page(listed, part))
+
+
+def _listed(at: Place, part: Part, principal: str) -> Listed:
+    loaded = at.usable
+    with opened(at) as store:
+        active = active_of(at, store, part.gateway or "") or said_by_settings(loaded)
+        chosen = tuple(rule for rule in chosen_in(at, store) if _is_of(rule, part))
+        pinned = thread_named(store, principal, part.thread) if part.thread is not None else None
+    if part.gateway is not None and not active.is_its_own:
+        _check_gateway(part.gateway, running(at.home))
+    rows = tuple(_row(each, active) for each in loaded.settings.backends.values())
+    told = {"thread": pinned.id, "pin": pinned.pin} if pinned else {}
+    return Listed(active=active, backends=rows, chosen=chosen, **told)
+
+
+def _is_of(rule: Rule, part: Part) -> bool:
+    """Each is, where no part of the requests is asked about."""
+    return part.setting in (ACTIVE, AGENTS if rule.agent else family_choice(rule.family))
 
 
 def _row(backend: Backend, active: Active) -> Row:
@@ -253,13 +272,15 @@ def _row(backend: Backend, active: Active) -> Row:
     )
 
 
-def _page(listed: Listed) -> Page:
+def _page(listed: Listed, part: Part) -> Page:
     rows = [("→" if row.active else "", row.name, row.model or "as asked", row.realm, row.url) for row in listed.backends]
     table = Table(("", "backend", "model", "realm", "url"), tuple(tuple(map(printable, row)) for row in rows))
     lines = [Line(printable(f"{listed.active.backend} is active ({listed.active.source})."))]
     if listed.active.gone:
         lines.append(Line(printable(f"{listed.active.gone} was chosen, but is not in the settings any more."), "bad"))
     lines += [Line(printable(f"{said_of(rule)}.")) for rule in listed.chosen]
+    if part.setting != ACTIVE and not listed.chosen:
+        lines.append(Line(f"{_usual(part)}."))
     if listed.thread:
         lines.append(Line(printable(f"thread {listed.thread} " + _pin_of(listed.pin))))
     return [table, Line(""), *lines, Line("Switch with `clew use NAME`; the running conversation goes on.", "quiet")]
