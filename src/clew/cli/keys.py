@@ -66,8 +66,11 @@ def add(name: str, principal: str, json_: bool) -> None:
     _check_name(name)
     if not principal.strip() or not principal.isprintable():
         raise click.BadParameter("a principal has a name that can be read", param_hint="--principal")
+    home = _home()
+    if name in _names(home):
+        raise Failed(f"there is a key {name!r} already: `clew keys rotate {name}` gives it a new secret")
     with told():
-        row, key = add_key(_home(), name, principal=principal)
+        row, key = add_key(home, name, principal=principal)
     _say_key(row, key, json_)
 
 
@@ -133,11 +136,15 @@ def _home() -> Home:
 def _known(name: str) -> Home:
     """The home, if there is such a key in it."""
     home = home_of(os.environ)
-    with told():
-        names = [row.name for row in named_keys(home)]
+    names = _names(home)
     if name not in names:
         raise Failed(f"there is no key {name!r} (there are: {', '.join(names) or 'none'})")
     return home
+
+
+def _names(home: Home) -> list[str]:
+    with told():
+        return [row.name for row in named_keys(home)]
 
 
 def _say_key(row: NamedKey, key: str, json_: bool) -> None:
