@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from clew.testing import Simulator
 from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
 from tests.manifest import proves
+from tests.simulator.wire import call
 
 pytestmark = pytest.mark.slow
 
@@ -125,8 +127,17 @@ def test_a_list_goes_page_by_page(gateway: Gateway) -> None:
             break
     assert got == names
     assert [row["id"] for row in page(f"before_id={names[2]}")["data"]] == names[:2]
-    assert len(page("limit=-1")["data"]) == len(page("limit=0")["data"]) == len(page("")["data"]) == min(20, len(names))
-    assert page(f"limit={'9' * 5000}") == page("limit=1000")
+    assert len(page("")["data"]) == len(page("limit=")["data"]) == min(20, len(names))
+
+
+def test_a_limit_that_the_vendor_refuses_is_refused_in_its_words(gateway: Gateway) -> None:
+    """R75: so that a client that works here works there."""
+    with Simulator() as sim:
+        for limit in ("0", "000", "-1", "1001", "9" * 5000, "x", "1.5", "%20", "1_0", "%D9%A1", "+5"):
+            status, _, body = gateway.ask("GET", f"/v1/models?limit={limit}", b"", x_api_key=KEY)
+            theirs = call(sim.url, "GET", f"/v1/models?limit={limit}")
+            assert (status, json.loads(body)["error"]) == (theirs.status, theirs.json["error"]), limit[:9]
+            assert status == 400, limit[:9]
 
 
 def test_a_list_goes_page_by_page_backwards_too(gateway: Gateway) -> None:

@@ -6,26 +6,31 @@ The names are those that a client may ask for; which backend then answers is dec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qs
 
 from clew.backends.aliases import aliases, meant_by
+from clew.errors import RequestInvalid
 from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, display_name
+from clew.model.facts.rules import rules
 from clew.model.json import JsonObject, JsonValue
 from clew.settings.values import Settings
 
 __all__ = ["listing", "one"]
 
 _UNKNOWN_DATE: Final = "1970-01-01T00:00:00Z"
-_DEFAULT_LIMIT: Final = 20
+_DEFAULT_LIMIT: Final = "20"
 _MOST: Final = 1000
+_WHOLE: Final = re.compile(r"-?[0-9]+")
 _DIGITS: Final = 9
-"""Of a number that is read: there is none too large to be cut down to the most."""
+"""Of a number that is read: a longer one is too large in any case."""
 
 
 def listing(settings: Settings, query: str) -> JsonObject:
-    """A page of models, the newest Claude first, other backends after them."""
+    """A page of models, the newest Claude first, other backends after them. Raises RequestInvalid for a `limit` that the
+    vendor refuses."""
     given = {name: values[-1] for name, values in parse_qs(query).items()}
     rows, limit = _rows(settings), _limit(given)
     names = [row["id"] for row in rows]
@@ -71,8 +76,16 @@ def _row(name: str, display_name: str, facts: ModelFacts | None) -> JsonObject:
 
 
 def _limit(given: Mapping[str, str]) -> int:
-    limit = given.get("limit", "")
-    if not (limit.isascii() and limit.isdecimal()):
-        return _DEFAULT_LIMIT
-    digits = limit.lstrip("0")
-    return min(int(digits[:_DIGITS] or _DEFAULT_LIMIT), _MOST)
+    limit = given.get("limit", _DEFAULT_LIMIT)
+    if not _WHOLE.fullmatch(limit):
+        raise _refused("a valid integer, unable to parse string as an integer")
+    if limit.startswith("-") or not limit.strip("0"):
+        raise _refused("greater than or equal to 1")
+    if len(limit) > _DIGITS or int(limit) > _MOST:
+        raise _refused(f"less than or equal to {_MOST}")
+    return int(limit)
+
+
+def _refused(allowed: str) -> RequestInvalid:
+    rule = rules()["R75.limit"]
+    return RequestInvalid(rule.words(path=rule.path, allowed=allowed), path=rule.path)

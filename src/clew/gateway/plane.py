@@ -190,7 +190,12 @@ class DataPlane:
         send_json(respond, told, 200 if status == "ready" else 503)
 
     def _models(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
-        send_json(respond, models.listing(self.governs.settings, request.query))
+        try:
+            page = models.listing(self.governs.settings, request.query)
+        except ClewError as error:
+            fail(error, respond)
+        else:
+            send_json(respond, page)
 
     def _model(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
         row = models.one(self.governs.settings, granted.match.name)
