@@ -6,7 +6,7 @@ import pytest
 
 from clew.admin.routing import Route, Routes
 from clew.admin.table import ROUTES as API
-from clew.store.values import Bodies
+from clew.store.values import Bodies, Try
 from clew.web.table import PAGES
 from tests.admin.booth import CANARY, KEY, Booth, until
 from tests.manifest import proves
@@ -88,7 +88,10 @@ def test_no_answer_holds_a_secret(booth: Booth) -> None:
     booth.home.key.write_text("gateway-key-canary")
     assert booth.store is not None
     answer = recorded("r")
-    booth.store.record(turn(answer, bodies=Bodies(asked=f"oops {CANARY}".encode(), sent=b"{}", answered=b""))).result()
+    tries = (Try(backend="claude", status=500, why=f"{CANARY} is not valid"),)
+    booth.store.record(
+        turn(answer, bodies=Bodies(asked=f"oops {CANARY}".encode(), sent=b"{}", answered=b""), tries=tries)
+    ).result()
     until(lambda: booth.ask("/api/exchanges/x-r").json["bodies"])
     booth.current.problem = f"clew.toml:3: https://u:{CANARY}@host cannot be used"
     for route in ROUTES:

@@ -76,6 +76,14 @@ def test_a_request_that_failed_says_how_and_by_which_name_the_backend_knows_it(h
     ]
 
 
+def test_a_key_that_a_backend_repeated_is_not_shown(home: Home) -> None:
+    """Also where an older clew kept it."""
+    home.keep(turn(tries=(Try(backend="glm", status=401, why="Incorrect API key: sk-ant-api03-0123456789abcdef"),)))
+    for arguments in (("log",), ("log", "--json"), ("status",), ("status", "--json")):
+        said = home.clew(*arguments).output
+        assert ("Incorrect API key" in said, "0123456789abcdef" in said) == (True, False), arguments
+
+
 def test_what_was_cut_has_counts_that_are_about_right(home: Home) -> None:
     cut = turn(recorded("r", whole=False), at=yesterday(), outcome="cut", usage=Usage(input=5, estimated=True), changes=())
     home.keep(cut)

@@ -21,6 +21,7 @@ from clew.engine.current import ACTIVE, Current
 from clew.engine.engine import Engine
 from clew.engine.hub import Hub
 from clew.engine.parts import Parts
+from clew.engine.redact import Redactor
 from clew.gateway.plane import DataPlane
 from clew.http.server import Server, listen
 from clew.model.facts import models
@@ -132,8 +133,14 @@ class Gate:
         sealer = ring_of(SECRET).sealer()
         self.current = Current(Loaded(settings=settings), sealer, store=self.store, environ={"CLEW_HOME": str(self.home)})
         self._pool = Pool(PoolSettings(timeouts=settings.timeouts))
+        keys = [key.reveal() for backend in self._backends.values() for key in backend.keys]
         parts = Parts(
-            pool=self._pool, snapshot=lambda: self.current.snapshot, store=self.store, hub=self.hub, commit_seconds=10.0
+            pool=self._pool,
+            snapshot=lambda: self.current.snapshot,
+            store=self.store,
+            hub=self.hub,
+            commit_seconds=10.0,
+            redact=Redactor(keys),
         )
         self.engine = Engine(parts)
         plane = DataPlane(self.current, self._keys)

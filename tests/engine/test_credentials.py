@@ -12,8 +12,9 @@ from clew.settings.values import Retry
 from clew.testing import Simulator
 from tests.build import user
 from tests.engine.conftest import Gating
-from tests.engine.gate import KEY, Gate, claude
+from tests.engine.gate import KEY, Gate, claude, other
 from tests.engine.heads import fingerprint, headers_at, key_at, simple
+from tests.engine.kept import exchange_of
 from tests.engine.talk import MODEL
 from tests.manifest import proves
 
@@ -121,3 +122,30 @@ def test_a_key_that_is_a_word_does_not_blank_what_a_backend_says(
     a.fault(f"error invalid_request_error after=5 message='{words}'" if stream else f"status 400 message='{words}'")
     answer = gate.ask({"model": MODEL, "max_tokens": 2000, "stream": stream, "messages": [user("Hello")]})
     assert words.encode() in answer.raw
+
+
+OWN, OURS, THEIRS = "own-credential-of-mine", "sim-ours-and-secret", "sk-ant-api03-0123456789abcdef"
+ECHO = f"no: {OWN}, {OURS}, {THEIRS}, Authorization: Bearer 0123456789"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        f"error api_error after=5 message='{ECHO}'",
+        f"status 200 content-type=text/html body='<p>{ECHO}</p>'",
+        f'status 403 body=\'{{"type":"error","error":{{"type":"{OWN}","message":"no"}}}}\'',
+    ],
+    ids=["within a stream", "in a page", "as a type"],
+)
+@pytest.mark.parametrize("header", ["x-api-key", "authorization"])
+def test_what_is_kept_of_a_failure_tells_no_credential(gating: Gating, a: Simulator, fault: str, header: str) -> None:
+    """The client may read its own; the store, and so the log, the pages and every list, has nobody's."""
+    a.fault(fault)
+    backends = (claude(a, auth="passthrough", keys=()), other(a, keys=(Secret(OURS),)))
+    gate = gating(*backends, retry=Retry(retries=0))
+    own = OWN if header == "x-api-key" else f"Bearer {OWN}"
+    body = {"model": MODEL, "max_tokens": 2000, "stream": True, "messages": [user("Hello")]}
+    answer = gate.ask(body, headers={"x-clew-key": KEY, header: own})
+    why = " ".join(each.why for each in exchange_of(gate, answer).tries)
+    assert why
+    assert not [secret for secret in (OWN, OURS, THEIRS, "0123456789") if secret in why], why

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,6 +16,8 @@ from clew.admin.parameters import principal, read_body
 from clew.admin.problem import Problem
 from clew.admin.routing import as_json
 from clew.chat.formats import FORMATS, Format, turns_of
+from clew.engine.redact import Redactor
+from clew.engine.told_tries import with_told_tries
 from clew.store import Store
 
 __all__ = ["export", "rename"]
@@ -30,18 +33,19 @@ async def export(desk: Desk, request: Request) -> Response:
     format = FORMATS.get(name)
     if format is None:
         raise Problem(404, f"there is no format {name[:100]!r}", f"there are: {', '.join(FORMATS)}")
-    store = desk.kept
-    written = await desk.read(lambda: _written(store, owner, id, format))
+    store, redact = desk.kept, desk.redactor()
+    written = await desk.read(lambda: _written(store, owner, id, format, redact))
     headers = {"content-disposition": f'attachment; filename="{_ODD.sub("_", id)[:100]}{format.suffix}"'}
     return Response(written, headers=headers, media_type="application/octet-stream")
 
 
-def _written(store: Store, owner: str, id: str, format: Format) -> bytes:
+def _written(store: Store, owner: str, id: str, format: Format, redact: Redactor) -> bytes:
     thread = store.thread(owner, id)
     if thread is None:
         raise _no_thread(id)
+    turns = [replace(turn, exchange=with_told_tries(turn.exchange, redact)) for turn in turns_of(store, thread)]
     try:
-        return b"".join([format.head, *format.write(thread, turns_of(store, thread)), format.foot])
+        return b"".join([format.head, *format.write(thread, turns), format.foot])
     except (msgspec.MsgspecError, RecursionError):
         why = "something in this thread is no text that JSON can say"
         raise Problem(409, f"this thread cannot be written as {format.name}", why, "export it as `clew`") from None

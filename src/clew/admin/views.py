@@ -21,6 +21,7 @@ from clew.admin.status import status_of
 from clew.admin.thread_view import projected, spoken
 from clew.backends.names import FAMILIES
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
+from clew.engine.told_tries import with_told_tries
 from clew.settings.home import HOME_VARIABLE
 from clew.store import Store
 from clew.store.values import Bodies, Exchange, Heads, Hit, Passage, Thread
@@ -129,7 +130,8 @@ async def exchanges(desk: Desk, request: Request) -> Response:
     store, query, owner, limit = desk.kept, request.query_params, principal(request), count(request)
     after, thread_id = query.get("after"), query.get("thread")
     found = await desk.read(lambda: store.exchanges(owner, thread=thread_id, limit=limit, after=after))
-    return as_json(ExchangeRows(found))
+    redact = desk.redactor()
+    return as_json(ExchangeRows([with_told_tries(each, redact) for each in found]))
 
 
 class Texts(Struct, frozen=True):
@@ -156,6 +158,7 @@ async def exchange(desk: Desk, request: Request) -> Response:
     found, bodies = await desk.read(lambda: (store.exchange(owner, id), store.bodies(owner, id)))
     if found is None:
         raise Problem(404, "there is no such exchange", "it may have been forgotten", "list them with /api/exchanges")
+    found = with_told_tries(found, desk.redactor())
     if bodies is None:
         return as_json(ExchangePage(found, None, None, NOT_KEPT))
     return as_json(ExchangePage(found, texts_of(bodies, desk), heads_of(bodies, desk), ""))

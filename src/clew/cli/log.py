@@ -15,6 +15,7 @@ from clew.cli.endings import told
 from clew.cli.exchange_lines import lines_of
 from clew.cli.kept import opened, opened_to_write, place, principal_option, thread_named
 from clew.cli.pages import Line, show
+from clew.engine.told_tries import with_told_tries
 from clew.store import SqliteStore
 from clew.store.values import Exchange
 
@@ -108,10 +109,11 @@ def _say(exchanges: Iterable[Exchange], json_: bool) -> bool:
     said = False
     for exchange in exchanges:
         said = True
+        shown = with_told_tries(exchange)
         if json_:
-            click.echo(msgspec.json.encode(exchange))
+            click.echo(msgspec.json.encode(shown))
         else:
-            show(lines_of(exchange))
+            show(lines_of(shown))
     return said
 
 

@@ -21,6 +21,7 @@ from clew.cli.endings import told
 from clew.cli.exchange_lines import at_time, lines_of
 from clew.cli.kept import Place, opened, place, principal_option
 from clew.cli.pages import Line, Page, Table, printable, show
+from clew.engine.told_tries import with_told_tries
 from clew.errors import StoreError
 from clew.settings.running import Running, running
 from clew.settings.unset import Unset, unset_variables
@@ -119,7 +120,8 @@ def _with(at: Place, store: SqliteStore | None, principal: str) -> Status:
     if store is None:
         return found
     counted = store.statistics(principal, backend=found.active.backend if found.active else "", now=time.time())
-    return msgspec.structs.replace(found, thinking=counted, last=tuple(store.exchanges(principal, limit=LAST)[::-1]))
+    last = map(with_told_tries, store.exchanges(principal, limit=LAST)[::-1])
+    return msgspec.structs.replace(found, thinking=counted, last=tuple(last))
 
 
 def _without(at: Place, kept: Kept, store: SqliteStore | None) -> Status:

@@ -20,7 +20,7 @@ from msgspec import structs
 
 from clew.engine.aside import LARGE, aside
 from clew.engine.dialects import Refused
-from clew.engine.failures import DRAINING, NO_RETRY, kind_in, named, no_credential, without_key
+from clew.engine.failures import DRAINING, NO_RETRY, kind_in, named, no_credential, without_credential, without_key
 from clew.engine.hearing import Told
 from clew.engine.passing import Passing
 from clew.engine.reply_head import ESTIMATED, JSON_TYPE
@@ -134,8 +134,12 @@ class LiveExchange(UnderWay):
                 self._client.end()
         if not result.is_success:
             result = without_key(result, way.key)
-            story.note(result, self._parts.clock())
+            story.note(result, self._parts.clock(), self._hidden)
         return result
+
+    def _hidden(self, words: str) -> str:
+        """Without secrets: the client's own, those of this process, and what looks like one."""
+        return self._parts.redact(without_credential(words, self._call.credential))
 
     def _outcome(
         self,

@@ -7,7 +7,7 @@ import re
 import msgspec
 from msgspec import Struct, structs
 
-from clew.backends.row import Secret
+from clew.backends.row import Credential, Secret
 from clew.dialects.anthropic.errors import error_body, error_event
 from clew.engine.outgoing import place_of
 from clew.engine.redact import SHORTEST
@@ -28,6 +28,7 @@ __all__ = [
     "secret_of",
     "shown",
     "tell_in_stream",
+    "without_credential",
     "without_key",
 ]
 
@@ -101,6 +102,14 @@ def without_key(outcome: Outcome, key: Secret | None) -> Outcome:
     if outcome.error is not None and secret in (words := str(outcome.error)):
         outcome.error.args = (words.replace(secret, HIDDEN),)
     return structs.replace(outcome, body=outcome.body.replace(secret.encode(), HIDDEN.encode()))
+
+
+def without_credential(words: str, credential: Credential) -> str:
+    """The same, where a backend repeats what the client showed it: that is the client's own, and for nobody else."""
+    for _, value in credential:
+        secret = value.rpartition(" ")[2]  # behind `Bearer`
+        words = words.replace(secret, HIDDEN) if len(secret) >= SHORTEST else words
+    return words
 
 
 def refuse(client: Responder, failure: ClewError, headers: list[tuple[str, str]], exchange: str) -> None:

@@ -13,6 +13,7 @@ from clew.engine.hub import Hub
 from clew.engine.ids import new_id
 from clew.engine.log.request_log import RequestLog
 from clew.engine.over import Alike
+from clew.engine.redact import Redactor
 from clew.engine.seen import Seen
 from clew.engine.sessions import Sessions
 from clew.engine.snapshot import Snapshot
@@ -52,6 +53,8 @@ class Parts:
     seen: Seen = field(default_factory=Seen)
     token_counts: TokenCounts = field(default_factory=TokenCounts)
     sessions: Sessions = field(default_factory=Sessions)
+    redact: Redactor = field(default_factory=Redactor)
+    """Knows the secrets of this process."""
 
     telling: Telling = field(init=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -129,11 +130,12 @@ class Story:
         self.first_byte = round(now - self.began, 6)
         self.tries.append(Try(backend=self.way.backend.name, status=200, seconds=round(now - self.tried_at, 6)))
 
-    def note(self, result: attempts.Outcome, now: float) -> None:
-        """What came of a try. Content that reached the client was noted when it began, and is only corrected."""
+    def note(self, result: attempts.Outcome, now: float, hide: Callable[[str], str] = str) -> None:
+        """What came of a try. Content that reached the client was noted when it began, and is only corrected. `hide` takes
+        secrets out of a backend's words: they are kept, and shown to others than the client."""
         status = result.status or 0
         refused = "" if result.content_started else kind_in(result.body) or f"refused ({status})"
-        why = str(result.error) if result.error else refused
+        why = hide(str(result.error) if result.error else refused)
         tried = Try(backend=self.way.backend.name, status=status, seconds=round(now - self.tried_at, 6), why=why)
         if not result.content_started:
             self.tries.append(tried)

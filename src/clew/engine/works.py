@@ -104,8 +104,7 @@ async def build_works(
     `logs` opens the log of requests: not in somebody else's process. `hidden` are secrets that it may not show; `finished`
     is told of every exchange that is over, after the log; `commit_seconds` is how long an answer's end waits for the store.
     """
-    settings = loaded.settings
-    redact = Redactor([*hidden, *_vendor_keys(settings)])
+    settings, redact = loaded.settings, Redactor([*hidden, *_vendor_keys(loaded.settings)])
     log = RequestLog(settings.log, sink=open_log(settings.log, redact, out=log_to)) if logs else None
     sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
     store = await asyncio.to_thread(_opened, settings.store, home)
@@ -131,6 +130,7 @@ async def build_works(
         log=log,
         finished=finished,
         commit_seconds=commit_seconds,
+        redact=redact,
         histories=Histories(settings.gateway.history_megabytes * _MEGABYTE),
     )
     return Works(store=store, pool=pool, current=current, hub=hub, engine=Engine(parts))

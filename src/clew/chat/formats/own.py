@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from clew.chat.formats.shape import UNREADABLE, Broken, Format, Found, Numbered, Passed, Reading
+from clew.engine.told_tries import with_told_tries
 from clew.model.blocks import well_made
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
@@ -89,7 +90,7 @@ def _sum(raw: bytes) -> str:
 def _written(turn: Turn) -> _Turn:
     recording = turn.recording
     return _Turn(
-        exchange=turn.exchange,
+        exchange=with_told_tries(turn.exchange),
         asked=tuple(map(_verbatim, turn.asked)),
         recording=None if recording is None else _written_recording(recording),
     )
