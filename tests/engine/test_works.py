@@ -49,6 +49,33 @@ def test_a_ca_file_is_taken_over_by_a_gateway_that_runs(play: Play[Any], certifi
     play(scene())
 
 
+def test_a_ca_file_that_comes_after_the_settings_that_name_it_is_taken_over(
+    play: Play[Any], certificate: Certificate, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As one that is replaced; until then it is said once that it is not there."""
+    file, late, environ = tmp_path / "clew.toml", tmp_path / "late.pem", {"CLEW_HOME": str(tmp_path)}
+    file.write_text('[store]\nurl = "off"\n')
+
+    async def glances(works: Works) -> None:
+        for _ in range(3):
+            await asyncio.to_thread(works.current.glance)
+
+    async def scene() -> None:
+        works = await build_works(load(file, environ), Home(tmp_path).make(), file=file, environ=environ, logs=False)
+        async with site(saying(OK), context=certificate.context()) as place:
+            file.write_text(f'ca_file = "{late}"\n[store]\nurl = "off"\n')
+            await glances(works)
+            assert "ca_file: there is no such file" in works.current.problem
+            late.write_bytes(certificate.file.read_bytes())
+            await glances(works)
+            assert works.current.problem == ""
+            assert await fetch(works.pool, Endpoint("localhost", place.port, True)) == (200, b"hello")
+        await works.close()
+
+    play(scene())
+    assert caplog.text.count("there is no such file") == 1
+
+
 def test_another_ca_file_of_the_same_name_is_taken_over_too(
     play: Play[Any], certificate: Certificate, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:

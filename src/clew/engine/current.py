@@ -88,6 +88,8 @@ class Current:
         self._place = config_place(environ, file)
         self._stamps = self._stamped()
         self._pending: _Stamps = (None, None)
+        self._awaits = False
+        """The settings name authorities that are not there, or are none."""
         self._seen = -1
         self._glancing = threading.Lock()
         self._attending: tuple[Callable[[], object], ...] = ()
@@ -225,12 +227,12 @@ class Current:
         """Read the file again if it, or the one with the authorities, is another than before, and was left alone for a
         moment."""
         stamps = self._stamped()
-        if stamps == self._stamps:
+        if stamps == self._stamps and not self._awaits:
             return False
         if stamps != self._pending:
             self._pending = stamps
             return False
-        self._stamps = stamps
+        self._stamps, self._awaits = stamps, False
         if stamps[0] is None:
             self.problem = f"{self.loaded.file} is gone: the settings stay as they were"
             _log.error("%s", self.problem)
@@ -238,12 +240,19 @@ class Current:
         try:
             self.loaded = load(self._file, self._environ)
         except SettingsInvalid as error:
-            self.problem = str(error)
-            _log.error("the settings stay as they were: %s", error)
+            self._refuse(error)
             return False
         self._stamps = (stamps[0], stamp_of(self.loaded.settings.ca_file))  # it may name another one now
         self._reloaded(self.loaded.settings)
         return True
+
+    def _refuse(self, error: SettingsInvalid) -> None:
+        """Said once, though it may be looked for again and again: the authorities may come after the settings that name
+        them, and then nothing changes in these."""
+        self._awaits = error.key == "ca_file"
+        if self.problem != str(error):
+            self.problem = str(error)
+            _log.error("the settings stay as they were: %s", error)
 
     def _stamped(self) -> _Stamps:
         return stamp_of(self._place), stamp_of(self.loaded.settings.ca_file)
