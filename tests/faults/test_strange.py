@@ -61,17 +61,32 @@ def test_an_order_that_cannot_be_is_a_failure(gating: Gating, a: Simulator, faul
     "fault",
     [
         *("event odd after=0", "event odd after=1", "event odd after=4", "event odd before=message_stop"),
-        *('event odd after=4 data=\'{"type":"odd","deep":[[1]]}\'', "no-usage", "repeat ping"),
+        *('event odd after=4 data=\'{"type":"odd","deep":[[1]]}\'', "repeat ping"),
     ],
 )
 def test_what_nobody_knows_is_passed_on_as_it_came(gating: Gating, simulators: StartSimulator, fault: str) -> None:
-    """U14: unknown events, and an answer without usage."""
+    """U14: unknown events."""
     spoilt, direct = simulators(realm="a"), simulators(realm="a")
     gate = gating(claude(spoilt), **impatient())
     for simulator in (spoilt, direct):
         simulator.fault(fault)
     answer = gate.ask(question())
     assert answer.raw == direct_answer(direct)
+    assert (story(answer), outcomes(gate), asked(spoilt)) == ("whole", ["whole"], [1])
+
+
+@proves("fault:U14")
+def test_an_answer_without_usage_gets_one_and_is_as_it_came_otherwise(gating: Gating, simulators: StartSimulator) -> None:
+    """U14: clients read it without a look whether it is there, and break."""
+    spoilt, direct = simulators(realm="a"), simulators(realm="a")
+    gate = gating(claude(spoilt), **impatient())
+    for simulator in (spoilt, direct):
+        simulator.fault("no-usage")
+    answer, came = gate.ask(question()), Direct(direct).ask(question())
+    events = answer.events
+    usages = [(event.get("message") or event).pop("usage") for event in events if "usage" in str(event)]
+    assert usages == [{"input_tokens": 0, "output_tokens": 0}, {"output_tokens": 0}]
+    assert events == came.events
     assert (story(answer), outcomes(gate), asked(spoilt)) == ("whole", ["whole"], [1])
 
 

@@ -22,6 +22,7 @@ from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message
 from clew.pipeline.stream.dress import Dress, bare, dressed_message
 from clew.pipeline.stream.rename import renamed
+from clew.pipeline.stream.usage import with_usage
 from clew.upstream.reply import Reply
 
 __all__ = ["Whole", "hear_whole", "read_whole"]
@@ -60,12 +61,13 @@ def read_whole(raw: bytes, dress: Dress, dialect: Dialect, hints: Hints, kind: K
     if dress.wear.is_plain and not dialect.translates:
         answer = answer_of_message(message)
         shown_body = raw if answer.model == dress.wear.model else renamed(raw, dress.wear.model)
-        return Whole(raw, shown_body, Heard(answer=answer))
+        told = with_usage(shown_body, message) if kind == "messages" else shown_body
+        return Whole(raw, told, Heard(answer=answer))
     return _dressed(raw, message, dress)
 
 
 def _dressed(raw: bytes, message: JsonObject, dress: Dress) -> Whole:
-    answer, shown_body = answer_of_message(message), dressed_message(message, dress)
+    answer, shown_body = answer_of_message(message), with_usage(dressed_message(message, dress), message)
     held = None if dress.wear.is_plain else dress.held(answer.blocks)
     return Whole(raw, shown_body, Heard(answer=answer, held=held))
 

@@ -119,7 +119,7 @@ class RoteWhole(Struct, Rote, InOnePiece, eq=False):
         """`lines` is what of its head goes to the client; `head` all of it, where that is kept."""
         form, parts, started = self._form, self._parts, self._started
         message = form.way.dialect.message(raw, NO_HINTS, "messages")
-        if not isinstance(message, dict):
+        if not isinstance(message, dict) or not isinstance(message.get("usage"), dict):
             return False
         get, seconds = message.get, parts.clock() - self._began
         over = Over(form.told, self._id, started, started + seconds, seconds, get("usage"), get("stop_reason"), request_id)

@@ -35,6 +35,7 @@ from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, UNSIGNED_DELTAS, Cut, Piece, pieces_of
 from clew.pipeline.stream.rename import renamed_start
 from clew.pipeline.stream.sealing import Sealing
+from clew.pipeline.stream.usage import lacks_usage, written_with_usage
 from clew.wire.chunks import body_of
 from clew.wire.events import decode_event
 from clew.wire.frames import Frames, SseLimits
@@ -246,6 +247,8 @@ class Relay:
         """What goes on for an event with these bytes."""
         if isinstance(event, StreamFailed):
             event, raw = without_secret(event, raw, self._dress.wear.secret)
+        elif lacks_usage(event):
+            raw = written_with_usage(event, self._dress.wear.model)
         self._lifecycle.accept(event)
         if self._blocks:
             self._parts.append(event)
