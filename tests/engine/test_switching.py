@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
 from itertools import pairwise
 
@@ -11,9 +12,11 @@ from clew.model.origin import ANTHROPIC, Origin
 from clew.settings.values import Rule
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
-from tests.build import Json, user
+from tests.build import Json, text, user
+from tests.engine.chatting import telling
 from tests.engine.conftest import Gating
 from tests.engine.gate import Gate, claude, other
+from tests.engine.kept import exchange_of
 from tests.engine.talk import (
     MODEL,
     OTHER_MODEL,
@@ -27,6 +30,7 @@ from tests.engine.talk import (
     thoughts_in,
     whose,
 )
+from tests.engine.test_waits import messages_row
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -287,3 +291,30 @@ def test_what_a_reader_gets_only_ever_grows(simulators: StartSimulator, gating: 
     for earlier, later in pairwise(bodies):
         assert later["messages"][: len(earlier["messages"])] == earlier["messages"]
     assert (refusals(a), refusals(b)) == ([], [])
+
+
+SEARCHED: list[Json] = [
+    {"type": "server_tool_use", "id": "call_8-x", "name": "web_search", "input": {"query": "lens"}},
+    {"type": "web_search_tool_result", "tool_use_id": "call_8-x", "content": []},
+    text("Found."),
+]
+
+
+def test_what_another_vendors_server_searched_for_does_not_end_a_conversation(gating: Gating, a: Simulator) -> None:
+    """R24: Claude takes no such call but its own. Its maker gets it back as it was."""
+    usage = {"input_tokens": 1, "output_tokens": 2}
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "usage": usage}
+    with telling(json.dumps({**message, "content": SEARCHED}).encode(), kind="application/json") as glm:
+        gate = gating(messages_row("glm", glm.url), claude(a))
+        talk = Talk(gate, tools=[{"type": "web_search_20250305", "name": "web_search"}], stream=False)
+        talk.says("Look.")
+        talk.says("Again.")
+        gate.use("claude")
+        answer = talk.says("And you?")
+    assert glm.asked[1]["messages"][1]["content"] == SEARCHED
+    assert (answer.status, refusals(a)) == (200, [])
+    assert [message["content"] for message in last_asked(a)["messages"] if message["role"] == "assistant"] == [
+        SEARCHED[2:]
+    ] * 2
+    told = [change for change in exchange_of(gate, answer).changes if change.step == "tool_structure"]
+    assert [change.what for change in told] == ["left out"] * 4

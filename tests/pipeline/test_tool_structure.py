@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 
 from clew.model.change import Change
+from clew.model.facts import model_facts
+from clew.model.target import Target
 from clew.pipeline.pairing import NO_RESULT, ORPHAN_LABEL
+from clew.pipeline.step import Facts
 from clew.pipeline.tool_structure import tool_structure
 from tests.build import assistant, request, system, text, thinking, tool_result, tool_use, user
 from tests.pipeline.targets import run
@@ -250,3 +253,27 @@ def test_a_servers_call_is_left_out_beside_results_of_the_clients_own_tools() ->
     body, changes = run(tool_structure, given)
     assert body["messages"] == [user("hi"), assistant(A), user(RA, "and hurry")]
     assert changes == (change("messages.1.content.0", "left out", ABANDONED),)
+
+
+OTHERS = "a call of another vendor's server, by its id: this one takes none but its own (R24)"
+
+
+@pytest.mark.parametrize("id", ["call_8", "toolu_1", "srvtoolu_", "srvtoolu_a-b", "srvtoolu_1\n"])
+@pytest.mark.parametrize("split", [False, True], ids=["in one message", "in two"])
+def test_a_call_of_another_vendors_server_is_left_out_with_its_result(id: str, split: bool) -> None:
+    """R24: Claude refuses its id, in every request from now on. What it found only its maker can read."""
+    call, found = {**SEARCH, "id": id}, {**FOUND, "tool_use_id": id}
+    said = [assistant("Well.", call), assistant(found, "So.")] if split else [assistant("Well.", call, found, "So.")]
+    given = request(user("hi"), *said, user("go on"), assistant(SEARCH, FOUND, "so"), user("more"))
+    body, changes = run(tool_structure, given)
+    left = [assistant("Well."), assistant("So.")] if split else [assistant("Well.", "So.")]
+    assert body["messages"] == [user("hi"), *left, user("go on"), assistant(SEARCH, FOUND, "so"), user("more")]
+    paths = ["messages.1.content.1", "messages.2.content.0" if split else "messages.1.content.2"]
+    assert list(changes) == [change(path, "left out", OTHERS) for path in paths]
+
+
+def test_a_call_of_another_vendors_server_goes_back_to_it() -> None:
+    given = request(user("hi"), assistant({**SEARCH, "id": "call_8"}, {**FOUND, "tool_use_id": "call_8"}), user("go on"))
+    glm = Target(backend="glm", model="glm-5", profile=model_facts("glm-5"), realm="glm")
+    assert tool_structure(given, glm, Facts()) == (given, ())
+    assert tool_structure(given, glm, Facts())[0] is given

@@ -17,6 +17,7 @@ from clew.model.blocks import THINKING_TYPES, Block
 from clew.model.past import Fold, all_of, folded
 from clew.model.request import Message
 from clew.pipeline.blank import MAY_BE_BLANK
+from clew.pipeline.others_calls import is_servers_id
 
 __all__ = ["is_paired", "is_plain", "is_tidy", "is_well"]
 
@@ -34,7 +35,7 @@ class _Pairs(NamedTuple):
 
 def is_paired(messages: Sequence[Message]) -> bool:
     """Every call answered at the head of the user run behind it, once, and nothing else answered (R23, R25–R28); and no call
-    of the server's without a result when the user goes on (R29)."""
+    of the server's without a result when the user goes on, or under another's id (R24, R29)."""
     pairs = folded(messages, _PAIRS)
     return pairs.well and not pairs.waiting
 
@@ -72,6 +73,8 @@ def _calls(content: tuple[Block, ...] | str | None, used: set[str], waiting: set
         elif block.type == "tool_result":
             return False
         elif block.type == "server_tool_use":
+            if not is_servers_id(block.id):
+                return False
             served.add(block.id)
         elif served:
             served.discard(block.tool_use_id)

@@ -24,11 +24,13 @@ from msgspec import Struct
 
 from clew.model.blocks import Block, filler, is_signed, text_block
 from clew.model.change import Change
+from clew.model.origin import ANTHROPIC
 from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
 from clew.pipeline.abandoned_calls import without_abandoned
 from clew.pipeline.blank import is_nothing_but_blank
 from clew.pipeline.legal import is_paired
+from clew.pipeline.others_calls import without_others
 from clew.pipeline.pairing import Pairing, orphan_as_text, paired, renamed, unanswered
 from clew.pipeline.places import block_path
 from clew.pipeline.step import Facts
@@ -65,14 +67,20 @@ def tool_structure(request: Request, target: Target, facts: Facts) -> tuple[Requ
         if not pairing.is_legal:
             news |= _mended(request, turn, pairing)
             changes += _changes(request, turn, pairing)
-    messages = tuple(new for i, message in enumerate(request.messages) for new in news.get(i, (message,)))
-    request, abandoned = _finished(request.with_messages(messages), target)
-    return request, changes + abandoned
+    if news:
+        messages = tuple(new for i, message in enumerate(request.messages) for new in news.get(i, (message,)))
+        request = request.with_messages(messages)
+    request, served = _served(request, target)
+    return request, changes + served
 
 
-def _finished(request: Request, target: Target) -> tuple[Request, tuple[Change, ...]]:
+def _served(request: Request, target: Target) -> tuple[Request, tuple[Change, ...]]:
     """Other dialects have no calls of the server's: what is said of them there is theirs to say."""
-    return without_abandoned(request, step=STEP) if target.dialect == "anthropic" else (request, ())
+    if target.dialect != "anthropic":
+        return request, ()
+    request, others = without_others(request, step=STEP) if target.realm == ANTHROPIC else (request, ())
+    request, abandoned = without_abandoned(request, step=STEP)
+    return request, others + abandoned
 
 
 def _turns(messages: Sequence[Message]) -> list[_Turn]:
