@@ -316,3 +316,38 @@ def test_an_error_may_stand_in_a_list_of_one() -> None:
     other = Told(b'data: [{"choices":[]}]\n\n')
     assert other.stream.failure is not None
     assert other.stream.failure.status == 502
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        ({"code": 429, "message": "slow down"}, 429),
+        ({"code": "rate_limit_exceeded", "message": "slow down"}, 429),
+        ({"message": "slow down"}, 502),
+        ({"code": 503, "message": "no room"}, 529),
+    ],
+)
+def test_a_choice_that_ended_in_an_error_says_which(error: JsonObject, status: int) -> None:
+    """Case 4: OpenRouter's `finish_reason: "error"`, with the error in the choice alone. What it says of itself counts."""
+    told = Told(data({"choices": [{"index": 0, "delta": {}, "finish_reason": "error", "error": error}]}))
+
+    assert told.stream.failure is not None
+    assert (told.stream.failure.status, told.stream.failure.message) == (status, error["message"])
+
+
+@pytest.mark.parametrize("end", [DONE, b""])
+@pytest.mark.parametrize(
+    ("said", "status", "message"),
+    [
+        (b'event: error\ndata: {"code":"Throttling.RateQuota","message":"slow down"}\n\n', 429, "slow down"),
+        (b'event: error\ndata: {"message":"no room","status":503}\n\n', 529, "no room"),
+        (b"event:error\ndata:upstream is gone\n\n", 500, "upstream is gone"),
+    ],
+)
+def test_an_event_that_is_named_an_error_is_one(said: bytes, status: int, message: str, end: bytes) -> None:
+    """Whatever shape its data have: else an answer that broke off would be told as a whole one, or in other words."""
+    told = Told(chunk({"content": "a"}), said, end)
+
+    assert told.events[-1].type == "error"
+    assert told.stream.failure is not None
+    assert (told.stream.failure.status, told.stream.failure.message) == (status, message)

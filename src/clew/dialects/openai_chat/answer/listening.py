@@ -13,7 +13,7 @@ from collections.abc import Callable
 from clew.dialects.openai_chat.answer.decoder import Asked, ChatDecoder
 from clew.dialects.openai_chat.answer.scribes import Scribe
 from clew.dialects.openai_chat.failures.bodies import error_in
-from clew.dialects.openai_chat.failures.errors import CUT, UNREADABLE
+from clew.dialects.openai_chat.failures.errors import CUT, UNREADABLE, failure_named
 from clew.dialects.openai_chat.shapes import objects_of, read_object, read_value
 from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.unread.known_moulds import KnownMoulds
@@ -22,11 +22,12 @@ from clew.dialects.openai_chat.unread.runs import Runs
 from clew.dialects.openai_chat.unread.singles import Singles
 from clew.model.json import JsonObject
 from clew.wire.frames import Frames, SseLimits
-from clew.wire.sse import OTHER, read_fields
+from clew.wire.sse import OTHER, SseEvent, read_fields
 
 __all__ = ["Listening"]
 
 _LIMITS = SseLimits()
+_ERROR = b"error"
 _EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
 
 
@@ -105,12 +106,10 @@ class Listening:
         match = _EVENT.match(whole, at)
         assert match is not None, "frames end with an empty line"
         data, other = match.groups()
-        if other is not None:
-            event = read_fields(other)
-            data = event.data if event else None
-        if data is not None and not self.decoder.ended:
+        event = SseEvent(b"", data) if other is None else read_fields(other)
+        if event is not None and not self.decoder.ended:
             self._runs.singles.settle()
-            self._learn(match[0], self._take(data.strip()))
+            self._learn(match[0], self._take(event.name, event.data.strip()))
         return match.end()
 
     def _learn(self, raw: bytes, chunk: JsonObject | None) -> None:
@@ -120,10 +119,12 @@ class Listening:
         else:
             self._runs.learn(raw, chunk)
 
-    def _take(self, data: bytes) -> JsonObject | None:
-        """The chunk that was in the data, if one was."""
+    def _take(self, name: bytes, data: bytes) -> JsonObject | None:
+        """The chunk that was in the data, if one was. Names are none of this protocol, but that of an error."""
         chunk = None
-        if data == b"[DONE]":
+        if name == _ERROR:
+            self.decoder.fail(failure_named(data))
+        elif data == b"[DONE]":
             self.decoder.end()
         elif (chunk := read_object(data) or _listed(data)) is not None:
             self.decoder.take(chunk)

@@ -23,7 +23,7 @@ from clew.model.facts.failures import Reason, meaning_of, usual_status
 from clew.model.json import JsonObject, JsonValue
 from clew.model.wait import NO_WAIT, Wait
 
-__all__ = ["CUT", "UNREADABLE", "Failure", "failure_in", "failure_of"]
+__all__ = ["CUT", "UNREADABLE", "Failure", "failure_in", "failure_named", "failure_of"]
 
 _UNSAID: Final[dict[int, str]] = {
     413: "Request exceeds the maximum size",
@@ -75,16 +75,28 @@ def failure_in(chunk: JsonObject) -> Failure | None:
     for choice in objects_of(chunk.get("choices"))[:1]:
         reason = text_of(choice.get("finish_reason"))
         if reason in FAILED:
-            return _from({"message": f"the backend gave up: {reason}", **object_of(choice.get("error"))}, FAILED[reason])
+            return _given_up(object_of(choice.get("error")), reason)
     return None
 
 
-def _from(error: JsonObject, given: int) -> Failure:
+def failure_named(data: bytes) -> Failure:
+    """The failure that an event tells whose name says that it is one, whatever is in it."""
+    return _from(error_of(data), 0)
+
+
+def _given_up(error: JsonObject, reason: str) -> Failure:
+    """An error beside a finish reason says more than that does."""
+    words = f"the backend gave up: {reason}"
+    return _from({"message": words, **error}, 0 if error else FAILED[reason], unsaid=FAILED[reason])
+
+
+def _from(error: JsonObject, given: int, *, unsaid: int = 500) -> Failure:
+    """`unsaid`: the status of an error that names none, in numbers, codes or words."""
     message, codes = message_of(error), codes_of(error)
     status = given if given >= 400 else _said_status(error)
     meaning = meaning_of(status, codes, message)
     if meaning is None:
-        return _failure(usual_status(status or 500), message, error)
+        return _failure(usual_status(status or unsaid), message, error)
     return _failure(meaning.says, _worded(meaning.reason, message, error), error)
 
 
