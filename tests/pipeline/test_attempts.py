@@ -71,7 +71,7 @@ def test_what_is_the_requests_own_fault_is_never_tried_again(status: int) -> Non
 
 
 @pytest.mark.parametrize(
-    "failed", [{"status": status} for status in (408, 409, 500, 502, 503, 504, 529)] + [{"error": GONE}]
+    "failed", [{"status": status} for status in (408, 409, 499, 500, 502, 503, 504, 529)] + [{"error": GONE}]
 )
 def test_the_backends_trouble_is_tried_again_and_then_elsewhere(failed: dict[str, Any]) -> None:
     """U1, U4: twice more after growing waits, then the next backend at once."""

@@ -11,7 +11,7 @@ story by hand. What a failure means is read from one table, `class_of_status`:
     never       the request's own fault (400, 404, 413, 422, …)     reported at once
     key         this key is no good (401, 402, 403)                 the next target, without a wait
     limited     this key has had enough (429)                       it cools down; the next target, else the wait it asks for
-    transient   the backend's trouble (408, 409, 5xx, no answer)    the same again after a wait, then the next
+    transient   the backend's trouble (408, 409, 499, 5xx, silence) the same again after a wait, then the next
 
 `x-should-retry` outranks the table for the same target: `true` makes any failure worth another try, `false` none. Once
 content has reached the client nothing is tried again. A target that cools down is skipped, but never the last of the list: a
@@ -63,6 +63,7 @@ _BY_STATUS: Final[dict[int, FailureClass]] = {
     408: "transient",
     409: "transient",
     429: "limited",
+    499: "transient",  # a proxy's word for a client that left: it lost the call, not we
 }
 
 

@@ -176,3 +176,11 @@ def test_no_body_breaks_it_and_every_failure_has_words(status: int, body: Any) -
     assert 400 <= failure.status <= 599
     assert failure.message
     json.dumps(failure.error()).encode()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [(405, 404), (408, 504), (498, 529), (499, 502), (503, 529), (525, 502), (530, 502)]
+)
+def test_a_status_that_anthropic_does_not_use_becomes_one_that_it_does(given: int, told: int) -> None:
+    """Clients decide by it whether to ask again: what a proxy says of a call that it lost is no fault of the request."""
+    assert said(given, error("m")).status == told

@@ -351,3 +351,19 @@ def test_an_event_that_is_named_an_error_is_one(said: bytes, status: int, messag
     assert told.events[-1].type == "error"
     assert told.stream.failure is not None
     assert (told.stream.failure.status, told.stream.failure.message) == (status, message)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        *("malformed_function_call", "MALFORMED_FUNCTION_CALL", "function_call_filter: MALFORMED_FUNCTION_CALL"),
+        *("unexpected_tool_call", "malformed_response", "NETWORK_ERROR"),
+    ],
+)
+def test_an_answer_that_its_backend_threw_away_is_a_failure(reason: str) -> None:
+    """Dialects 2.11: else an agent would take it for an answer that says nothing, and stop. To ask again helps."""
+    told = Told(chunk({"role": "assistant", "content": ""}), chunk({}, finish=reason), DONE)
+
+    assert told.stream.failure is not None
+    assert (told.stream.failure.status, told.stream.failure.type) == (502, "api_error")
+    assert reason.rpartition(" ")[2].lower() in told.stream.failure.message

@@ -13,11 +13,11 @@ from typing import Final
 from msgspec import Struct
 
 from clew.dialects.anthropic.errors import error_type_of
-from clew.dialects.openai_chat.answer.stops import FAILED
+from clew.dialects.openai_chat.answer.stops import FAILED, failed_reason
 from clew.dialects.openai_chat.failures.bodies import codes_of, error_in, error_of, message_of
 from clew.dialects.openai_chat.failures.overflow import over_the_cap, too_long
 from clew.dialects.openai_chat.failures.said_waits import wait_of
-from clew.dialects.openai_chat.shapes import count_of, object_of, objects_of, text_of
+from clew.dialects.openai_chat.shapes import count_of, object_of, objects_of
 from clew.model.events import StreamFailed
 from clew.model.facts.failures import Reason, meaning_of, usual_status
 from clew.model.json import JsonObject, JsonValue
@@ -73,8 +73,7 @@ def failure_in(chunk: JsonObject) -> Failure | None:
     if error is not None:
         return _from(error, 0)
     for choice in objects_of(chunk.get("choices"))[:1]:
-        reason = text_of(choice.get("finish_reason"))
-        if reason in FAILED:
+        if reason := failed_reason(choice):
             return _given_up(object_of(choice.get("error")), reason)
     return None
 
