@@ -149,3 +149,14 @@ def test_what_is_kept_of_a_failure_tells_no_credential(gating: Gating, a: Simula
     why = " ".join(each.why for each in exchange_of(gate, answer).tries)
     assert why
     assert not [secret for secret in (OWN, OURS, THEIRS, "0123456789") if secret in why], why
+
+
+@pytest.mark.parametrize("before", [150, 170, 180, 185])
+def test_half_of_our_key_is_not_told_either(gating: Gating, a: Simulator, before: int) -> None:
+    """Of a page that is no answer the beginning is told, and the key may stand where that ends."""
+    gate = gating(claude(a, keys=(Secret(OURS),)), retry=Retry(retries=0))
+    a.fault(f"status 200 content-type=text/html body='{'x' * before}{OURS} is not valid'")
+    answer = gate.ask({"model": MODEL, "max_tokens": 2000, "messages": [user("Hello")]})
+    assert answer.status == 502
+    assert OURS[:6] not in answer.raw.decode()
+    assert OURS[:6] not in exchange_of(gate, answer).tries[0].why

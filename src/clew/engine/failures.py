@@ -99,8 +99,8 @@ def without_key(outcome: Outcome, key: Secret | None) -> Outcome:
     secret = secret_of(key)
     if not secret:
         return outcome
-    if outcome.error is not None and secret in (words := str(outcome.error)):
-        outcome.error.args = (words.replace(secret, HIDDEN),)
+    if outcome.error is not None:
+        outcome.error.args = (_without(str(outcome.error), secret),)
     return structs.replace(outcome, body=outcome.body.replace(secret.encode(), HIDDEN.encode()))
 
 
@@ -108,8 +108,15 @@ def without_credential(words: str, credential: Credential) -> str:
     """The same, where a backend repeats what the client showed it: that is the client's own, and for nobody else."""
     for _, value in credential:
         secret = value.rpartition(" ")[2]  # behind `Bearer`
-        words = words.replace(secret, HIDDEN) if len(secret) >= SHORTEST else words
+        words = _without(words, secret) if len(secret) >= SHORTEST else words
     return words
+
+
+def _without(words: str, secret: str) -> str:
+    """Also where only its beginning is left, because no more of a backend's words is shown."""
+    words = words.replace(secret, HIDDEN)
+    cut = next((size for size in range(len(secret) - 1, SHORTEST - 1, -1) if words.endswith(secret[:size])), 0)
+    return f"{words[:-cut]}{HIDDEN}" if cut else words
 
 
 def refuse(client: Responder, failure: ClewError, headers: list[tuple[str, str]], exchange: str) -> None:
