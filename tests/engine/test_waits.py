@@ -34,6 +34,9 @@ def limit(**more: Any) -> bytes:
     return json.dumps({"error": {"message": "Rate limit exceeded", "code": 429, **more}}).encode()
 
 
+BUSY = json.dumps({"base_resp": {"status_code": 1002, "status_msg": "rate limit, try again in 12s"}}).encode()
+
+
 def messages_row(name: str, url: str) -> Backend:
     """A host of the client's own dialect."""
     return Backend(url=url, name=name, realm=name, auth="key", keys=(Secret(Simulator.key),))
@@ -104,6 +107,17 @@ def test_a_backend_that_asks_to_wait_inside_a_200_is_left_alone_so_long(gating: 
         left = cool_downs_in(store, time.time())["local"]
 
     assert 5 < left <= 12
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_error_in_another_shape_inside_a_200_is_one_in_each_dialect(gating: Gating, stream: bool) -> None:
+    """Relays and some vendors answer with their own shape on each of their paths."""
+    for name, body in {"error": limit(metadata={"retry_after": 12}), "base_resp": BUSY}.items():
+        with telling(body, kind="application/json") as backend:
+            answer = gating(messages_row("local", backend.url), home=name, retry=ONCE).ask({**ASKED, "stream": stream})
+
+        assert (answer.status, answer.json["error"]["type"]) == (429, "rate_limit_error"), name
+        assert answer.headers.get("retry-after") == "12", name
 
 
 def test_the_words_of_an_error_inside_a_200_are_put_once(gating: Gating) -> None:

@@ -12,6 +12,7 @@ from clew.backends.row import Backend
 from clew.dialects.anthropic.headers import request_headers, response_headers
 from clew.dialects.anthropic.in_order import InOrder
 from clew.dialects.anthropic.requests import encode
+from clew.dialects.openai_chat.failures.errors import failure_in
 from clew.dialects.openai_chat.failures.said_waits import said_wait
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused, refused_with, waiting
@@ -77,7 +78,10 @@ class Messages:
             return None
         if message.get("type") == "error" and isinstance(error := message.get("error"), dict):
             return refused_with(StreamFailed(error))
-        return message if _NEEDED[kind] in message else None
+        if _NEEDED[kind] in message:
+            return message
+        failure = failure_in(message)  # relays have shapes of their own
+        return None if failure is None else refused_with(failure.event())
 
     def told(self, refused: Refused) -> Refused:
         """As it came, with the wait that it names where only its words do: aggregators speak this dialect too."""
