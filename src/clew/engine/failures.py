@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from clew.backends.row import Credential, Secret
-from clew.dialects.anthropic.errors import error_body, error_event
+from clew.dialects.anthropic.errors import error_body, error_event, error_type_of
 from clew.engine.outgoing import place_of
 from clew.engine.redact import SHORTEST
 from clew.engine.reply_head import JSON_TYPE
@@ -143,4 +143,5 @@ def _own_body(failure: ClewError) -> bytes:
 
 
 def _words(failure: ClewError, body: bytes) -> tuple[str, str]:
-    return failure.error_type, f"{failure}: {shown(body)}" if body else str(failure)
+    kind = error_type_of(failure.status) if isinstance(failure, BackendRejected) else failure.error_type
+    return kind, f"{failure}: {shown(body)}" if body else str(failure)

@@ -6,19 +6,20 @@ from collections.abc import Container
 from typing import Final
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from clew.backends.row import Backend
 from clew.dialects.anthropic.headers import request_headers, response_headers
 from clew.dialects.anthropic.in_order import InOrder
 from clew.dialects.anthropic.requests import encode
-from clew.dialects.openai_chat.failures.errors import failure_in
+from clew.dialects.openai_chat.failures.errors import failure_in, failure_of
 from clew.dialects.openai_chat.failures.said_waits import said_wait
 from clew.engine.call import Call, Kind
-from clew.engine.dialects.refused import Refused, refused_with, waiting
+from clew.engine.dialects.refused import Refused, refused_for, refused_with, waiting
 from clew.engine.dialects.shape import Hints, Recalled, Remembered, Repair, Written
 from clew.http.client.message import Headers
 from clew.model.events import StreamFailed
+from clew.model.facts.failures import usual_status
 from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import ANTHROPIC
 from clew.model.request import Request
@@ -36,6 +37,18 @@ _WAITING: Final = frozenset({429, 503, 529})
 _BETA = b"anthropic-beta"
 
 _objects = msgspec.json.Decoder(dict[str, JsonValue])
+
+
+class _Error(Struct):
+    type: str
+    message: str
+
+
+class _Said(Struct):
+    error: _Error
+
+
+_said = msgspec.json.Decoder(_Said)
 
 
 class Messages:
@@ -84,7 +97,10 @@ class Messages:
         return None if failure is None else refused_with(failure.event())
 
     def told(self, refused: Refused) -> Refused:
-        """As it came, with the wait that it names where only its words do: aggregators speak this dialect too."""
+        """As it came, with the wait that it names where only its words do: aggregators speak this dialect too. Who is not
+        Anthropic has shapes, statuses and words of its own besides, which no client reads."""
+        if self.remembers and not refused.is_told:
+            refused = _in_clients_words(refused)
         if refused.status not in _WAITING:
             return refused
         return structs.replace(refused, headers=waiting(refused.headers, said_wait(refused.body)))
@@ -104,3 +120,22 @@ class Messages:
 
     def remembered(self, going: Request) -> Remembered:
         return Remembered(going, (LEFT_OUT,) if self._healed else ())
+
+
+def _in_clients_words(refused: Refused) -> Refused:
+    """What is right already stays as it came."""
+    if refused.status < 400:
+        return refused
+    failure = failure_of(refused.status, refused.body)
+    same = failure.status in (refused.status, usual_status(refused.status))
+    if same and failure.message == _words_of(refused.body):
+        return refused
+    return refused_for(failure, refused.headers, dict(response_headers(refused.headers)).get("request-id"))
+
+
+def _words_of(body: bytes) -> str | None:
+    """The message of an error in Anthropic's shape."""
+    try:
+        return _said.decode(body).error.message
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None

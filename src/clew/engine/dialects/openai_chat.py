@@ -12,7 +12,6 @@ from msgspec import Struct, field, structs
 from clew.backends.chat import path_of, speech_of, wire_of
 from clew.backends.manner import Speech, Wire
 from clew.backends.row import Backend
-from clew.dialects.anthropic.errors import error_body
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.headers import response_headers
 from clew.dialects.openai_chat.answer.translate import Translation
@@ -25,7 +24,7 @@ from clew.dialects.openai_chat.request.tool_names import own_name
 from clew.dialects.openai_chat.unread.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.unread.writing import Writing
 from clew.engine.call import Call, Kind
-from clew.engine.dialects.refused import Refused, waiting
+from clew.engine.dialects.refused import Refused, refused_for
 from clew.engine.dialects.shape import Hints, Recalled, Remembered, Repair, Written
 from clew.http.client.message import Headers
 from clew.model.change import Change
@@ -161,11 +160,8 @@ def _told_of(found: Heal) -> Change:
 
 
 def _refused(failure: Failure, given: Refused | None = None) -> Refused:
-    """A failure as Anthropic would have said it, with the backend's own headers where there are any."""
     headers = given.headers if given else ()
-    called = dict(response_headers(headers, wall=0)).get("request-id")
-    body = error_body(failure.type, failure.message, called)
-    return Refused(failure.status, body, waiting(headers, failure.wait), is_told=True)
+    return refused_for(failure, headers, dict(response_headers(headers, wall=0)).get("request-id"))
 
 
 def _asked(hints: Hints) -> Asked:

@@ -8,14 +8,15 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from clew.dialects.anthropic.errors import ERROR_TYPES
+from clew.dialects.anthropic.errors import ERROR_TYPES, error_body
+from clew.dialects.openai_chat.failures.errors import Failure
 from clew.http.client.message import Headers
 from clew.model.events import StreamFailed
 from clew.model.json import JsonObject
 from clew.model.wait import Wait
 from clew.pipeline.retry_hints import retry_after_of
 
-__all__ = ["Refused", "refused_with", "waiting"]
+__all__ = ["Refused", "refused_for", "refused_with", "waiting"]
 
 _STATUSES: Final = {kind: status for status, kind in ERROR_TYPES.items()}
 """The status that each error type stands for; where there are two, the later one, which is the vendor's own (529)."""
@@ -45,6 +46,12 @@ def refused_with(failed: StreamFailed) -> Refused:
     if not failed.status:
         return Refused(_status_of(failed.error), body)
     return Refused(failed.status, body, waiting((), failed.wait), is_told=True)
+
+
+def refused_for(failure: Failure, headers: Headers = (), request_id: str | None = None) -> Refused:
+    """A failure as Anthropic would have said it, with the backend's own headers where there are any."""
+    body = error_body(failure.type, failure.message, request_id)
+    return Refused(failure.status, body, waiting(headers, failure.wait), is_told=True)
 
 
 def waiting(headers: Headers, wait: Wait) -> Headers:
