@@ -60,6 +60,10 @@ class Scene:
     def thread(self, session: str, agent: str = "") -> str | None:
         return self.store.thread_of("local", session, agent)
 
+    def kept(self, session: str) -> str:
+        """Its thread, once that is there: on a slow disk an answer may end before it is written."""
+        return until(lambda: self.thread(session))
+
     def exchange(self, answer: Answer) -> Exchange | None:
         return self.store.exchange("local", answer.headers["x-clew-exchange"])
 
@@ -130,13 +134,13 @@ def test_an_answer_that_is_not_streamed_brings_nothing_back(scene: Scene) -> Non
     scene.way.hold(WHOLE)
     asked = scene.ask(session, stream=False)
     assert scene.way.held.wait(20)
-    scene.delete(str(scene.thread(session)), "forget")
+    scene.delete(scene.kept(session), "forget")
     scene.way.release()
     answer = asked.result(20)
     until(lambda: scene.exchange(answer))
     assert (scene.thread(session), scene.left(session)) == (None, [])
     assert scene.ask(session, "And now something new.").result(20).status == 200
-    thread = str(scene.thread(session))  # by the session's name, which is there again
+    thread = scene.kept(session)  # by the session's name, which is there again
     assert [len(passage.asked) for passage in scene.store.passages("local", thread)] == [1]
     assert scene.store.verify() == ()
 
@@ -149,7 +153,7 @@ def test_an_agent_that_was_just_asked_is_forgotten_with_its_thread(scene: Scene)
     scene.way.hold(WHOLE)
     asked = scene.ask(session, agent="scout", stream=False)
     assert scene.way.held.wait(20)
-    scene.delete(str(scene.thread(session)), "forget --agents")
+    scene.delete(scene.kept(session), "forget --agents")
     scene.way.release()
     until(lambda: scene.exchange(asked.result(20)))
     assert (scene.thread(session, "scout"), scene.left(session)) == (None, [])
