@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,15 @@ def test_no_body_breaks_it_and_every_failure_has_words(status: int, body: Any) -
     assert 400 <= failure.status <= 599
     assert failure.message
     json.dumps(failure.error()).encode()
+
+
+@pytest.mark.parametrize("words", [f"maximum context length is {'1' * 1500}{'(1 in ' * 400}", "(1 in " * 600, "1" * 4000])
+def test_no_words_take_long_to_read(words: str) -> None:
+    """They are read where every other exchange waits."""
+    began = time.process_time()
+    said(400, error(f"maximum context length is 1 {words}"))
+    said(400, error(words))
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
