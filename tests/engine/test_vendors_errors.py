@@ -11,6 +11,7 @@ from msgspec import structs
 from clew.settings.values import Retry
 from tests.build import Json, user
 from tests.engine.conftest import Gating
+from tests.engine.kept import exchange_of
 from tests.engine.talk import MODEL
 from tests.engine.test_translation_refusals import refusing
 from tests.engine.test_waits import messages_row
@@ -68,6 +69,29 @@ def test_what_is_right_already_stays_as_it_came(gating: Gating, status: int, kin
         answer = gating(messages_row("local", backend.url), retry=ONCE).ask(ASKED)
 
     assert (answer.status, answer.raw) == (status, said)
+
+
+@pytest.mark.parametrize("message", ["Not so. " * 1000, "prompt is too long: 5 tokens > 4 maximum. " * 200])
+def test_long_words_stay_as_they_came(gating: Gating, message: str) -> None:
+    """Only what is told anew is cut."""
+    said = json.dumps(anthropics("invalid_request_error", message)).encode()
+    with refusing(400, said) as backend:
+        answer = gating(messages_row("local", backend.url), retry=ONCE).ask(ASKED)
+
+    assert (answer.status, answer.raw) == (400, said)
+
+
+@pytest.mark.parametrize("realm", ["anthropic", "local"])
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_refusal_that_nobody_can_read_is_one(gating: Gating, realm: str, stream: bool) -> None:
+    """Brackets in brackets, deeper than any reader goes, were an error of ours, and nothing was kept of the exchange."""
+    deep = b'{"error":{"type":"x","message":"m","z":' + b"[" * 3000 + b"]" * 3000 + b"}}"
+    with refusing(400, deep) as backend:
+        gate = gating(structs.replace(messages_row("local", backend.url), realm=realm), retry=ONCE)
+        answer = gate.ask({**ASKED, "stream": stream})
+
+    assert (answer.status, answer.json["error"]["type"]) == (400, "invalid_request_error")
+    assert exchange_of(gate, answer).outcome == "refused"
 
 
 def test_words_of_nobody_known_have_the_type_of_their_status(gating: Gating) -> None:

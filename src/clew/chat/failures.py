@@ -53,5 +53,5 @@ def broken_off(error: JsonObject) -> BackendError:
 def _words(body: bytes) -> str:
     try:
         return msgspec.json.decode(body, type=_Body).error.message
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ""

@@ -72,7 +72,7 @@ def _said(body: bytes) -> _Error | None:
     """The vendor's error, if the body is one."""
     try:
         return msgspec.json.decode(body, type=_Shape).error
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 

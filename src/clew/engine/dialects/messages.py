@@ -128,14 +128,14 @@ def _in_clients_words(refused: Refused) -> Refused:
         return refused
     failure = failure_of(refused.status, refused.body)
     same = failure.status in (refused.status, usual_status(refused.status))
-    if same and failure.message == _words_of(refused.body):
+    if same and _words_of(refused.body).startswith(failure.message):  # which may be cut
         return refused
     return refused_for(failure, refused.headers, dict(response_headers(refused.headers)).get("request-id"))
 
 
-def _words_of(body: bytes) -> str | None:
-    """The message of an error in Anthropic's shape."""
+def _words_of(body: bytes) -> str:
+    """The message of an error in Anthropic's shape; "" where it has none."""
     try:
         return _said.decode(body).error.message
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
