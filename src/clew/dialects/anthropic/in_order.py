@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from clew.dialects.anthropic.stream_errors import read_any
 from clew.errors import StreamIllegal
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, MessageStart
 from clew.model.json import JsonObject
-from clew.wire.events import decode_event
 from clew.wire.sse import SseLimits, SseReader
 
 __all__ = ["InOrder"]
@@ -41,10 +41,10 @@ class InOrder:
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that these bytes complete. Raises SseTooLarge, StreamIllegal."""
-        return [each for sse in self._reader.feed(data) for each in self._placed(decode_event(sse))]
+        return [each for sse in self._reader.feed(data) for each in self._placed(read_any(sse))]
 
     def flush(self) -> list[Event]:
-        return [each for sse in self._reader.flush() for each in self._placed(decode_event(sse))]
+        return [each for sse in self._reader.flush() for each in self._placed(read_any(sse))]
 
     def _placed(self, event: Event) -> Iterable[Event]:
         match event:

@@ -91,10 +91,11 @@ class Messages:
             return None
         if message.get("type") == "error" and isinstance(error := message.get("error"), dict):
             return refused_with(StreamFailed(error))
-        if _NEEDED[kind] in message:
+        if said := message.get(_NEEDED[kind]):
             return message
-        failure = failure_in(message)  # relays have shapes of their own
-        return None if failure is None else refused_with(failure.event())
+        if failure := failure_in(message):  # relays have shapes of their own
+            return refused_with(failure.event())
+        return None if said is None else message
 
     def told(self, refused: Refused) -> Refused:
         """As it came, with the wait that it names where only its words do: aggregators speak this dialect too. Who is not

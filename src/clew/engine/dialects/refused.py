@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.dialects.anthropic.errors import ERROR_TYPES, error_body
-from clew.dialects.openai_chat.failures.errors import Failure
+from clew.dialects.openai_chat.failures.errors import Failure, failure_in
 from clew.http.client.message import Headers
 from clew.model.events import StreamFailed
 from clew.model.json import JsonObject
@@ -36,8 +36,12 @@ class Refused(Struct, frozen=True, eq=False):
 
 
 def _status_of(error: JsonObject) -> int:
+    """By its type; where that is nobody's, by what else it says."""
     kind = error.get("type")
-    return _STATUSES.get(kind, 500) if isinstance(kind, str) else 500
+    if isinstance(kind, str) and kind in _STATUSES:
+        return _STATUSES[kind]
+    failure = failure_in({"error": error})
+    return failure.status if failure else 500
 
 
 def refused_with(failed: StreamFailed) -> Refused:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from clew.dialects.anthropic.stream_errors import read_any
 from clew.errors import StreamIllegal
 from clew.model.events import (
     BlockDelta,
@@ -37,7 +38,7 @@ from clew.pipeline.stream.rename import renamed_start
 from clew.pipeline.stream.sealing import Sealing
 from clew.pipeline.stream.usage import lacks_usage, written_with_usage
 from clew.wire.chunks import body_of
-from clew.wire.events import decode_event
+from clew.wire.events import encode_event
 from clew.wire.frames import Frames, SseLimits
 
 __all__ = ["HIDDEN", "Relay", "Relays", "without_secret"]
@@ -237,10 +238,12 @@ class Relay:
     def _event(self, piece: Piece) -> bytes:
         if piece.event is None:
             return piece.raw  # a comment
-        event = decode_event(piece.event)
+        event = read_any(piece.event)
         model, raw = self._dress.wear.model, piece.raw
         if isinstance(event, MessageStart) and event.message.get("model") != model:
             raw = renamed_start(raw, piece.event, model)
+        elif isinstance(event, StreamFailed) and not event.raw:
+            raw = encode_event(event)  # in a shape that clients do not know
         return self._read(event, raw)
 
     def _read(self, event: Event, raw: bytes) -> bytes:
