@@ -65,6 +65,30 @@ def test_an_sdk_reads_an_answer_whose_backend_tells_no_usage(gating: Gating, nam
     assert exchange_of(gate, answer).usage is None or row is chat_row
 
 
+@pytest.mark.parametrize("realm", ["anthropic", "local"])
+def test_an_event_keeps_all_its_other_bytes(gating: Gating, realm: str) -> None:
+    said = b"".join(map(encode_event, STREAM)).replace(b'"msg_1"', rb'"msg_1", "own":  [1.50, 1e3, "\u00e9"]')
+    said = said.replace(b'"delta":{"stop_reason"', b'"own": [1.50],"delta":{"stop_reason"')
+    told = streamed(gating, said, realm)
+    told = told.replace(b',"usage":{"input_tokens":0,"output_tokens":0}', b"", 1)
+    told = told.replace(b',"usage":{"output_tokens":0}', b"", 1)
+    assert told == said.replace(b'"model":"m"', f'"model":"{MODEL}"'.encode())
+
+
+def test_an_event_into_which_nothing_can_be_put_goes_as_it_came(gating: Gating) -> None:
+    """Half a character in it was an error of ours."""
+    said = b"".join(map(encode_event, STREAM)).replace(b'"msg_1"', rb'"msg_\ud83d"')
+    assert streamed(gating, said, "local").replace(b',"usage":{"output_tokens":0}', b"", 1) == said
+
+
+def streamed(gating: Gating, said: bytes, realm: str) -> bytes:
+    with telling(said) as backend:
+        gate = gating(structs.replace(messages_row("local", backend.url), realm=realm), retry=Retry(retries=0))
+        answer = gate.ask({"model": MODEL, "max_tokens": 100, "messages": [user("Hello")], "stream": True})
+    assert answer.status == 200
+    return answer.raw
+
+
 def test_a_message_keeps_all_its_other_bytes(gating: Gating) -> None:
     """Where the bytes pass as they come; and a count of tokens is no message."""
     said = json.dumps({**WHOLE, "model": MODEL, "input_tokens": 7}, indent=1).encode()

@@ -251,7 +251,7 @@ class Relay:
         if isinstance(event, StreamFailed):
             event, raw = without_secret(event, raw, self._dress.wear.secret)
         elif lacks_usage(event):
-            raw = written_with_usage(event, self._dress.wear.model)
+            raw = written_with_usage(event, raw, self._dress.wear.model)
         self._lifecycle.accept(event)
         if self._blocks:
             self._parts.append(event)

@@ -6,21 +6,19 @@ their own, and Claude Code adds up. What is recorded stays untold.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
-import msgspec
-
 from clew.errors import RequestInvalid
-from clew.model.events import Event, MessageDelta, MessageStart
+from clew.model.events import Event, MessageDelta, MessageStart, data_of
 from clew.model.json import JsonObject
-from clew.wire.events import encode_event
-from clew.wire.splice import set_key
+from clew.pipeline.stream.rename import renamed
+from clew.wire.splice import Edit, apply, locate, set_key
+from clew.wire.sse import sse_bytes
 
 __all__ = ["lacks_usage", "with_usage", "written_with_usage"]
 
-_NONE: Final[JsonObject] = {"input_tokens": 0, "output_tokens": 0}
-_AT_THE_END: Final[JsonObject] = {"output_tokens": 0}
+_NONE: Final = b'{"input_tokens":0,"output_tokens":0}'
+_AT_THE_END: Final = b'{"output_tokens":0}'
 
 
 def lacks_usage(event: Event) -> bool:
@@ -30,18 +28,28 @@ def lacks_usage(event: Event) -> bool:
     return isinstance(event, MessageDelta) and event.usage is None
 
 
-def written_with_usage(event: Event, model: str) -> bytes:
-    """An event that lacks it, with it; `model` is the name that the client asked for."""
-    if isinstance(event, MessageStart):
-        return encode_event(replace(event, message={**event.message, "model": model, "usage": _NONE}))
-    return encode_event(replace(event, usage=_AT_THE_END) if isinstance(event, MessageDelta) else event)
+def written_with_usage(event: Event, raw: bytes, model: str) -> bytes:
+    """An event that lacks it, with it; its other data stay as they came. `model` is the name that the client asked for."""
+    data = data_of(event)
+    try:
+        data = _in_message(data, model) if isinstance(event, MessageStart) else set_key(data, "usage", _AT_THE_END)
+    except RequestInvalid:
+        return raw
+    return sse_bytes(event.type.encode(), data)
+
+
+def _in_message(data: bytes, model: str) -> bytes:
+    """The model's name stands beside it."""
+    start, end = locate(data, ("message",))
+    message = renamed(set_key(data[start:end], "usage", _NONE), model)
+    return apply(data, [Edit(start, end, message)])
 
 
 def with_usage(raw: bytes, message: JsonObject) -> bytes:
-    """The same for a message in one piece, whose other bytes stay as they came."""
+    """The same for a message in one piece."""
     if isinstance(message.get("usage"), dict):
         return raw
     try:
-        return set_key(raw, "usage", msgspec.json.encode(_NONE))
+        return set_key(raw, "usage", _NONE)
     except RequestInvalid:
         return raw
