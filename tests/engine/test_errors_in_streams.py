@@ -85,6 +85,21 @@ def test_an_error_after_the_first_word_is_told_in_the_clients_shape(gating: Gati
     assert exchange_of(gate, answer).outcome == "cut"
 
 
+@pytest.mark.parametrize("before", range(440, 500, 7))
+def test_of_long_words_the_beginning_is_kept(gating: Gating, before: int) -> None:
+    """The client gets all of them; what is kept is in every list, and tells no part of a key at its end."""
+    words = f"{'. ' * (before // 2)}{Simulator.key} {'! ' * 100_000}"
+    begun = b"".join(map(encode_event, STREAM[:3]))
+    with telling(begun + event({"type": "error", "error": {"type": "api_error", "message": words}})) as backend:
+        gate = gating(messages_row("local", backend.url), retry=ONCE)
+        answer = gate.ask({**ASKED, "stream": True})
+
+    [tried] = exchange_of(gate, answer).tries
+    assert len(answer.events[-1]["error"]["message"]) > 200_000
+    assert 0 < len(tried.why) <= 500
+    assert Simulator.key[:6] not in tried.why
+
+
 @pytest.mark.parametrize(
     "odd",
     [

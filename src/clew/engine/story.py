@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Final
 
 from clew.dialects.openai_chat.answer.unsaid import left_out
 from clew.engine.asking import Asking
@@ -26,6 +27,9 @@ from clew.pipeline.stream.traced import Tell
 from clew.store.values import Bodies, Exchange, Outcome, Try, Turn
 
 __all__ = ["Story"]
+
+MOST_WHY: Final = 500
+"""Characters of a backend's words that are kept of a try. In a stream they may be as many as one likes."""
 
 
 @dataclass(slots=True)
@@ -132,10 +136,10 @@ class Story:
 
     def note(self, result: attempts.Outcome, now: float, hide: Callable[[str], str] = str) -> None:
         """What came of a try. Content that reached the client was noted when it began, and is only corrected. `hide` takes
-        secrets out of a backend's words: they are kept, and shown to others than the client."""
+        secrets out of a backend's words: they are kept, as many as anybody reads, and shown to others than the client."""
         status = result.status or 0
         refused = "" if result.content_started else kind_in(result.body) or f"refused ({status})"
-        why = hide(str(result.error) if result.error else refused)
+        why = hide((str(result.error) if result.error else refused)[: 2 * MOST_WHY])[:MOST_WHY]
         tried = Try(backend=self.way.backend.name, status=status, seconds=round(now - self.tried_at, 6), why=why)
         if not result.content_started:
             self.tries.append(tried)
