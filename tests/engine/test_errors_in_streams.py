@@ -118,6 +118,19 @@ def test_what_nobody_knows_yet_is_no_error(gating: Gating, odd: bytes, stream: b
     assert not stream or odd in answer.raw
 
 
+NO_ROUTE = {"code": 404, "message": "no such route"}
+
+
+@pytest.mark.parametrize("body", [{"error": NO_ROUTE}, {"type": "error", "error": NO_ROUTE}])
+def test_a_count_that_a_relay_does_not_know_is_estimated(gating: Gating, body: Json) -> None:
+    """As where it says so with the status: a client that got a 404 would take the model for unknown."""
+    asked = {name: value for name, value in ASKED.items() if name != "max_tokens"}
+    with telling(json.dumps(body).encode(), kind=JSON) as backend:
+        answer = gating(messages_row("local", backend.url), retry=ONCE).ask(asked, path="/v1/messages/count_tokens")
+
+    assert (answer.status, set(answer.json)) == (200, {"input_tokens"})
+
+
 @pytest.mark.parametrize("more", [{"error": None}, {"base_resp": {"status_code": 0}}, {}])
 def test_an_empty_answer_is_one(gating: Gating, more: Json) -> None:
     said = {**WHOLE, "content": [], **more}

@@ -192,8 +192,9 @@ class LiveExchange(UnderWay):
         return None
 
     def _is_uncounted(self, refused: Refused) -> bool:
-        """Few of those who speak Anthropic's dialect count tokens. One that misses the model says so in its words."""
-        is_unknown = refused.status in _NO_ROUTE and not kind_in(refused.body)
+        """Few of those who speak Anthropic's dialect count tokens. One that misses the model says so in its words; in a
+        relay's shape inside a 200 nobody knows, and the kind is ours."""
+        is_unknown = refused.status in _NO_ROUTE and (refused.is_told or not kind_in(refused.body))
         return self._call.kind == "count_tokens" and is_unknown
 
     def _healed_projection(self, story: Story, remedy: Heal) -> Projection:
