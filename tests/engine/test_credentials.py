@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+from typing import Any
 
 import pytest
 
@@ -11,11 +12,14 @@ from clew.backends.row import Secret
 from clew.settings.values import Retry
 from clew.testing import Simulator
 from tests.build import user
+from tests.engine.chatting import chat_row, telling
 from tests.engine.conftest import Gating
 from tests.engine.gate import KEY, Gate, claude, other
 from tests.engine.heads import fingerprint, headers_at, key_at, simple
 from tests.engine.kept import exchange_of
 from tests.engine.talk import MODEL
+from tests.engine.test_translation_refusals import refusing
+from tests.engine.test_waits import messages_row
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -160,3 +164,20 @@ def test_half_of_our_key_is_not_told_either(gating: Gating, a: Simulator, before
     assert answer.status == 502
     assert OURS[:6] not in answer.raw.decode()
     assert OURS[:6] not in exchange_of(gate, answer).tries[0].why
+
+
+@pytest.mark.parametrize("row", [messages_row, chat_row])
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_half_of_our_key_is_not_told_where_words_are_cut(gating: Gating, row: Any, stream: bool) -> None:
+    """Of a message 4000 characters are told, of a text 500: with its own status, in one piece inside a 200, and in a stream."""
+    half, asked = len(Simulator.key) // 2, {"model": MODEL, "max_tokens": 9, "messages": [user("Hello")], "stream": stream}
+    said = json.dumps({"error": {"message": f"{'x' * (4000 - half)}{Simulator.key}"}}).encode()
+    backends = [
+        *(refusing(400, said), refusing(400, f"{'x' * (500 - half)}{Simulator.key}".encode())),
+        *(telling(said, kind="application/json"), telling(b"data: " + said + b"\n\n")),
+    ]
+    for place, backend in enumerate(backends):
+        with backend as teller:
+            answer = gating(row("local", teller.url), home=str(place), retry=Retry(retries=0)).ask(asked)
+        assert answer.status in (400, 500)
+        assert answer.json["error"]["message"].endswith("x<secret>")

@@ -16,7 +16,7 @@ from clew.engine.route import Way
 from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, Unrepresentable
 from clew.http.responder import Responder
 from clew.pipeline.attempts import Outcome
-from clew.pipeline.stream.relay import HIDDEN
+from clew.pipeline.stream.hidden import HIDDEN, hidden, hidden_in
 
 __all__ = [
     "DRAINING",
@@ -100,23 +100,16 @@ def without_key(outcome: Outcome, key: Secret | None) -> Outcome:
     if not secret:
         return outcome
     if outcome.error is not None:
-        outcome.error.args = (_without(str(outcome.error), secret),)
-    return structs.replace(outcome, body=outcome.body.replace(secret.encode(), HIDDEN.encode()))
+        outcome.error.args = (hidden(str(outcome.error), secret),)
+    return structs.replace(outcome, body=hidden_in(outcome.body, secret))
 
 
 def without_credential(words: str, credential: Credential) -> str:
     """The same, where a backend repeats what the client showed it: that is the client's own, and for nobody else."""
     for _, value in credential:
         secret = value.rpartition(" ")[2]  # behind `Bearer`
-        words = _without(words, secret) if len(secret) >= SHORTEST else words
+        words = hidden(words, secret) if len(secret) >= SHORTEST else words
     return words
-
-
-def _without(words: str, secret: str) -> str:
-    """Also where only its beginning is left, because no more of a backend's words is shown."""
-    words = words.replace(secret, HIDDEN)
-    cut = next((size for size in range(len(secret) - 1, SHORTEST - 1, -1) if words.endswith(secret[:size])), 0)
-    return f"{words[:-cut]}{HIDDEN}" if cut else words
 
 
 def refuse(client: Responder, failure: ClewError, headers: list[tuple[str, str]], exchange: str) -> None:

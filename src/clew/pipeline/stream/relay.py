@@ -14,7 +14,6 @@ thousands of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from clew.dialects.anthropic.stream_errors import read_any
@@ -29,10 +28,11 @@ from clew.model.events import (
     MessageStop,
     StreamFailed,
 )
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject
 from clew.model.lifecycle import LENIENT, Lifecycle
 from clew.pipeline.stream.answer import Answer, Part, about, answer_of_parts
 from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.hidden import without_secret
 from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, UNSIGNED_DELTAS, Cut, Piece, pieces_of
 from clew.pipeline.stream.rename import renamed_start
 from clew.pipeline.stream.sealing import Sealing
@@ -41,11 +41,7 @@ from clew.wire.chunks import body_of
 from clew.wire.events import encode_event
 from clew.wire.frames import Frames, SseLimits
 
-__all__ = ["HIDDEN", "Relay", "Relays", "without_secret"]
-
-HIDDEN = "<secret>"
-"""Stands for a key that a backend repeats."""
-
+__all__ = ["Relay", "Relays"]
 
 _LIMITS = SseLimits()
 _ABOUT = (MessageStart, MessageDelta, MessageStop)
@@ -273,18 +269,6 @@ class Relay:
         elif isinstance(event, MessageStop) or (isinstance(event, MessageDelta) and event.delta.get("stop_reason")):
             self.begun = self._ending = True
             self.ended = self.ended or isinstance(event, MessageStop)
-
-
-def without_secret(event: StreamFailed, raw: bytes, secret: str) -> tuple[StreamFailed, bytes]:
-    """The operator's key does not get through, where an error repeats it."""
-    if not secret or secret.encode() not in raw:
-        return event, raw
-    error = {name: _hidden(value, secret) for name, value in event.error.items()}
-    return replace(event, error=error), raw.replace(secret.encode(), HIDDEN.encode())
-
-
-def _hidden(value: JsonValue, secret: str) -> JsonValue:
-    return value.replace(secret, HIDDEN) if isinstance(value, str) else value
 
 
 def _cut(dress: Dress) -> Cut:

@@ -14,7 +14,7 @@ from clew.model.events import MessageDelta, StreamFailed
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import Answer, answer_of_parts, said_of
 from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.relay import without_secret
+from clew.pipeline.stream.hidden import without_secret
 from clew.wire.chunks import body_of
 from clew.wire.events import encode_event
 

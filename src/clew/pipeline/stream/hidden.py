@@ -1,0 +1,54 @@
+"""The operator's key does not get through, where a backend's error repeats it.
+
+Nor does its beginning at the end of a text: of a backend's words so many are told, and the key may stand where they end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from clew.model.events import StreamFailed
+from clew.model.json import JsonValue
+
+__all__ = ["HIDDEN", "hidden", "hidden_in", "without_secret"]
+
+HIDDEN: Final = "<secret>"
+"""Stands for a key that a backend repeats."""
+
+_LEAST: Final = 6
+"""Of a beginning: a shorter one tells nothing, and may be a word."""
+
+
+def hidden(words: str, secret: str) -> str:
+    """A text without it."""
+    words = words.replace(secret, HIDDEN)
+    cut = next((begin for begin in _beginnings(secret) if words.endswith(begin)), "")
+    return f"{words[: -len(cut)]}{HIDDEN}" if cut else words
+
+
+def hidden_in(raw: bytes, secret: str) -> bytes:
+    """JSON without it, in which a text ends at a quotation mark."""
+    if secret[:_LEAST].encode() not in raw:
+        return raw
+    raw = raw.replace(secret.encode(), HIDDEN.encode())
+    for begin in _beginnings(secret):
+        raw = raw.replace(f'{begin}"'.encode(), f'{HIDDEN}"'.encode())
+    return raw
+
+
+def without_secret(event: StreamFailed, raw: bytes, secret: str) -> tuple[StreamFailed, bytes]:
+    """An error event and its bytes without it; "" is none."""
+    told = hidden_in(raw, secret) if secret else raw
+    if told == raw:
+        return event, raw
+    return replace(event, error={name: _hidden(value, secret) for name, value in event.error.items()}), told
+
+
+def _hidden(value: JsonValue, secret: str) -> JsonValue:
+    return hidden(value, secret) if isinstance(value, str) else value
+
+
+def _beginnings(secret: str) -> list[str]:
+    """The longest first."""
+    return [secret[:size] for size in range(len(secret) - 1, _LEAST - 1, -1)]
