@@ -212,11 +212,20 @@ form.addEventListener("submit", (event) => {
 
 sending(words, form);
 
-/** An answer that was under way when the page was loaded goes on. */
+/** An answer that was under way when the page was loaded goes on, if it belongs to the branch that is shown. */
 async function resume() {
   const turn = $$("[data-turn]", turns).at(-1);
   const response = await fetch(address("stream")).catch(() => null);
-  if (response?.status === 200 && turn) await answered(turn, async () => response);
+  if (response?.status !== 200 || !turn) return;
+  if (await belongs(response, turn)) return answered(turn, async () => response);
+  response.body.cancel();
+  say("Another answer of this chat is under way.");
+}
+
+/** Whoever names no turn sees the newest branch, where answers come. In any other the stream has to name the turn. */
+async function belongs(response, turn) {
+  if (!new URLSearchParams(location.search).has("at")) return true;
+  for await (const part of parts(response.clone())) return part.messageMetadata?.turn === turn.dataset.turn;
 }
 
 $$("[data-turn]", turns).forEach(buttons);
