@@ -55,3 +55,41 @@ def test_an_answer_that_comes_in_one_branch_is_not_put_into_another(browser_at: 
         expect(turn.locator(".user")).to_contain_text("In these words")
         expect(turn.locator(".assistant > .prose")).to_have_text(["Here it is.", "All of it."])
         assert other.url.endswith(old)
+
+
+def test_whoever_asks_again_by_keyboard_can_go_on_writing(visit: Visit) -> None:
+    """The button that had the focus is gone with its turn."""
+    page = asked(visit)
+    page.get_by_role("button", name="Retry").press("Enter")
+    expect(page.locator(".ways a")).to_have_count(2)
+    expect(page.get_by_label("Message")).to_be_focused()
+    page.get_by_role("button", name="Edit").press("Enter")
+    page.keyboard.type(" Now?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".ways a")).to_have_count(3)
+    expect(page.get_by_label("Message")).to_be_focused()
+
+
+def test_a_question_that_is_edited_already_is_not_opened_again(visit: Visit) -> None:
+    """What was typed stays, and one Cancel is enough."""
+    page = asked(visit, "The question")
+    edit, field = page.get_by_role("button", name="Edit"), page.get_by_label("Ask in other words")
+    edit.click()
+    field.fill("Other words")
+    edit.click()
+    expect(field).to_have_value("Other words")
+    expect(field).to_be_focused()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".said.user .plain")).to_have_text("The question")
+
+
+def test_a_question_after_one_that_failed_can_be_asked_again(visit: Visit) -> None:
+    """The failed one was the first, so that this one begins the conversation."""
+    page = asked(visit, "[[scenario:overloaded]] Well?")
+    ask(page, "And now?", 2)
+    second = page.locator("[data-turn]").nth(1)
+    expect(second.get_by_role("button", name="Retry")).to_be_visible()
+    page.reload()
+    second.get_by_role("button", name="Retry").click()
+    over(page, 2)
+    expect(second.locator(".assistant .prose").last).to_contain_text("And now?")

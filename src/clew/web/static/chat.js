@@ -127,11 +127,14 @@ async function kept(turn) {
 
 function buttons(turn) {
   $(".turn-buttons", turn)?.remove();
-  if (!turn.dataset.words || !turn.dataset.after && $$("[data-turn]", turns)[0] !== turn) return;
+  if (!turn.dataset.words || !turn.dataset.after && !begins(turn)) return;
   turn.append(el("p", { class: "turn-buttons" },
     el("button", { type: "button", class: "quiet", on: { click: () => edit(turn) } }, "Edit"),
     el("button", { type: "button", class: "quiet", on: { click: () => again(turn, JSON.parse(turn.dataset.words), "retry") } }, "Retry")));
 }
+
+/** Whether nothing was answered before it. */
+const begins = (turn) => $$("[data-turn]", turns).find((each) => each === turn || !each.dataset.vain) === turn;
 
 /** From this turn on, the conversation goes another way; the old one stays in the thread. */
 async function again(turn, said, how) {
@@ -139,10 +142,12 @@ async function again(turn, said, how) {
   const after = turn.dataset.after;
   const following = $$("[data-turn]", turns);
   for (const each of following.slice(following.indexOf(turn))) each.remove();
+  words.focus(); // what had the focus is gone
   await trying(() => ask(said, after, how));
 }
 
 function edit(turn) {
+  if ($(".edit", turn)) return $(".edit textarea", turn).focus();
   const section = $(".user", turn);
   const old = [...section.childNodes];
   const text = JSON.parse(turn.dataset.words).map((part) => part.text).join("\n\n");
