@@ -17,6 +17,8 @@ turn:
   pause: 4
   text: All of it.
 """
+LONG = "A question of many words. " * 40
+FROM_END = "document.documentElement.scrollHeight - innerHeight - scrollY"
 
 
 def ask(page: Page, words: str, answers: int) -> None:
@@ -93,3 +95,19 @@ def test_a_question_after_one_that_failed_can_be_asked_again(visit: Visit) -> No
     second.get_by_role("button", name="Retry").click()
     over(page, 2)
     expect(second.locator(".assistant .prose").last).to_contain_text("And now?")
+
+
+def test_the_end_of_an_answer_is_seen_with_its_buttons(visit: Visit) -> None:
+    """Whether it was answered or not."""
+    page = asked(visit, LONG)
+    ask(page, LONG, 2)
+    ask(page, LONG, 3)
+    visit.until(lambda: page.evaluate(FROM_END) <= 1, 3)
+    ask(page, "[[scenario:overloaded]] Well?", 4)
+    expect(page.locator(".bad")).to_be_visible()
+    visit.until(lambda: page.evaluate(FROM_END) <= 1, 3)
+
+
+def test_a_new_chat_gives_its_name_to_the_tab(visit: Visit) -> None:
+    page = asked(visit, "What is a lens?")
+    expect(page).to_have_title("What is a lens? · clew")

@@ -45,6 +45,7 @@ async function ask(said, after, again = "") {
   };
   await answered(turn, () => fetch("/api/chat", { method: "POST", headers: changing(), body: JSON.stringify(body) }));
   if (again && turn.dataset.turn) await branches(turn.dataset.turn);
+  keepUp();
 }
 
 /** The turn on the page, before anything came. */
@@ -56,9 +57,14 @@ function begun(said, after) {
     el("section", { class: "said user" }, el("p", { class: "who" }, "user"), el("p", { class: "plain" }, text)),
     el("section", { class: "said assistant" }));
   turns.append(turn);
-  if (turns.childElementCount === 1 && !$("[data-thread-link]").href) $("[data-title]").textContent = text.slice(0, 80);
+  if (turns.childElementCount === 1 && !$("[data-thread-link]").href) entitle(text.slice(0, 80));
   end();
   return turn;
+}
+
+function entitle(title) {
+  $("[data-title]").textContent = title;
+  document.title = `${title} · clew`;
 }
 
 /** Follow the answer to its end. A connection that breaks is made again: the answer itself went on. */
@@ -80,6 +86,7 @@ async function answered(turn, asking) {
       asking = () => fetch(address("stream"));
     }
   }
+  keepUp();
   working(false);
 }
 
@@ -201,7 +208,9 @@ const end = () => scrollTo({ top: document.documentElement.scrollHeight });
 let following = true;
 
 addEventListener("scroll", () => { following = atEnd(); newest.hidden = following; }, { passive: true });
-addEventListener("grown", () => following && busy && end());
+/** Whoever is at the end stays there. */
+const keepUp = () => following && end();
+addEventListener("grown", () => busy && keepUp());
 newest.addEventListener("click", end);
 
 stop.addEventListener("click", () => trying(() => call("DELETE", address("stream"))));
