@@ -9,6 +9,7 @@ from msgspec import structs
 from starlette.requests import Request
 
 from clew.admin import events
+from clew.admin.access import Caller
 from clew.store import SqliteStore
 from tests.admin.booth import Booth, until
 from tests.store.turns import NOON, conversation, recorded, turn
@@ -90,7 +91,8 @@ def test_what_happens_while_it_looks_back_is_told_once(booth: Booth) -> None:
     for each in turns:
         booth.store.record(each).result()
     desk = booth.admin._desk
-    scope = {"type": "http", "headers": [(b"last-event-id", b"x-r0")], "query_string": b""}
+    state = {"caller": Caller("socket")}
+    scope = {"type": "http", "headers": [(b"last-event-id", b"x-r0")], "query_string": b"", "state": state}
 
     async def scene() -> list[bytes]:
         stream = events._stream(desk, Request(scope))
@@ -129,3 +131,16 @@ def test_a_listener_that_left_is_forgotten(booth: Booth) -> None:
         listening(stream)
         assert hub.listeners == 1
     until(lambda: hub.listeners == 0)
+
+
+def test_a_browser_that_logged_out_hears_no_more(booth: Booth) -> None:
+    """Not even through a connection that it had before."""
+    browser = booth.logged_in()
+    with booth.opened("/api/events", headers=browser, port=True) as stream:
+        listening(stream)
+        booth.publish("note", {"text": "before"})
+        assert next_event(stream)[0] == "note"
+        assert booth.ask("/api/session", method="DELETE", headers=browser, port=True).status == 200
+        booth.publish("note", {"text": "after"})
+        assert stream.read() == b""
+    assert booth.ask("/api/events", headers=browser, port=True).status == 401

@@ -66,6 +66,19 @@ def test_a_page_that_nobody_sees_holds_no_connection_and_catches_up(visit: Visit
     expect(page.locator("#rows tr")).to_have_count(rows + 1)
 
 
+def test_a_page_whose_session_ended_elsewhere_does_not_call_itself_live(visits: Callable[..., Visit], talk: Talk) -> None:
+    visit = visits()
+    visit.allow("401")
+    page = watched(visit)
+    other = visit.context.new_page()
+    other.goto("/usage")
+    other.get_by_role("button", name="Log out").click()
+    expect(other.locator("h1")).to_have_text("You are not logged in")
+    page.bring_to_front()
+    talk.say("Is anybody there?")
+    expect(page.locator("#live")).to_have_text("the session ended: clew ui gives a new link")
+
+
 SLOW = """
 turn:
   think: This takes a while.

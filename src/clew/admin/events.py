@@ -10,9 +10,11 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from clew.admin.access import Caller
 from clew.admin.desk import Desk
 from clew.admin.feed import EXCHANGE
 from clew.admin.parameters import principal
+from clew.admin.routing import cookie_name
 from clew.engine.hub import Event, Subscription, Value
 from clew.store.values import Exchange
 
@@ -36,10 +38,18 @@ async def _stream(desk: Desk, request: Request) -> AsyncGenerator[bytes]:
             yield _written(EXCHANGE, exchange)
         told = {(exchange.id, exchange.outcome) for exchange in missed}
         async for event in _until_closing(live, desk.closing):
+            if _has_ended(desk, request):
+                return
             if event is None:
                 yield PING
             elif not (isinstance(event.value, Exchange) and (event.value.id, event.value.outcome) in told):
                 yield _written(event.kind, event.value, live.dropped)
+
+
+def _has_ended(desk: Desk, request: Request) -> bool:
+    """Whether a browser listens whose session is over: it hears no more, and learns why when it comes back."""
+    caller: Caller = request.state.caller
+    return caller.door == "browser" and desk.access.session(request.cookies.get(cookie_name(request), "")) is None
 
 
 async def _missed(desk: Desk, request: Request) -> list[Exchange]:
