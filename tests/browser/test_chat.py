@@ -204,3 +204,12 @@ def test_whoever_is_not_logged_in_any_more_is_told_how_to_come_back(visit: Visit
     said = page.locator(".assistant .bad")
     expect(said).to_contain_text("This browser is not logged in any more")
     expect(said).to_contain_text("open the link that clew ui prints, then load this page again")
+
+
+def test_a_very_small_price_is_no_zero_and_stays_the_same_after_a_reload(browser_at: Callable[..., Visit]) -> None:
+    with Staged("turn:\n  text: Yes.\n") as stage:
+        page = say(browser_at(stage.demo))
+        over(page)
+        expect(page.locator(".who .small")).to_contain_text(", <$0.0001")
+        page.reload()
+        expect(page.locator(".who .small")).to_contain_text(", <$0.0001")

@@ -25,6 +25,14 @@ def test_bars_stand_on_each_other_and_say_what_they_are() -> None:
     assert plot.legend == (("s1", "a"), ("s2", "b"))
 
 
+@pytest.mark.parametrize(
+    ("most", "ticks"), [(1, ["0", "1"]), (2, ["0", "1", "2"]), (3, ["0", "1", "2", "3"]), (7, ["0", "2", "4", "6", "8"])]
+)
+def test_an_axis_of_what_is_counted_has_whole_numbers_each_once(most: int, ticks: list[str]) -> None:
+    plot = bars("Requests", DAYS, [series(None, 1, most)], "{:.0f}".format, least=1.0)
+    assert [tick.text for tick in plot.ticks] == ticks
+
+
 def test_a_day_without_a_value_breaks_the_line() -> None:
     plot = lines("Share", (*DAYS, "2026-11-17"), [series(0.5, None, 0.25, 1.0)], "{:g}".format, top=1.0)
     (line,) = plot.lines

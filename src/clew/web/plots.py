@@ -88,10 +88,10 @@ class Plot(Struct, frozen=True, kw_only=True):
         return not (self.rects or self.dots)
 
 
-def bars(title: str, days: Sequence[str], series: Sequence[Series], shown: Shown) -> Plot:
-    """Each day's values on top of each other."""
+def bars(title: str, days: Sequence[str], series: Sequence[Series], shown: Shown, *, least: float = 0.0) -> Plot:
+    """Each day's values on top of each other. `least` is the least step of the axis: 1 for what is counted."""
     totals = [sum(value or 0.0 for value in of_day) for of_day in zip(*(each.values for each in series), strict=True)]
-    top = _top(totals)
+    top = _top(totals, least)
     slot = (WIDTH - LEFT - RIGHT) / max(1, len(days))
     rects: list[Rect] = []
     for place, day in enumerate(days):
@@ -102,7 +102,7 @@ def bars(title: str, days: Sequence[str], series: Sequence[Series], shown: Shown
                 bar = (round(LEFT + place * slot + slot * 0.12, 2), upper, round(slot * 0.76, 2))
                 rects.append(Rect(*bar, round(_y(base, top) - upper, 2), _colour(each), _says(each, day, value, shown)))
                 base += value
-    return _plot(title, days, series, top, shown, rects=tuple(rects))
+    return _plot(title, days, series, top, shown, rects=tuple(rects), least=least)
 
 
 def lines(
@@ -135,11 +135,12 @@ def _plot(
     lines: tuple[Line, ...] = (),
     dots: tuple[Dot, ...] = (),
     note: str = "",
+    least: float = 0.0,
 ) -> Plot:
     return Plot(
         title=title,
         days=_day_labels(days),
-        ticks=tuple(Label(_y(value, top), shown(value)) for value in _tick_values(top)),
+        ticks=tuple(Label(_y(value, top), shown(value)) for value in _tick_values(top, least)),
         legend=_legend(series),
         note=note,
         rects=rects,
@@ -174,21 +175,21 @@ def _y(value: float, top: float) -> float:
     return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * min(value, top) / top, 2)
 
 
-def _top(values: Iterable[float]) -> float:
+def _top(values: Iterable[float], least: float = 0.0) -> float:
     """The end of the axis: the first round number that holds them all."""
     most = max(values, default=0.0)
     most = most if most > _NOTHING else 1.0
-    step = _step(most)
+    step = _step(most, least)
     return step * -(-most // step)
 
 
-def _step(most: float) -> float:
+def _step(most: float, least: float) -> float:
     size = 10.0 ** floor(log10(most / _TICKS))
-    return next(factor * size for factor in (1, 2, 5, 10) if factor * size * _TICKS >= most)
+    return max(least, next(factor * size for factor in (1, 2, 5, 10) if factor * size * _TICKS >= most))
 
 
-def _tick_values(top: float) -> list[float]:
-    step = _step(top)
+def _tick_values(top: float, least: float) -> list[float]:
+    step = _step(top, least)
     return [step * number for number in range(round(top / step) + 1)]
 
 

@@ -11,8 +11,9 @@ from markupsafe import Markup, escape
 
 __all__ = ["FILTERS", "ago", "brief", "clock", "count", "duration", "percent", "stamp", "ticked", "usd"]
 
-_STEPS: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+_STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _AGES: Final = ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"))
+_LEAST_USD: Final = 0.0001
 
 
 def count(number: float) -> str:
@@ -21,22 +22,24 @@ def count(number: float) -> str:
 
 
 def brief(number: float) -> str:
-    """1234567 is 1.2M."""
+    """1234567 is 1.23M. It is rounded before its unit is chosen: 999999 is 1M."""
+    rounded = float(f"{number:.3g}")
     for size, letter in _STEPS:
-        if abs(number) >= size:
-            return f"{number / size:.3g}{letter}"
+        if abs(rounded) >= size:
+            return f"{rounded / size:.3g}{letter}"
     return f"{number:.0f}"
 
 
 def duration(seconds: float | None) -> str:
-    """As precise as anybody cares for."""
+    """As precise as anybody cares for; what would be rounded to 1000 ms or to 60 s is told in the next unit."""
     if seconds is None:
         return "–"
     if 0 < seconds < 0.0005:
         return "<1 ms"
-    if seconds < 1:
+    if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{seconds:.1f} s" if seconds < 59.95 else f"{minutes} min {rest} s"
 
 
 def percent(share: float | None) -> str:
@@ -54,11 +57,13 @@ def ticked(text: str) -> Markup:
 
 
 def usd(amount: float | None, estimated: bool = False) -> str:
-    """A price that nobody knows is a dash, never a zero."""
+    """A price that nobody knows is a dash, never a zero; nor is one that is very small."""
     if amount is None:
         return "–"
     about = "≈ " if estimated else ""
-    return f"{about}${amount:,.2f}" if amount >= 1 or amount == 0 else f"{about}${amount:.4f}"
+    if 0 < amount < _LEAST_USD / 2:
+        return f"{about}<${_LEAST_USD}"
+    return f"{about}${amount:,.2f}" if amount >= 1 - _LEAST_USD / 2 or amount == 0 else f"{about}${amount:.4f}"
 
 
 def ago(moment: float, now: float | None = None) -> str:

@@ -103,12 +103,12 @@ def _plots(found: Mapping[tuple[str, str], Total], names: Sequence[str], days: S
 
     quantiles = [*series(lambda it: it.quantile(0.5), " p50"), *series(lambda it: it.quantile(0.9), " p90", dashed=True)]
     return [
-        bars("Tokens per day", days, series(lambda it: it.tokens), brief),
+        bars("Tokens per day", days, series(lambda it: it.tokens), brief, least=1.0),
         bars("Cost per day", days, series(lambda it: float(it.cost.usd) if it.cost else None), _dollars),
         lines("Prompt from the cache", days, series(lambda it: it.cached), percent, top=1.0),
         lines("Time to the first byte", days, quantiles, duration, note="solid: median, dashed: 90th percentile"),
         lines("Answers that thought", days, series(lambda it: it.thinking), percent, top=1.0),
-        bars("Requests per day", days, series(lambda it: max(it.calls, it.asked)), brief),
+        bars("Requests per day", days, series(lambda it: max(it.calls, it.asked)), brief, least=1.0),
     ]
 
 

@@ -155,7 +155,14 @@ export class Answer {
 
 const written = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 const tokens = ({ output, estimated }) => `${estimated ? "≈ " : ""}${output.toLocaleString("en")} ${output === 1 ? "token" : "tokens"}`;
-const price = (cost) => (cost ? `, ${cost.estimated ? "≈ " : ""}$${cost.usd && cost.usd < 1 ? cost.usd.toFixed(4) : cost.usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}` : "");
+const price = (cost) => (cost ? `, ${cost.estimated ? "≈ " : ""}${dollars(cost.usd)}` : "");
+
+/** As the server shows them (`shown.usd`). */
+function dollars(amount) {
+  if (amount > 0 && amount < 0.00005) return "<$0.0001";
+  if (amount && amount < 0.99995) return `$${amount.toFixed(4)}`;
+  return `$${amount.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}
 
 const THINKING = ["thinking", "heal"]; // steps that decide about blocks
 const NAMED = ["restored", "handed over", "left out", "healed"];
