@@ -77,6 +77,19 @@ def test_beside_a_projection_each_change_has_its_reason(thread: Booth) -> None:
     assert "made by a backend that nobody recorded" in text and ">messages.1.content.0</code>" in text
 
 
+def test_beside_a_projection_a_result_stands_in_its_message_and_nobody_misses_it_at_the_call(booth: Booth) -> None:
+    """The messages are shown as they are sent, so a call does not hold its result there."""
+    keep(
+        booth,
+        said("a", tool_use("toolu_a")),
+        said("b", text("Rain."), asked=[tool_result("toolu_a", "It rains")], after="a"),
+    )
+    for backend in ("claude", "glm"):
+        beside = page(booth, f"/threads/t?as={backend}")
+        assert beside.count('<summary><span class="mono">Bash</span>') == beside.count("It rains</pre>") == 2
+        assert "no result yet" not in beside
+
+
 def test_a_backend_that_there_is_not_is_a_problem_on_a_page(thread: Booth) -> None:
     reply = thread.ask("/threads/t?as=%3Cb%3E")
     assert (reply.status, reply.headers["content-type"]) == (404, "text/html; charset=utf-8")
