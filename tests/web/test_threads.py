@@ -5,7 +5,7 @@ import time
 import pytest
 
 from clew.store.values import Hit
-from clew.web.threads import PAGE, Part, parts_of
+from clew.web.threads import MOST_HITS, PAGE, Part, parts_of
 from tests.admin.booth import Booth
 from tests.store.turns import NOON, recorded, turn
 
@@ -38,6 +38,16 @@ def test_a_hit_leads_to_its_turn_and_marks_the_words(booth: Booth) -> None:
     assert 'href="/threads/t?at=x-a"' in text
     assert "<mark>lighthouse</mark> &lt;b&gt;on&lt;/b&gt;" in text
     assert "Nothing found" in booth.ask("/threads?q=nobody").raw.decode()
+
+
+def test_places_that_are_not_shown_are_told_of(booth: Booth) -> None:
+    """A number that is only where the page ends is not how many there are."""
+    keep(booth, *(turn(recorded(f"r{n}", thread=f"t{n}", words="A lens"), at=NOON + n) for n in range(MOST_HITS)))
+    assert f"{MOST_HITS} places with all these words. " in booth.ask("/threads?q=lens").raw.decode()
+    keep(booth, turn(recorded("one-more", thread="one-more", words="A lens"), at=NOON + MOST_HITS))
+    text = booth.ask("/threads?q=lens").raw.decode()
+    assert f"More than {MOST_HITS} places with all these words; one more word finds fewer. " in text
+    assert text.count("<mark>lens</mark>") == MOST_HITS
 
 
 @pytest.mark.parametrize(

@@ -57,11 +57,13 @@ class _Asked(Struct, frozen=True):
 def _values(desk: Desk, asked: _Asked) -> dict[str, object]:
     store, words = desk.kept, asked.words
     threads = [] if words else store.threads(asked.owner, limit=PAGE + 1, before=asked.before)
+    found = _found(store, asked.owner, words) if words else []
     return {
         "words": words,
         "owner": asked.owner,
         "to": partial(address, owner=asked.owner),
-        "found": _found(store, asked.owner, words) if words else [],
+        "found": found[:MOST_HITS],
+        "others": len(found) > MOST_HITS,
         "threads": threads[:PAGE],
         "more": threads[PAGE - 1].used if len(threads) > PAGE else None,
         "first": asked.before is None,
@@ -71,7 +73,8 @@ def _values(desk: Desk, asked: _Asked) -> dict[str, object]:
 
 
 def _found(store: Store, owner: str, words: str) -> list[Found]:
-    return [Found(hit, parts_of(hit)) for hit in store.search(owner, words, limit=MOST_HITS)]
+    """One more than a page shows, if there are more."""
+    return [Found(hit, parts_of(hit)) for hit in store.search(owner, words, limit=MOST_HITS + 1)]
 
 
 def parts_of(hit: Hit) -> list[Part]:
