@@ -178,6 +178,19 @@ def test_the_list_is_live_while_a_client_talks(visit: Visit, demo: Demo) -> None
         expect(row.locator(".number").first).to_have_text("2")
 
 
+def test_the_list_is_live_under_a_keyboard_too(visit: Visit, demo: Demo) -> None:
+    """The link that has the focus keeps it, and moves with its row."""
+    with Talk(demo) as talk, Talk(demo) as other:
+        talk.say("Held by the keyboard")
+        page = visit.open("/threads")
+        expect(page.locator("[data-live]")).to_contain_text("live")
+        held = page.get_by_role("link", name="Held by the keyboard")
+        held.focus()
+        other.say("New above it")
+        expect(page.locator("tbody tr").first).to_contain_text("New above it")
+        expect(held).to_be_focused()
+
+
 def test_sub_agents_stand_in_the_tree_and_tools_with_their_results(visit: Visit, demo: Demo) -> None:
     with Talk(demo, session="tree", tools=True) as talk:
         said = talk.say("What is the weather in Oslo? [[scenario:interleaved]]")

@@ -1,6 +1,7 @@
 // The list of threads, kept up to date: whenever an exchange ends somewhere, the list is read again.
+// A link that has the focus keeps it, wherever its row went.
 
-import { $ } from "./dom.js";
+import { $, $$ } from "./dom.js";
 import { fragment } from "./fragment.js";
 import { live } from "./live.js";
 
@@ -12,7 +13,10 @@ async function again() {
   const page = await fragment(location.pathname + location.search).catch(() => null);
   const fresh = page?.querySelector("[data-threads]");
   const old = $("[data-threads]");
-  if (fresh && !old.contains(document.activeElement)) old.replaceWith(fresh);
+  if (!fresh) return;
+  const focus = old.contains(document.activeElement) && document.activeElement.getAttribute("href");
+  old.replaceWith(fresh);
+  if (focus) $$("a", fresh).find((each) => each.getAttribute("href") === focus)?.focus({ preventScroll: true });
 }
 
 if ($("[data-threads]")) {
