@@ -111,3 +111,21 @@ def test_the_end_of_an_answer_is_seen_with_its_buttons(visit: Visit) -> None:
 def test_a_new_chat_gives_its_name_to_the_tab(visit: Visit) -> None:
     page = asked(visit, "What is a lens?")
     expect(page).to_have_title("What is a lens? · clew")
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_question_that_never_arrived_says_so_and_can_be_asked_again(visit: Visit, before: int) -> None:
+    """The gateway was started again just then: it answers, and knows nothing of the question."""
+    visit.allow("ERR_FAILED|404")
+    page = visit.open("/chat")
+    for number in range(before):
+        ask(page, "Well?", number + 1)
+    page.route("**/api/chat", lambda route: route.abort(), times=1)
+    ask(page, "Is it lost?", before + 1)
+    turn = page.locator("[data-turn]").last
+    expect(turn.locator(".bad")).to_contain_text("Your question did not reach the gateway.")
+    turn.get_by_role("button", name="Retry").click()
+    expect(turn.locator(".assistant > .prose")).to_contain_text("Is it lost?")
+    page.reload()
+    expect(page.locator("[data-turn]")).to_have_count(before + 1)
+    expect(turn.locator(".user")).to_contain_text("Is it lost?")

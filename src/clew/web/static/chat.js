@@ -18,6 +18,7 @@ const state = $("[data-state]");
 const newest = $("[data-newest]");
 
 const TRIES = 5;
+const LOST = { what: "your question did not reach the gateway", why: "the connection broke", next: "press Retry" };
 let busy = false;
 
 const address = (...more) => path("api", "chat", chat.dataset.chat, ...more);
@@ -121,9 +122,10 @@ function failed(turn, answer, error) {
   say("The answer failed.");
 }
 
-/** The answer ended while nobody listened: it is read from the store. */
+/** The answer ended while nobody listened: it is read from the store. A turn that was never named never arrived. */
 async function kept(turn) {
   const id = turn.dataset.turn;
+  if (!id) throw new Problem(0, LOST);
   const fresh = await fragment(`${path("chat", chat.dataset.chat)}?at=${encodeURIComponent(id)}&part=1`);
   const found = $(`[data-turn="${CSS.escape(id)}"]`, fresh);
   if (found) turn.replaceWith(found), buttons(found);
