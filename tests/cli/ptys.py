@@ -26,10 +26,12 @@ _LISTENS = """
 import fcntl, signal, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from clew.cli import main
 main()
 """
-"""It is the terminal's own, so that it hears Ctrl-C: which the children of a suite in the background of a shell ignore."""
+"""It is the terminal's own, so that it hears Ctrl-C, which the children of a suite in the background of a shell ignore, and
+that the terminal is gone, which they ignore under `nohup`."""
 
 
 class Pty:
