@@ -2,8 +2,8 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 JOBS ?= 2
-# The slow tests wait a lot, for processes and clocks, so one more of them fits on the same cores.
-SLOW_JOBS ?= 3
+# The slow tests wait a lot, for processes and clocks, so twice as many of them fit on the same cores.
+SLOW_JOBS ?= 4
 # Where it is set, every process compiles anew what it imports, and a run of the tests starts a thousand.
 unexport PYTHONDONTWRITEBYTECODE
 
