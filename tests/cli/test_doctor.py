@@ -24,6 +24,7 @@ from clew.cli import main
 from clew.engine.redact import Redactor
 from clew.settings.running import Running, register
 from clew.store import SqliteStore
+from tests.database import connected
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
 from tests.upstream.certificates import Certificate, make_certificate
@@ -178,7 +179,7 @@ def kept(patient: Patient) -> Path:
 
 
 def test_a_store_of_a_newer_clew_is_broken(patient: Patient, kept: Path) -> None:
-    connection = apsw.Connection(str(kept))
+    connection = connected(kept)
     connection.pragma("user_version", 1000)
     connection.close()
     [finding] = patient.wrong("store")
@@ -197,7 +198,7 @@ def test_a_store_that_does_not_agree_with_itself_is_broken(patient: Patient, kep
     with SqliteStore(kept) as store:
         store.record(turn(recorded("r"))).result(5)
     assert patient.wrong("store") == []
-    connection = apsw.Connection(str(kept))
+    connection = connected(kept)
     connection.execute("UPDATE recordings SET blocks = x'90'")
     connection.close()
     [finding] = patient.wrong("store")
@@ -232,7 +233,7 @@ def test_a_disk_that_cannot_be_written_is_found(patient: Patient, monkeypatch: p
 
 
 def test_nobody_is_told_to_move_a_store_away_that_is_only_in_use(patient: Patient, kept: Path) -> None:
-    holder = apsw.Connection(str(kept))
+    holder = connected(kept)
     holder.pragma("locking_mode", "exclusive")
     holder.execute("BEGIN EXCLUSIVE")
     [finding] = patient.wrong("store")

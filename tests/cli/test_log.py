@@ -4,12 +4,12 @@ import json
 import signal
 from pathlib import Path
 
-import apsw
 import pytest
 
 from clew.model.change import Change
 from clew.store.values import Try, Usage
 from tests.cli.homes import GLM, THREAD, Home, day, talk, turn, yesterday
+from tests.database import connected
 from tests.store.turns import recorded
 
 
@@ -171,7 +171,7 @@ def test_a_config_that_cannot_be_used_keeps_nobody_from_the_log(home: Home) -> N
 
 def test_a_store_of_a_newer_clew_is_refused_with_its_words(home: Home) -> None:
     home.keep()
-    connection = apsw.Connection(str(home.file))
+    connection = connected(home.file)
     connection.pragma("user_version", 99)
     connection.close()
     code, says = home.refused("log")

@@ -34,6 +34,7 @@ from clew.testing import Simulator
 from tests.cli.homes import Home as UserHome
 from tests.cli.invoking import Clew
 from tests.cli.ptys import on_terminal
+from tests.database import connected
 from tests.gateway.conftest import KEYED, PASSTHROUGH, settings_with
 from tests.gateway.served import CLEW, MOST_SECONDS, backend
 from tests.manifest import proves
@@ -272,7 +273,7 @@ def test_a_config_that_cannot_be_used_is_named_and_nothing_starts(tmp_path: Path
 
 def test_a_store_that_a_newer_clew_wrote_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "h").mkdir(mode=0o700)
-    database = apsw.Connection(str(tmp_path / "h/clew.db"))
+    database = connected(tmp_path / "h/clew.db")
     database.execute("PRAGMA user_version = 9999")
     database.close()
     result = CliRunner().invoke(main, ["serve", "--port", "0", "--no-admin"], env={"CLEW_HOME": str(tmp_path / "h")})
@@ -297,7 +298,7 @@ def _open_to_others(file: Path) -> None:
 @contextmanager
 def _altered(file: Path) -> Iterator[apsw.Connection]:
     SqliteStore(file).close()
-    database = apsw.Connection(str(file))
+    database = connected(file)
     try:
         yield database
     finally:

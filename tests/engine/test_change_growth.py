@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 
-import apsw
 import pytest
 
 from clew.model.change import Change
 from clew.settings.values import ThinkingSettings
 from clew.testing.plugin import StartSimulator
+from tests.database import connected
 from tests.engine.conftest import Gating
 from tests.engine.gate import Answer, Gate
 from tests.engine.kept import store_of
@@ -25,7 +25,7 @@ OF_A_TURN = 640
 
 def kept(gate: Gate) -> int:
     """The bytes of all Changes."""
-    with closing(apsw.Connection(str(gate.home / "clew.db"))) as file:
+    with closing(connected(gate.home / "clew.db")) as file:
         [(size,)] = file.execute("SELECT sum(length(changes)) FROM exchanges")
     assert isinstance(size, int)
     return size

@@ -7,7 +7,6 @@ import json
 from contextlib import closing
 from typing import Any
 
-import apsw
 import pytest
 
 from clew.model.recording import Recording
@@ -16,6 +15,7 @@ from clew.store import SqliteStore
 from clew.store.values import Exchange
 from clew.testing import Simulator
 from tests.build import user
+from tests.database import connected
 from tests.engine.conftest import Gating
 from tests.engine.gate import KEY, Gate, claude, other
 from tests.engine.kept import eventually, exchange_of, exchanges_of, once_over, recording_of, store_of
@@ -245,7 +245,7 @@ def test_a_recording_that_is_damaged_costs_its_own_thinking_and_no_answer(
     talk = Talk(gate, tools=[], stream=stream)
     for words in ("One.", "Two.", "Three."):
         talk.says(words)
-    with closing(apsw.Connection(str(gate.home / "clew.db"))) as file:
+    with closing(connected(gate.home / "clew.db")) as file:
         [(blocks,)] = file.execute("SELECT blocks FROM recordings WHERE seq = 1")
         assert b'"thinking"' in blocks
         file.execute("UPDATE recordings SET blocks = ? WHERE seq = 1", (blocks.replace(b'"thinking"', damage),))

@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-import apsw
 import pytest
 
 from clew.backends.row import Backend
 from clew.settings.values import ThinkingSettings
+from tests.database import connected
 from tests.engine.chatting import DONE, chat_row, chunk, telling
 from tests.engine.conftest import Gating
 from tests.engine.gate import Gate
@@ -69,7 +69,7 @@ ROWS = {
 
 def thoughts_on_disk(gate: Gate) -> int:
     """How many thinking blocks somebody else finds in the file, now."""
-    with closing(apsw.Connection(str(gate.home / "clew.db"))) as file:
+    with closing(connected(gate.home / "clew.db")) as file:
         return sum(len(keys) // 32 for (keys,) in file.execute("SELECT keys FROM recordings"))
 
 
@@ -117,7 +117,7 @@ SEALS = ("inline", "reference")
 
 @contextmanager
 def locked(gate: Gate) -> Iterator[None]:
-    with closing(apsw.Connection(str(gate.home / "clew.db"))) as file:
+    with closing(connected(gate.home / "clew.db")) as file:
         file.set_busy_timeout(10_000)
         file.execute("BEGIN IMMEDIATE")
         yield

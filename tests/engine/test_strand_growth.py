@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing
 
-import apsw
 import pytest
 
 from clew.backends.row import Backend
@@ -13,6 +12,7 @@ from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from clew.thinking.strands import resolve
 from tests.build import user
+from tests.database import connected
 from tests.engine.chatting import chat
 from tests.engine.conftest import Gating
 from tests.engine.gate import Gate, claude
@@ -48,7 +48,7 @@ def converse(talk: Talk, turns: int) -> None:
 
 def listed(gate: Gate) -> int:
     """The bytes of all rows that are written out."""
-    with closing(apsw.Connection(str(gate.home / "clew.db"))) as file:
+    with closing(connected(gate.home / "clew.db")) as file:
         [(size,)] = file.execute("SELECT sum(length(coalesce(listed, x''))) FROM recordings")
     assert isinstance(size, int)
     return size

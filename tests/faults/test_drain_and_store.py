@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from threading import Thread
 
-import apsw
 import pytest
 
 from clew.testing import Simulator
+from tests.database import connected
 from tests.engine.conftest import Gating
 from tests.engine.gate import Gate, claude
 from tests.faults.scene import Client, kept, question, story, until
@@ -24,7 +24,7 @@ LARGE = "x" * 300_000
 
 @contextmanager
 def locked(gate: Gate) -> Iterator[None]:
-    with closing(apsw.Connection(str(gate.home / "clew.db"))) as file:
+    with closing(connected(gate.home / "clew.db")) as file:
         file.set_busy_timeout(10_000)
         file.execute("BEGIN IMMEDIATE")
         yield

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from clew.backends.row import Backend
@@ -19,6 +18,7 @@ from clew.store import SqliteStore
 from clew.store.outcome import LIMIT
 from clew.store.writer import Limits
 from clew.testing import Simulator
+from tests.database import connected
 from tests.engine.gate import Gate, claude, other
 from tests.engine.talk import Talk, refusals
 from tests.faults.conftest import Calling
@@ -132,7 +132,7 @@ def test_a_log_that_somebody_holds_is_bounded_and_answers_go_on(opening: Opening
     """S3: then nothing more is kept, until whoever holds it lets go."""
     gate = opening(claude(a), limits=Limits(checkpoint_pages=20, wal_bytes=400_000))
     gate.ask(question("before"))
-    reader = apsw.Connection(str(gate.home / "clew.db"))
+    reader = connected(gate.home / "clew.db")
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM recordings").fetchall()
     answers = 0
@@ -214,8 +214,7 @@ def test_a_client_that_leaves_while_its_turn_waits_for_the_store_takes_nothing_a
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Another process's transaction, as soon as it can have one."""
-    connection = apsw.Connection(str(path))
-    connection.set_busy_timeout(5000)
+    connection = connected(path)
     connection.execute("BEGIN IMMEDIATE")
     yield
     connection.execute("ROLLBACK")

@@ -4,13 +4,13 @@ import json
 from contextlib import closing
 from pathlib import Path
 
-import apsw
 import pytest
 
 from clew.errors import RecordCorrupt
 from clew.model.change import Change
 from clew.store import SqliteStore
 from clew.store.changes import LEAST, changes_of, column_of
+from tests.database import connected
 from tests.store.turns import recorded, turn
 
 DROPPED = "the client had left it out"
@@ -39,7 +39,7 @@ MANY = {
 
 
 def rows(path: Path) -> dict[str, bytes]:
-    with closing(apsw.Connection(str(path))) as file:
+    with closing(connected(path)) as file:
         return {str(id): bytes(kept) for id, kept in file.execute("SELECT id, changes FROM exchanges")}
 
 
@@ -68,7 +68,7 @@ def test_an_older_row_is_read_however_long_it_is(store: SqliteStore, path: Path)
     store.record(turn(recorded("r"), changes=many)).result(5)
     as_json = json.dumps([{name: getattr(change, name) for name in change.__struct_fields__} for change in many]).encode()
     assert len(as_json) > LEAST
-    with closing(apsw.Connection(str(path))) as file:
+    with closing(connected(path)) as file:
         file.execute("UPDATE exchanges SET changes = ?", (as_json,))
     assert [each.changes for each in store.exchanges("local")] == [many]
 

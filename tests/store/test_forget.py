@@ -14,6 +14,7 @@ from clew.errors import StoreError
 from clew.store import SqliteStore
 from clew.store.forget import _COUNTS, _EMPTY_THREAD, _NOBODYS, _OLD_BODIES, _UNANSWERED, _UNUSED, BATCH, LEFT
 from clew.store.values import DAY, Bodies, Retention
+from tests.database import connected
 from tests.manifest import proves
 from tests.store.test_bodies import until
 from tests.store.test_recordings import rows
@@ -125,7 +126,7 @@ def test_a_reader_in_the_way_is_said_and_what_was_deleted_goes_when_it_is_gone(p
 
 @contextmanager
 def apsw_of(path: Path) -> Iterator[apsw.Connection]:
-    connection = apsw.Connection(str(path))
+    connection = connected(path)
     try:
         yield connection
     finally:
@@ -199,7 +200,7 @@ def test_a_recording_that_cannot_be_read_can_be_deleted(store: SqliteStore, path
     """By age, by size and on request: damage must not keep anything."""
     for name in ("a", "b"):
         store.record(turn(recorded(name, thread=name))).result(5)
-    connection = apsw.Connection(str(path))
+    connection = connected(path)
     connection.execute("UPDATE recordings SET said = x'ff'")
     connection.close()
     assert store.forget("local", "a", at=NOON).result(5) is True

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-import apsw
 import msgspec
 import pytest
 
 from clew.store import SqliteStore
 from clew.store.forgotten import LONGEST
 from clew.store.values import Bodies, Retention, Turn
+from tests.database import connected
 from tests.manifest import proves
 from tests.store.test_forget import everything_in, tidied
 from tests.store.test_recordings import rows
@@ -187,7 +187,7 @@ def test_verify_says_where_a_forgotten_exchange_has_words(store: SqliteStore, pa
     store.record(answer("a")).result(5)
     store.forget("local", "t", at=NOON + 1).result(5)
     store.record(answer("b")).result(5)
-    connection = apsw.Connection(str(path))
+    connection = connected(path)
     connection.execute("UPDATE exchanges SET asked = x'91c0'")
     connection.close()
     assert [(fault.record, fault.what) for fault in store.verify()] == [("b", "it was forgotten, and is not without words")]

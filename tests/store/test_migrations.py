@@ -13,6 +13,7 @@ from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
 from clew.store import SqliteStore
 from clew.store.migrations import APPLICATION, MIGRATIONS
 from clew.store.values import Fault, Passage, Statistics
+from tests.database import connected
 from tests.manifest import proves
 from tests.store.make_old import OLD, content
 from tests.store.turns import NOON, recorded, turn
@@ -63,7 +64,7 @@ def test_a_changed_byte_in_an_old_file_is_found(version: int, path: Path) -> Non
     with SqliteStore(path) as store:
         store.record(turn(recorded("new"))).result(5)
         assert store.verify() == ()
-        connection = apsw.Connection(str(path))
+        connection = connected(path)
         connection.execute("UPDATE recordings SET account = account || 'x' WHERE id = 'g'")
         connection.close()
         assert store.verify() == (Fault("g", "its bytes are not those that were recorded"),)
@@ -74,7 +75,7 @@ def test_what_a_round_of_retention_left_behind_goes(path: Path) -> None:
     path.parent.mkdir(mode=0o700)
     shutil.copy(OLD / "v8.sqlite", path)
     path.chmod(0o600)
-    connection = apsw.Connection(str(path))
+    connection = connected(path)
     connection.execute("INSERT INTO threads VALUES ('local', 'empty', '', '', 'A title', '', 0, 0)")
     connection.close()
     with SqliteStore(path) as store:
@@ -84,7 +85,7 @@ def test_what_a_round_of_retention_left_behind_goes(path: Path) -> None:
 @proves("fault:P13")
 def test_a_newer_schema_is_refused_with_both_numbers_and_left_alone(path: Path) -> None:
     SqliteStore(path).close()
-    connection = apsw.Connection(str(path))
+    connection = connected(path)
     connection.pragma("user_version", len(MIGRATIONS) + 1)
     connection.close()
     before = path.read_bytes()
@@ -97,7 +98,7 @@ def test_a_newer_schema_is_refused_with_both_numbers_and_left_alone(path: Path) 
 
 def test_another_programs_database_is_refused(path: Path) -> None:
     path.parent.mkdir(mode=0o700)
-    connection = apsw.Connection(str(path))
+    connection = connected(path)
     connection.execute("CREATE TABLE mine (x)")
     connection.close()
     path.chmod(0o600)

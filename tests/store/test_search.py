@@ -4,7 +4,6 @@ import json
 import shutil
 from pathlib import Path
 
-import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from clew.store.search import wanted
 from clew.store.values import Hit, Turn
 from clew.store.words import BITE_CHARACTERS
 from tests.counts import examples
+from tests.database import connected
 from tests.store.make_old import OLD
 from tests.store.turns import NOON, recorded, turn
 
@@ -157,7 +157,7 @@ def test_a_store_that_cannot_be_written_is_searched_as_it_is(store: SqliteStore,
     keep(store, said("b", "heron", "Yes."))
     store._writer.close()
     assert found(store, "heron") == ["x-a"]
-    connection = apsw.Connection(str(path))
+    connection = connected(path)
     assert connection.execute("SELECT count(*) FROM words").get == 1
     connection.close()
 

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import apsw
 import pytest
 from msgspec import structs
 
@@ -11,6 +10,7 @@ from clew.model.recording import Strand
 from clew.store import SqliteStore
 from clew.store.rows import pack
 from clew.store.values import Fault
+from tests.database import connected
 from tests.store.turns import GLM, conversation, recorded, turn
 
 OTHER = b"o" * 32
@@ -25,7 +25,7 @@ def filled(store: SqliteStore) -> SqliteStore:
 
 
 def tamper(path: Path, statement: str, *bindings: object) -> None:
-    connection = apsw.Connection(str(path))
+    connection = connected(path)
     connection.execute(statement, bindings)
     assert connection.changes() == 1
     connection.close()
