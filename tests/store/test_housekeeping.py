@@ -1,7 +1,6 @@
 """Retention as a task: in small bites, by the settings of the moment, and nobody's turn waits for it."""
 
 import asyncio
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -113,10 +112,17 @@ def test_a_round_that_did_not_get_done_is_followed_by_the_next_at_once(store: Sq
     """Else a busy store could grow: more may come than goes, if half of the time nothing does."""
     fill(store, 3 * BATCH)
 
+    empty = asyncio.Event()
+
+    def retention() -> Retention:
+        if not store.threads("local"):
+            empty.set()
+        return WEEK
+
     async def keep() -> None:
-        keeping = keep_house(store, lambda: WEEK, clock=lambda: NOON + 8 * DAY, every=3600, most=0)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(keeping, 2)
+        task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON + 8 * DAY, every=3600, most=0))
+        await asyncio.wait_for(empty.wait(), 20)
+        task.cancel()
 
     asyncio.run(keep())
     assert store.threads("local") == []
