@@ -236,7 +236,8 @@ def serving(home: Path, *options: str) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_the_demo_in_the_readme_works(demo: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", [{}, {"ANTHROPIC_API_KEY": "sk-ant-of-a-reader"}], ids=["no-key", "a-vendors-key-is-set"])
+def test_the_demo_in_the_readme_works(demo: int, tmp_path: Path, own: dict[str, str]) -> None:
     """The block as it stands, but for the port and the home."""
     [(_, code)] = [(page, code) for page, code in blocks("bash") if page == "README.md"]
     code = (
@@ -247,7 +248,7 @@ def test_the_demo_in_the_readme_works(demo: int, tmp_path: Path) -> None:
     code = code.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
     env = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "CLEW_"))}
     ran = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, timeout=150
+        ["bash", "-euo", "pipefail", "-c", code], cwd=ROOT, env=env | own, capture_output=True, text=True, timeout=150
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.splitlines()[:4] == [

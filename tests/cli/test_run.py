@@ -74,9 +74,22 @@ def test_a_client_keeps_its_environment_and_gets_the_gateways_address(home: Path
 
 @pytest.mark.slow
 def test_where_only_stored_keys_are_used_the_runs_key_is_the_credential(home: Path) -> None:
+    """And it goes in a header besides, for clients that prefer an ANTHROPIC_API_KEY."""
     configure(home, a="http://127.0.0.1:9")
     given = eval(run(home, sys.executable, "-c", SHOW).stdout)
-    assert set(given) == {"ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"}
+    assert set(given) == {"ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS"}
+    assert given["ANTHROPIC_CUSTOM_HEADERS"] == f"x-clew-key: {given['ANTHROPIC_AUTH_TOKEN']}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own", [Simulator.key, "sk-ant-of-something-else"])
+def test_a_vendors_key_in_the_environment_does_not_stand_in_the_way(home: Path, own: str) -> None:
+    """The SDK sends ANTHROPIC_API_KEY instead of the gateway's token, whether the gateway has that key or not."""
+    with Simulator() as simulator:
+        configure(home, a=simulator.url)
+        told = run(home, "--", sys.executable, "-c", TALK, ANTHROPIC_API_KEY=own)
+        assert told.returncode == 7, told.stderr
+        assert [entry["verdict"]["ok"] for entry in simulator.journal()] == [True] * 3
 
 
 @pytest.mark.slow

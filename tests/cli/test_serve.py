@@ -407,7 +407,11 @@ def test_where_a_backend_takes_the_clients_credential_the_key_goes_beside_it() -
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_CUSTOM_HEADERS": "x-team: 1\nx-clew-key: k",
     }
-    assert variables(keyed, url, "k", had) == {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_AUTH_TOKEN": "k"}
+    assert variables(keyed, url, "k", had) == {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_AUTH_TOKEN": "k",
+        "ANTHROPIC_CUSTOM_HEADERS": "x-team: 1\nx-clew-key: k",
+    }
 
 
 def test_the_line_to_copy_survives_a_shell() -> None:

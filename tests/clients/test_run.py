@@ -1,6 +1,7 @@
 """`clew run -- claude`: a gateway for the time of one command, and what it says when that is over."""
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.clients.claude import MOST_SECONDS, ClaudeCode
 from tests.clients.gateway import CLEW
+from tests.clients.installed import MODULES, NODE
 from tests.clients.scene import CONFIG
 from tests.clients.test_claude_code import YES
 from tests.clients.test_claude_code_alone import LOOP
@@ -95,6 +97,69 @@ def test_the_client_keeps_its_own_credential_where_the_backend_takes_it(
         assert (done.returncode, done.stdout) == (0, "Yes.\n")
         [entry] = sim.asked()
         assert (entry["account"], "x-clew-key" in dict(entry["headers"])) == ("mine", False)
+
+
+PROGRAMS = {
+    "@anthropic-ai/sdk": """
+import Anthropic from "@anthropic-ai/sdk";
+const messages = [{ role: "user", content: "Are you there?" }];
+const answer = await new Anthropic().messages.create({ model: "claude-opus-5-5", max_tokens: 2000, messages });
+console.log(answer.content.at(-1).text);
+""",
+    "@ai-sdk/anthropic": """
+import { anthropic } from "@ai-sdk/anthropic";
+import { generateText } from "ai";
+console.log((await generateText({ model: anthropic("claude-opus-5-5"), prompt: "Are you there?" })).text);
+""",
+}
+"""As simple as their READMEs show them: everything comes from the environment. The second reads only ANTHROPIC_API_KEY."""
+
+
+@pytest.mark.parametrize("sdk", PROGRAMS)
+def test_an_sdk_works_with_a_vendors_key_in_the_environment(sdk: str, tmp_path: Path) -> None:
+    (tmp_path / "node_modules").symlink_to(MODULES)
+    (tmp_path / "page.mjs").write_text(PROGRAMS[sdk])
+    client = ClaudeCode(version="", home=tmp_path, url="", token="")  # only its environment is used
+    with Witness(YES, tmp_path) as sim:
+        config = with_keys(sim).replace("SIM_KEY", "ANTHROPIC_API_KEY")
+        done = run(client, config, str(NODE), str(tmp_path / "page.mjs"), ANTHROPIC_API_KEY=Witness.key)
+
+        assert (done.returncode, done.stdout) == (0, "Yes.\n"), done.stderr
+        assert (len(sim.asked()), sim.refusals()) == (1, [])
+
+
+AGENT = """
+import asyncio
+from claude_agent_sdk import ResultMessage, query
+
+async def main():
+    async for message in query(prompt="Are you there?"):
+        if isinstance(message, ResultMessage):
+            print(message.result)
+
+asyncio.run(main())
+"""
+
+
+def test_the_agent_sdk_works_with_a_vendors_key_in_the_environment(tmp_path: Path) -> None:
+    client = ClaudeCode(version="", home=tmp_path, url="", token="")
+    with Witness(YES, tmp_path) as sim:
+        done = run(client, with_keys(sim), sys.executable, "-c", AGENT, ANTHROPIC_API_KEY="sk-ant-of-something-else")
+
+        assert (done.returncode, done.stdout) == (0, "Yes.\n"), done.stderr
+        assert (len(sim.asked()), sim.refusals()) == (1, [])
+
+
+def test_claude_code_works_with_a_vendors_key_in_the_environment(
+    claude_code: Callable[[str, str], ClaudeCode], tmp_path: Path
+) -> None:
+    with Witness(YES, tmp_path) as sim:
+        client = claude_code("", "")
+        own = {"ANTHROPIC_API_KEY": "sk-ant-of-something-else"}
+        done = run(client, with_keys(sim), str(client.binary), "-p", "Are you there?", **own)
+
+        assert (done.returncode, done.stdout) == (0, "Yes.\n"), done.stderr
+        assert (len(sim.asked()), sim.refusals()) == (1, [])
 
 
 @proves("req:S1-51")

@@ -1,8 +1,10 @@
 """Whose a request is: every route with every credential, and which of them travel on."""
 
+import json
+
 import pytest
 
-from clew.backends.row import Backend
+from clew.backends.row import Backend, Secret
 from clew.errors import SettingsInvalid
 from clew.gateway.routes import ROUTES, Route, RouteTable
 from tests.gateway.conftest import KEY, KEYED, PASSTHROUGH, TEAM_KEY, Gateway, Making, said, settings_with
@@ -30,6 +32,7 @@ CREDENTIALS: dict[str, dict[str, str]] = {
 }
 VALID = list(CREDENTIALS)[10:]
 OWN_CREDENTIAL = {"x_api_key": "sk-ant-own"}
+KEYED_OTHERWISE = Backend(name="glm", url="https://glm.test", realm="glm", auth="key", keys=(Secret("rotated"),))
 
 
 @proves("fault:X3", "fault:C10")
@@ -100,6 +103,64 @@ def test_without_a_key_only_where_nothing_of_the_operators_can_be_spent(
     gateway = making(settings_with(*backends, hosts=("clew.example",)), host=host)
     assert gateway.ask(**given)[0] == status
     assert [call.principal for call in gateway.engine.calls] == ["local"] * (status == 200)
+
+
+HELD = {"x_api_key": "vendor"}
+"""The key that the gateway has for the backend `glm`."""
+
+
+@pytest.mark.parametrize(
+    ("host", "given", "status"),
+    [
+        pytest.param("127.0.0.1", HELD, 200, id="as-x-api-key"),
+        pytest.param("127.0.0.1", {"authorization": "Bearer vendor"}, 200, id="as-a-bearer"),
+        pytest.param("::1", HELD, 200, id="on-the-other-loopback"),
+        pytest.param("127.0.0.1", {"x_clew_key": "vendor"}, 401, id="in-the-gateways-own-header"),
+        pytest.param("127.0.0.1", HELD | {"x_clew_key": "wrong"}, 401, id="a-wrong-gateway-key-beside"),
+        pytest.param("127.0.0.1", {"x_api_key": "vendor2"}, 401, id="a-longer-one"),
+        pytest.param("127.0.0.1", {"x_api_key": "vendo"}, 401, id="a-shorter-one"),
+        pytest.param("127.0.0.1", HELD | {"host": "clew.example"}, 401, id="called-from-outside"),
+        pytest.param("0.0.0.0", HELD, 401, id="others-can-reach-it"),
+        pytest.param("192.168.1.2", HELD, 401, id="on-an-address-of-the-network"),
+    ],
+)
+def test_a_vendors_key_that_the_gateway_holds_opens_it_on_this_machine_only(
+    making: Making, host: str, given: dict[str, str], status: int
+) -> None:
+    """Clients that read only ANTHROPIC_API_KEY send that key. Whoever has it can spend it without the gateway as well."""
+    gateway = making(settings_with(KEYED, hosts=("clew.example",)), host=host)
+    assert gateway.ask(**given)[0] == status
+    assert [(call.principal, "x-api-key" in call.headers) for call in gateway.engine.calls] == [("local", False)] * (
+        status == 200
+    )
+
+
+def test_a_vendors_key_opens_nothing_once_the_backend_is_gone(making: Making) -> None:
+    """The same head on the same connection is looked at again when the settings change."""
+    gateway = making(settings_with(KEYED))
+    asked = gateway.request("POST", "/v1/messages", **HELD)
+    peer = gateway.peer()
+    assert peer.send(asked).response()[0] == 200
+    gateway.plane.governs.settings = settings_with(KEYED_OTHERWISE)
+    assert peer.send(asked).response()[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("given", "variable"),
+    [
+        ({"x_api_key": "sk-ant-api03-abc"}, "ANTHROPIC_API_KEY"),
+        ({"authorization": "Bearer sk-or-v1-abc"}, "ANTHROPIC_AUTH_TOKEN"),
+    ],
+)
+def test_a_refused_key_of_a_vendor_is_told_what_to_unset(gateway: Gateway, given: dict[str, str], variable: str) -> None:
+    """The words depend on the form of the key alone, so they say nothing about what the gateway holds."""
+    status, _, body = gateway.ask(**given)
+    words = json.loads(body)["error"]["message"]
+    assert status == 401
+    assert f"unset {variable}" in words
+    assert "x-clew-key" in words
+    assert "ANTHROPIC_CUSTOM_HEADERS" in words
+    assert "abc" not in words
 
 
 @proves("fault:X3")

@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["Auth", "Credential", "Secret", "auth_headers", "credential_account", "credential_in"]
+__all__ = [
+    "CREDENTIAL_VARIABLES",
+    "Auth",
+    "Credential",
+    "Secret",
+    "auth_headers",
+    "credential_account",
+    "credential_in",
+]
 
 Auth: TypeAlias = Literal["passthrough", "key", "bearer", "api-key", "none"]
 """Who asks: the client with its own credential, we with `x-api-key`, `Authorization: Bearer` or `api-key`, or nobody in
@@ -19,6 +27,9 @@ particular."""
 
 Credential: TypeAlias = Sequence[tuple[str, str]]
 """The client's own `x-api-key` and `authorization` headers, as they came."""
+
+CREDENTIAL_VARIABLES: Final[Mapping[str, str]] = {"ANTHROPIC_API_KEY": "x-api-key", "ANTHROPIC_AUTH_TOKEN": "authorization"}
+"""Where clients on this machine have their credential, and the header that shows it. The first that is set counts."""
 
 _FINGERPRINT: Final = 8
 _HEADERS: Final = {"key": (b"x-api-key", b""), "bearer": (b"authorization", b"Bearer "), "api-key": (b"api-key", b"")}
@@ -71,12 +82,9 @@ def _bytes(value: str) -> bytes:
     return value.encode("utf-8", "surrogatepass")
 
 
-_VARIABLES = {"ANTHROPIC_API_KEY": "x-api-key", "ANTHROPIC_AUTH_TOKEN": "authorization"}
-
-
 def credential_in(environ: Mapping[str, str]) -> Credential:
     """What a client on this machine would show: the first of its usual variables that is set."""
-    for variable, header in _VARIABLES.items():
+    for variable, header in CREDENTIAL_VARIABLES.items():
         if value := environ.get(variable, "").strip():
             return ((header, f"Bearer {value}" if header == "authorization" else value),)
     return ()

@@ -5,19 +5,25 @@ client's own credential, which backends with passthrough take. Claude Code sends
 looked at, and whichever is a gateway key is taken away: it never travels on. So does the rest of the credential only where a
 backend's row asks for it.
 
-Without a gateway key a request may still pass if nothing of the operator's can be spent by it: it comes to a loopback
-address, by a loopback name, with a credential of its own, and every backend there is takes just that. What is wrong with a
-key is not said.
+Without a gateway key a request may still pass in two cases. In both it must come to a loopback address, which only this
+machine can reach, and by a loopback name.
+
+- Nothing of the operator's can be spent by it: it brings a credential of its own, and every backend takes just that.
+- It shows a vendor's key that this gateway itself holds for a backend: some clients read only ANTHROPIC_API_KEY. Whoever has
+  that key can spend it without the gateway too.
+
+What is wrong with a key is not said. A key that has the form of a vendor's gets other words, by its form alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
 
 from msgspec import Struct
 
-from clew.backends.row import Credential
+from clew.backends.credential import CREDENTIAL_VARIABLES
+from clew.backends.row import Credential, Secret
 from clew.gateway.routes import Scope
 from clew.http.message import HttpRequest, Refusal
 from clew.settings.gateway_key import LOCAL
@@ -27,6 +33,9 @@ __all__ = ["CREDENTIALS", "Access", "Keys", "admit", "shown_key"]
 OWN_HEADER: Final = "x-clew-key"
 CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", OWN_HEADER})
 """Headers that go no further than this."""
+
+VENDOR_PREFIX: Final = "sk-"
+"""How keys of Anthropic, OpenAI, OpenRouter, DeepSeek and many others begin. Those that clew makes begin with `clew_`."""
 
 _REFUSED: Final = Refusal(
     401,
@@ -52,15 +61,22 @@ class Access(Struct, frozen=True):
     credential: Credential = ()
 
 
-def admit(request: HttpRequest, scope: Scope, keys: Keys, *, passthrough: bool) -> Access | Refusal:
-    """Whether this request may go on. `passthrough`: here, a client's own credential is enough."""
+def admit(
+    request: HttpRequest, scope: Scope, keys: Keys, *, passthrough: bool, held: Iterable[Secret] = ()
+) -> Access | Refusal:
+    """Whether this request may go on.
+
+    `passthrough`: here, a client's own credential is enough. `held`: keys of vendors that open the gateway here.
+    """
     if scope == "open":
         return Access("")
     access = shown_key(request.joined, keys)
     if access.principal:
         return access
-    alone = scope == "passthrough-or-key" and passthrough and not request.joined.get(OWN_HEADER)
-    return Access(LOCAL, access.credential) if alone and access.credential else _REFUSED
+    alone = scope == "passthrough-or-key" and not request.joined.get(OWN_HEADER)
+    if alone and access.credential and (passthrough or _shows_one_of(held, request.joined)):
+        return Access(LOCAL, access.credential)
+    return _refused(request.joined)
 
 
 def shown_key(headers: Mapping[str, str], keys: Keys) -> Access:
@@ -71,6 +87,26 @@ def shown_key(headers: Mapping[str, str], keys: Keys) -> Access:
     credential = tuple(pair for pair in own if pair[0] not in _one_hop(headers))
     principal = principals[OWN_HEADER] if OWN_HEADER in shown else next(filter(None, principals.values()), None)
     return Access(principal or "", credential)
+
+
+def _shows_one_of(held: Iterable[Secret], headers: Mapping[str, str]) -> bool:
+    """Every key is compared, in constant time, whether or not an earlier one was right."""
+    shown = [Secret(value) for value in _shown(headers).values()]
+    return sum([key == value for key in held for value in shown]) > 0
+
+
+def _refused(headers: Mapping[str, str]) -> Refusal:
+    shown = _shown(headers)
+    for variable, header in CREDENTIAL_VARIABLES.items():
+        if shown.get(header, "").startswith(VENDOR_PREFIX):
+            return Refusal(
+                401,
+                f"The key in {header} is not this gateway's: it looks like a vendor's ({VENDOR_PREFIX}…). Start the client "
+                "with `clew run -- COMMAND`, which sets everything. Or send the gateway's key beside yours: "
+                f'ANTHROPIC_CUSTOM_HEADERS="{OWN_HEADER}: KEY". Or unset {variable} and set ANTHROPIC_AUTH_TOKEN to the '
+                "gateway's key. `clew keys list` says where that key is.",
+            )
+    return _REFUSED
 
 
 def _shown(headers: Mapping[str, str]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """What a client needs in its environment to talk to a gateway.
 
-A client keeps all that it has. The gateway's key goes beside the client's own credential where a backend takes that
-(`x-clew-key`, by the variable that Claude Code has for headers of the user's own), else it is the credential.
+A client keeps all that it has. The gateway's key goes beside the client's own credential, in the header `x-clew-key`, by the
+variable that Claude Code and both of Anthropic's SDKs have for headers of the user's own. Where no backend takes the
+client's credential, the key is the credential as well. That alone is not enough: the SDKs prefer ANTHROPIC_API_KEY.
 """
 
 from __future__ import annotations
@@ -22,15 +23,22 @@ _HEADER: Final = "x-clew-key"
 
 def variables(settings: Settings, url: str, key: str, environ: Mapping[str, str]) -> dict[str, str]:
     """The variables to set, on top of what the client has."""
-    if any(backend.auth == "passthrough" for backend in settings.backends.values()):
-        return {BASE_URL: url, CUSTOM_HEADERS: _with_key(environ.get(CUSTOM_HEADERS, ""), key)}
-    return {BASE_URL: url, TOKEN: key}
+    beside = {CUSTOM_HEADERS: _with_key(environ.get(CUSTOM_HEADERS, ""), key)}
+    return {BASE_URL: url, **({} if _takes_credentials(settings) else {TOKEN: key}), **beside}
 
 
 def line_to_copy(settings: Settings, url: str, key: str, command: str = "claude", *, expands: bool = False) -> str:
-    """A line for a shell. `expands`: the key is not there itself, but as what the shell makes it of, such as `$CLEW_KEY`."""
-    pairs = variables(settings, url, key, {})
+    """A line for a shell, as short as Claude Code allows: it sends the token also where ANTHROPIC_API_KEY is set.
+
+    `expands`: the key is not there itself, but as what the shell makes it of, such as `$CLEW_KEY`.
+    """
+    shown = {CUSTOM_HEADERS: _with_key("", key)} if _takes_credentials(settings) else {TOKEN: key}
+    pairs = {BASE_URL: url, **shown}
     return " ".join([*(f"{name}={_quoted(value, expands and key in value)}" for name, value in pairs.items()), command])
+
+
+def _takes_credentials(settings: Settings) -> bool:
+    return any(backend.auth == "passthrough" for backend in settings.backends.values())
 
 
 def _with_key(headers: str, key: str) -> str:

@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
+from clew.backends.row import Secret
 from clew.engine.call import Call
 from clew.errors import ClewError
 from clew.gateway import models
@@ -154,8 +155,9 @@ class DataPlane:
         match = self._routes.find(request.method, request.path)
         if isinstance(match, Refusal):
             return match
-        passthrough = border.is_near(request) and self._spends_nothing()
-        access = admit(request, match.route.scope, self._keys, passthrough=passthrough)
+        near = is_loopback(self._place[0]) and border.is_near(request)
+        held = self._held_keys() if near else ()
+        access = admit(request, match.route.scope, self._keys, passthrough=near and self._spends_nothing(), held=held)
         if isinstance(access, Refusal):
             return access
         if request.method == "POST" and (refusal := check_content(request)):
@@ -170,9 +172,11 @@ class DataPlane:
         return self._border[1]
 
     def _spends_nothing(self) -> bool:
-        """Does every backend take the client's own credential, and can only this machine call us?"""
-        backends = self.governs.settings.backends.values()
-        return is_loopback(self._place[0]) and all(backend.auth == "passthrough" for backend in backends)
+        """Does every backend take the client's own credential?"""
+        return all(backend.auth == "passthrough" for backend in self.governs.settings.backends.values())
+
+    def _held_keys(self) -> list[Secret]:
+        return [key for backend in self.governs.settings.backends.values() for key in backend.keys]
 
     # The answers.
 

@@ -18,7 +18,7 @@ from clew.http.message import Refusal
 __all__ = ["ROUTES", "Action", "Match", "Route", "RouteTable", "Scope"]
 
 Scope: TypeAlias = Literal["open", "key", "passthrough-or-key"]
-"""Anybody; holders of a gateway key; these, or whoever brings a credential of its own where ours cannot be spent."""
+"""Anybody; holders of a gateway key; these, and on this machine those who need none (`clew.gateway.admission`)."""
 
 Action: TypeAlias = Literal["greet", "health", "readiness", "messages", "count_tokens", "models", "model"]
 
@@ -42,6 +42,8 @@ ROUTES: Final = (
     Route(methods=("GET", "HEAD"), path="/healthz", scope="open", action="health"),
     Route(methods=("GET", "HEAD"), path="/readyz", scope="open", action="readiness"),
     Route(methods=("POST",), path="/v1/messages", scope="passthrough-or-key", action="messages"),
+    # The AI SDK takes ANTHROPIC_BASE_URL for the whole of what stands before `/messages`.
+    Route(methods=("POST",), path="/messages", scope="passthrough-or-key", action="messages"),
     Route(methods=("POST",), path="/v1/messages/count_tokens", scope="passthrough-or-key", action="count_tokens"),
     Route(methods=("GET", "HEAD"), path="/v1/models", scope="passthrough-or-key", action="models"),
     Route(methods=("GET", "HEAD"), path="/v1/models/*", scope="passthrough-or-key", action="model"),
