@@ -17,6 +17,7 @@ import pytest
 from clew.gateway.plan import Plan
 from clew.gateway.signals import Ending
 from clew.gateway.workers import Workers
+from clew.settings.load import Taken
 from clew.testing import Simulator
 from tests.admin.booth import Unix
 from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend, listens, until
@@ -238,7 +239,8 @@ def test_who_was_just_starting_when_all_were_told_to_end_is_told_too(monkeypatch
             return process
 
         monkeypatch.setattr(asyncio, "create_subprocess_exec", starts)
-        await asyncio.wait_for(Workers(Plan(name="g"), 1, {"PATH": os.environ["PATH"]}, 60).run(ending), MOST_SECONDS)
+        workers = Workers(Plan(name="g"), 1, {"PATH": os.environ["PATH"]}, 60, lambda: Taken("", ""))
+        await asyncio.wait_for(workers.run(ending), MOST_SECONDS)
         return time.monotonic() - began
 
     monkeypatch.setattr("clew.gateway.workers._COMMAND", ("sleep", "60"))

@@ -75,8 +75,10 @@ def _usual_key(fields: Mapping[str, str]) -> str:
 
 
 def _text(path: Path) -> str:
+    """An empty file is as good as none: clew does not use it either."""
     try:
-        return path.read_text("utf-8") if path.exists() else template(os.environ)
+        text = path.read_text("utf-8") if path.exists() else ""
+        return text if text.strip() else template(os.environ)
     except (OSError, UnicodeDecodeError) as error:
         raise Failed(f"cannot read {path}: {error}") from None
 

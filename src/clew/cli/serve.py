@@ -109,8 +109,9 @@ async def _with_workers(stage: Stage, ending: Ending) -> None:
         plan = msgspec.structs.replace(stage.plan, port=place.getsockname()[1], port_is_asked_for=True)
         key = load_key(stage.home, stage.environ)
         drain = stage.loaded.settings.gateway.drain_seconds
-        workers = Workers(plan, stage.workers, stage.environ, drain)
+        workers = Workers(plan, stage.workers, stage.environ, drain, lambda: stage.loaded.taken)
         async with _kept(workers, ending) as running, _built(plan, stage, key) as works:
+            workers.taken = lambda: works.current.loaded.taken
             if await _somebody_listens(workers, running):
                 async with beside(stage, works, url_of(plan.host, plan.port), key, ending, workers.reports):
                     await running

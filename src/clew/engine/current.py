@@ -3,8 +3,8 @@
 Three things can change while a gateway runs: its settings file (or the file of authorities that it names), the active
 backend in the store (`clew use`, by any process), and what may be remembered, when somebody deletes a thread. All are looked
 at twice a second, by a glance that reads nothing while nothing happened. A new snapshot replaces the old one as a whole;
-requests under way keep theirs. A file that cannot be used changes nothing: the old settings stay, and `problem` says what is
-wrong until it is mended. Nor does a store that cannot be read: what was chosen stays chosen.
+requests under way keep theirs. A file that cannot be used, or that lost all its backends, changes nothing: the old settings
+stay, and `problem` says what is wrong until it is mended. Nor does a store that cannot be read: what was chosen stays so.
 
 The one who glances is a thread of its own, and the only one in an idle process that wakes by the clock. Nobody else polls:
 whoever attends is told in his loop that something changed, be it only that somebody wrote to the store.
@@ -25,6 +25,7 @@ from typing import TypeAlias
 from clew.engine.choices import ACTIVE, rules_chosen
 from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.engine.stamp import Stamp, stamp_of
+from clew.engine.widened import widened
 from clew.errors import SettingsInvalid, StoreError
 from clew.settings.load import Loaded, config_place, load
 from clew.settings.secret import load_keyring
@@ -86,8 +87,8 @@ class Current:
         self._secret = secret
         self._secret_stamp = stamp_of(secret)
         self._place = config_place(environ, file)
-        self._stamps = self._stamped()
-        self._pending: _Stamps = (None, None)
+        self._stamps: _Stamps | None = None if loaded.is_handed_over else self._stamped()
+        self._pending: _Stamps | None = None
         self._awaits = False
         """The settings name authorities that are not there, or are none."""
         self._seen = -1
@@ -238,13 +239,29 @@ class Current:
             _log.error("%s", self.problem)
             return False
         try:
-            self.loaded = load(self._file, self._environ)
+            fresh = self._read_again()
         except SettingsInvalid as error:
             self._refuse(error)
             return False
+        for said in widened(self.loaded.settings, fresh.settings):
+            _log.warning("the new settings let more in: %s", said)
+        self.loaded = fresh
         self._stamps = (stamps[0], stamp_of(self.loaded.settings.ca_file))  # it may name another one now
         self._reloaded(self.loaded.settings)
         return True
+
+    def _read_again(self) -> Loaded:
+        """A file that lost all its backends was cut off or cleared: going on with what the environment gives would send
+        requests to a vendor that nobody chose."""
+        fresh = load(self._file, self._environ)
+        if self.loaded.names_backends and not fresh.names_backends:
+            raise SettingsInvalid(
+                f"{fresh.file} names no backend any more, and it did. Put them back; or, to use what the environment gives, "
+                "delete the file and start the gateway again",
+                file=str(fresh.file),
+                key="backends",
+            )
+        return fresh
 
     def _refuse(self, error: SettingsInvalid) -> None:
         """Said once, though it may be looked for again and again: the authorities may come after the settings that name

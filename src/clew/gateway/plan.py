@@ -16,6 +16,7 @@ from clew.errors import SettingsInvalid
 from clew.gateway.border import WILDCARDS, is_loopback
 from clew.settings.gateway_key import KEY_VARIABLE, named_keys
 from clew.settings.home import Home
+from clew.settings.load import Taken
 
 __all__ = ["Plan", "check_exposure", "url_of"]
 
@@ -38,6 +39,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The backend that this gateway begins with, whatever is active elsewhere."""
     run_key: str = ""
     """A key for this run alone."""
+    taken: Taken | None = None
+    """For a worker: the settings that its parent has. Its file may be broken by now."""
 
     @property
     def file(self) -> Path | None:

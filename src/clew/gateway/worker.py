@@ -16,7 +16,7 @@ from clew.gateway.signals import Ending
 from clew.http.loops import run
 from clew.http.server import bound
 from clew.settings.home import home_of
-from clew.settings.load import load
+from clew.settings.load import load, load_taken
 
 if TYPE_CHECKING:
     from clew.gateway.report import Report
@@ -38,7 +38,7 @@ def main() -> int:
 async def _work(plan: Plan) -> None:
     ending = Ending()
     ending.watch()
-    loaded = load(plan.file, os.environ)
+    loaded = load_taken(plan.taken, os.environ) if plan.taken else load(plan.file, os.environ)
     plug = bound(plan.host, plan.port, reuse_port=True)
     gateway = await opened(plan, loaded, home_of(os.environ), sock=plug)
     sys.stdout.write("listening\n")

@@ -1,9 +1,10 @@
 """Workers: processes that share one port, and the parent that keeps them.
 
-Each is a fresh interpreter, not a fork: nothing of the parent's threads, loops or descriptors leaks into it. It gets its
-plan by a pipe, and takes the end of that pipe for the death of its parent; by another it says that it listens, and then how
-it fares (`clew.gateway.report`). A worker that crashes is started again, after a pause that grows as long as it keeps
-crashing. The terminal's signals are not for them: the parent hears and passes them on.
+Each is a fresh interpreter, not a fork: nothing of the parent's threads, loops or descriptors leaks into it. By a pipe it
+gets its plan, with the settings that the parent has: a file that broke meanwhile keeps no worker from starting. The end of
+that pipe is the death of the parent. By another pipe the worker says that it listens, and then how it fares
+(`clew.gateway.report`). A worker that crashes is started again, after a pause that grows as long as it keeps crashing. The
+terminal's signals are not for them: the parent hears and passes them on.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ import logging
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
 import msgspec
+from msgspec import structs
 
 from clew.gateway.plan import Plan
 from clew.gateway.report import Report, read_report
 from clew.gateway.signals import Ending
+from clew.settings.load import Taken
 
 __all__ = ["Workers"]
 
@@ -40,10 +43,14 @@ _log = logging.getLogger("clew.gateway")
 class Workers:
     """Started by `run`, which returns when the last of them is gone."""
 
-    def __init__(self, plan: Plan, count: int, environ: Mapping[str, str], drain_seconds: float) -> None:
+    def __init__(
+        self, plan: Plan, count: int, environ: Mapping[str, str], drain_seconds: float, taken: Callable[[], Taken]
+    ) -> None:
+        """`taken` gives the settings that this process has: each worker begins with them."""
+        self.taken = taken
         self.listening = asyncio.Event()
         """Somebody takes connections."""
-        self._plan = msgspec.json.encode(plan) + b"\n"
+        self._plan = plan
         self._count = count
         self._environ = dict(environ)
         self._patience = drain_seconds + _LAST_SECONDS
@@ -88,7 +95,7 @@ class Workers:
             if ending.asked.is_set():
                 process.terminate()
             assert process.stdin is not None
-            process.stdin.write(self._plan)
+            process.stdin.write(self._encoded_plan())
             await self._hear(process)
             return await process.wait()
         finally:
@@ -96,6 +103,9 @@ class Workers:
             self._reports.pop(process, None)
             if process.returncode is None:  # nobody waits for it any more
                 process.kill()
+
+    def _encoded_plan(self) -> bytes:
+        return msgspec.json.encode(structs.replace(self._plan, taken=self.taken())) + b"\n"
 
     async def _hear(self, process: Process) -> None:
         """What it says, until it says no more."""

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from clew.backends.row import Backend
+from clew.backends.row import Backend, Secret
 from clew.errors import SettingsInvalid
 from clew.settings.examine import Examined, examine
 from clew.settings.home import CONFIG_VARIABLE, home_of
@@ -22,9 +22,19 @@ from clew.settings.lines import Key, key_lines, line_of, spelled
 from clew.settings.shape import Problem
 from clew.settings.values import Settings
 
-__all__ = ["Fault", "Loaded", "config_file", "config_place", "faults_of", "load"]
+__all__ = ["Fault", "Loaded", "Taken", "config_file", "config_place", "faults_of", "load", "load_taken"]
 
 _MOST_BYTES: Final = 4 * 1024 * 1024
+_EMPTY: Final = (
+    "the file is empty. Delete it to use what the environment gives, or write a new one with `clew config init --force`"
+)
+
+
+class Taken(Struct, frozen=True):
+    """Settings as they were written, so that another process can have the same. `file` is "" where there is none."""
+
+    file: str
+    text: str
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
@@ -35,11 +45,22 @@ class Loaded(Struct, frozen=True, kw_only=True):
     origins: Mapping[str, str] = {}
     """Where each key that is not a default came from: `clew.toml:12`, `preset zai`, `environment: ZAI_API_KEY`."""
     warnings: tuple[str, ...] = ()
+    text: Secret | None = None
+    """What the file says. Hidden, because a key may stand in it."""
+    names_backends: bool = False
+    """Whether the file has backends of its own, or leaves them to the environment."""
+    is_handed_over: bool = False
+    """Another process read the file: it may say something else by now."""
 
     @property
     def place(self) -> str:
         """The file as any process finds it; "" if there is none."""
         return str(self.file.absolute()) if self.file else ""
+
+    @property
+    def taken(self) -> Taken:
+        """What another process needs to have the same settings."""
+        return Taken(self.place, self.text.reveal() if self.text else "")
 
 
 class Fault(Struct, frozen=True):
@@ -63,6 +84,15 @@ def load(file: Path | None, environ: Mapping[str, str], *, keys: bool = True) ->
     if loaded is None:
         raise _invalid(path, faults)
     return loaded
+
+
+def load_taken(taken: Taken, environ: Mapping[str, str]) -> Loaded:
+    """The settings that another process has taken, whatever its file says now. Raises SettingsInvalid."""
+    path = Path(taken.file) if taken.file else None
+    loaded, faults = _examined(path, taken.text, tomllib.loads(taken.text), environ, keys=True)
+    if loaded is None:
+        raise _invalid(path, faults)
+    return structs.replace(loaded, is_handed_over=True)
 
 
 def faults_of(file: Path, environ: Mapping[str, str]) -> tuple[Fault, ...]:
@@ -101,6 +131,12 @@ def _read(path: Path | None, environ: Mapping[str, str], *, keys: bool) -> tuple
         text, raw = _text(path) if path else ("", {})
     except _Unreadable as error:
         return None, (error.fault,)
+    return _examined(path, text, raw, environ, keys=keys)
+
+
+def _examined(
+    path: Path | None, text: str, raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool
+) -> tuple[Loaded | None, tuple[Fault, ...]]:
     lines = key_lines(text)
     try:
         examined = examine(raw, environ, keys=keys)
@@ -113,7 +149,9 @@ def _read(path: Path | None, environ: Mapping[str, str], *, keys: bool) -> tuple
         settings=examined.settings,
         file=path,
         origins=origins,
-        warnings=(*examined.warnings, *_readable(path, examined.settings)),
+        warnings=(*examined.warnings, *_readable(path, text, examined.settings)),
+        text=Secret(text),
+        names_backends=bool(raw.get("backends")),
     ), ()
 
 
@@ -128,6 +166,8 @@ def _text(path: Path) -> tuple[str, dict[str, object]]:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _Unreadable(Fault(raw[: error.start].count(b"\n") + 1, "", "this line is not UTF-8")) from None
+    if not text.strip():
+        raise _Unreadable(Fault(0, "", _EMPTY))
     try:
         return text, tomllib.loads(text)
     except ValueError as error:  # TOML's own, and a number of thousands of digits
@@ -180,12 +220,18 @@ def _origins(examined: Examined, lines: Mapping[Key, int], path: Path | None) ->
         yield key, f"{path}:{line}"
 
 
-def _readable(path: Path | None, settings: Settings) -> Iterator[str]:
+def _readable(path: Path | None, text: str, settings: Settings) -> Iterator[str]:
     """A key that stands in a file which others can read."""
-    if path and _literal(settings.backends.values(), path) and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+    if path and _literal(settings.backends.values(), text) and _is_read_by_others(path):
         yield f"others can read {path}, and a key stands in it: run `chmod 600 {path}`"
 
 
-def _literal(backends: Iterable[Backend], path: Path) -> bool:
-    text = path.read_text("utf-8", "replace")
+def _literal(backends: Iterable[Backend], text: str) -> bool:
     return any(key.reveal() in text for backend in backends for key in backend.keys)
+
+
+def _is_read_by_others(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+    except OSError:  # gone since it was read
+        return False

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
+import msgspec
+from msgspec import Struct
+
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
 from clew.errors import SettingsInvalid
 from clew.settings.running import Running, running
@@ -16,12 +19,13 @@ from clew.settings.values import GatewaySettings
 __all__ = ["clock", "gateways", "ports"]
 
 ANSWER_SECONDS: Final = 3.0
+MOST_BYTES: Final = 1 << 20
 OLDEST: Final = 1_780_000_000.0
 """Spring 2026: a clock before this is older than this program."""
 
 
 def gateways(at: Circumstances) -> Iterator[Finding]:
-    """Each that is registered answers."""
+    """Each that is registered answers, and has taken the newest settings."""
     try:
         found = running(at.home)
     except SettingsInvalid as error:
@@ -30,22 +34,33 @@ def gateways(at: Circumstances) -> Iterator[Finding]:
     if not found:
         yield fine("none runs")
     for each in found:
-        if _answers(each.url):
+        if (ready := _readiness(each.url)) is not None:
             yield fine(f"{each.name} (pid {each.pid}) answers at {each.url}")
+            if ready.problem:
+                yield broken(
+                    f"{each.name} (pid {each.pid}) goes on with its last settings: {ready.problem}",
+                    "repair the settings file; the gateway reads it again by itself",
+                )
         else:
             yield broken(
                 f"{each.name} (pid {each.pid}) does not answer at {each.url}", f"kill {each.pid}, and start it again"
             )
 
 
-def _answers(url: str) -> bool:
+class _Readiness(Struct):
+    status: str
+    problem: str = ""
+
+
+def _readiness(url: str) -> _Readiness | None:
+    """What it says of itself; None if it does not answer."""
     where = urlsplit(url)
     connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=ANSWER_SECONDS)
     try:
-        connection.request("GET", "/healthz")
-        return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
-        return False
+        connection.request("GET", "/readyz")
+        return msgspec.json.decode(connection.getresponse().read(MOST_BYTES), type=_Readiness)
+    except (OSError, http.client.HTTPException, msgspec.MsgspecError):
+        return None
     finally:
         connection.close()
 
