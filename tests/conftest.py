@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.clock import Clock
 from tests.counts import SOAK
 
 settings.register_profile("clew", deadline=None, derandomize=not SOAK, suppress_health_check=[HealthCheck.too_slow])
@@ -44,3 +45,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """From here on it looks only at what tests make."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """What runs under a test's clock is closed in real time, and that is before the clock's own fixture ends."""
+    clock = item.funcargs.get("clock") if isinstance(item, pytest.Function) else None
+    if isinstance(clock, Clock):
+        clock.release()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Time for all loops in threads that start after it: it stands still until the test moves it. Name it first."""
+    clock = Clock()
+    monkeypatch.setattr("clew.http.loop_thread.new_event_loop", clock.new_event_loop)
+    return clock

@@ -11,6 +11,8 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from threading import Thread
 from typing import Any
 
 from clew.http.client.message import Timeouts
@@ -26,8 +28,10 @@ __all__ = [
     "SOON",
     "Client",
     "asked",
+    "asking",
     "endings",
     "impatient",
+    "is_asked",
     "kept",
     "outcomes",
     "question",
@@ -91,6 +95,25 @@ def endings(simulator: Simulator) -> list[str]:
 def asked(*simulators: Simulator) -> list[int]:
     """How often each of them was asked."""
     return [len(simulator.journal()) for simulator in simulators]
+
+
+def is_asked(simulator: Simulator, times: int = 1) -> Callable[[], bool]:
+    """Whether it was, for `until`."""
+    return lambda: asked(simulator) == [times]
+
+
+def asking(gate: Gate, body: Json, *, path: str = "/v1/messages") -> Future[Answer]:
+    """Ask in a thread, so that the test can move its clock meanwhile."""
+    answer: Future[Answer] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(gate.ask(body, path=path))
+        except BaseException as error:
+            answer.set_exception(error)
+
+    Thread(target=ask, name="client", daemon=True).start()
+    return answer
 
 
 def kept(gate: Gate, count: int = 1) -> Sequence[Exchange]:

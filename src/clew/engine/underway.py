@@ -96,7 +96,8 @@ class UnderWay:
         """What goes out, and where to."""
         self._log_body("sent", story.sent)
         request = outgoing(self._call, way, story.going, story.sent)
-        self._passed, story.request_id = (), ""  # what another backend said before is not this one's
+        # What another backend said before is not this one's, nor is the time that it took.
+        self._passed, story.request_id, self._opened_at = (), "", None
         endpoint, timeouts = place_of(way.backend.url).endpoint, story.asking.patience_with(way)
         return self._parts.pool.ask(endpoint, request, timeouts=timeouts, limits=LIMITS)
 
