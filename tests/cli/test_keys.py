@@ -30,6 +30,41 @@ def test_a_key_is_printed_alone_and_once(clew: Clew) -> None:
     assert key.split("_")[2] not in listed.output + clew("keys", "list", "--json").output
 
 
+def test_a_key_for_another_person_has_a_principal_of_its_own(clew: Clew) -> None:
+    """Else it would open all conversations of the owner."""
+    result = clew("keys", "add", "anna")
+    assert principal(clew, result.stdout.strip()) == "anna"
+    assert result.stderr == "The key of anna, principal anna. It is not shown again.\n"
+
+
+def test_a_key_that_opens_the_conversations_of_the_owner_says_so(clew: Clew) -> None:
+    result = clew("keys", "add", "laptop", "--principal", "local")
+    assert principal(clew, result.stdout.strip()) == "local"
+    assert result.stderr.splitlines() == [
+        "The key of laptop, principal local. It is not shown again.",
+        "This key opens all threads of local.",
+    ]
+    clew("keys", "add", "anna")
+    second = clew("keys", "add", "annas-laptop", "--principal", "anna")
+    assert second.stderr.splitlines()[1:] == ["This key opens all threads of anna."]
+
+
+def test_the_principal_of_the_owner_is_never_given_by_accident(clew: Clew) -> None:
+    result = clew("keys", "add", "local")
+    assert (result.exit_code, clew.home.exists()) == (2, False)
+    assert "`--principal local`" in result.stderr
+
+
+def test_a_key_from_before_keeps_its_principal(clew: Clew) -> None:
+    """Also one whose row does not name it, and when it is rotated."""
+    clew("keys", "add", "old", "--principal", "local")
+    file = clew.home / "keys.json"
+    rows = json.loads(file.read_text())
+    del rows["keys"][0]["principal"]
+    file.write_text(json.dumps(rows))
+    assert principal(clew, clew("keys", "rotate", "old").stdout.strip()) == "local"
+
+
 def test_no_keys_is_an_answer_too(clew: Clew) -> None:
     result = clew("keys", "list")
     assert (result.exit_code, result.stdout.splitlines()) == (
@@ -45,8 +80,8 @@ def test_no_keys_is_an_answer_too(clew: Clew) -> None:
 def test_a_key_is_rotated_and_removed_by_its_name(clew: Clew) -> None:
     old = json.loads(clew("keys", "add", "a", "--json").stdout)
     new = json.loads(clew("keys", "rotate", "a", "--json").stdout)
-    assert (principal(clew, old["key"]), principal(clew, new["key"]), new["principal"]) == (None, "local", "local")
-    assert clew("keys", "remove", "a").stdout == "a opens nothing any more; what local recorded stays.\n"
+    assert (principal(clew, old["key"]), principal(clew, new["key"]), new["principal"]) == (None, "a", "a")
+    assert clew("keys", "remove", "a").stdout == "a opens nothing any more; what a recorded stays.\n"
     assert principal(clew, new["key"]) is None
 
 

@@ -251,7 +251,7 @@ def test_with_a_key_that_was_given_others_may_be_let_in(tmp_path: Path) -> None:
     check_exposure(plan, home, {"CLEW_KEY": "given"})
     with pytest.raises(SettingsInvalid, match="no key was given out"):
         check_exposure(plan, home, {"CLEW_KEY": " "})
-    add_key(home, "alice")
+    add_key(home, "alice", principal="alice")
     check_exposure(plan, home, {})
 
 

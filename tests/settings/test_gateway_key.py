@@ -81,7 +81,7 @@ def test_a_minted_key_is_shown_once_and_kept_as_a_hash(home: Home) -> None:
 
 
 def test_a_name_is_there_once_and_can_be_read(home: Home) -> None:
-    add_key(home, "laptop")
+    add_key(home, "laptop", principal="anna")
     for name, why in [
         ("laptop", "already"),
         ("", "printable"),
@@ -90,13 +90,13 @@ def test_a_name_is_there_once_and_can_be_read(home: Home) -> None:
         ("x" * 65, "printable"),
     ]:
         with pytest.raises(SettingsInvalid, match=why):
-            add_key(home, name)
+            add_key(home, name, principal="anna")
     with pytest.raises(SettingsInvalid, match=r"there is no key 'none' \(there are: laptop\)"):
         remove_key(home, "none")
 
 
 def test_a_table_that_is_damaged_or_newer_is_refused(home: Home) -> None:
-    add_key(home, "laptop")
+    add_key(home, "laptop", principal="anna")
     home.keys.write_text("{")
     with pytest.raises(SettingsInvalid, match="is not a table of keys"):
         named_keys(home)
@@ -175,7 +175,7 @@ def test_a_change_that_could_not_be_read_is_read_as_soon_as_it_can_be(home: Home
 
 def test_an_unknown_key_is_compared_as_a_known_one_is(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reliability 4.2: same timing class; every question makes the same comparisons."""
-    _, key = add_key(home, "a")
+    _, key = add_key(home, "a", principal="anna")
     table = KeyTable("own", home.keys)
     compared: list[tuple[int, int]] = []
 

@@ -31,8 +31,8 @@ _json_option = click.option("--json", "json_", is_flag=True, help="Print JSON.")
 
 _EXAMPLES: Final = """\b
 Examples:
-  clew keys add laptop                      a key of your own, for another machine
-  clew keys add anna --principal anna       for somebody whose conversations are her own
+  clew keys add anna                        for somebody else, with conversations of her own
+  clew keys add laptop --principal local    for yourself: it opens all your conversations
   clew keys list
   clew keys rotate anna                     a new key for the name; the old one opens nothing any more
   clew keys remove anna
@@ -47,31 +47,58 @@ A running gateway follows within a second. Exit status: 0 done, 1 failed, 2 wron
 def keys() -> None:
     """Keys with which others may use the gateway, as x-api-key, Bearer or x-clew-key.
 
-    A key belongs to a principal, the owner of what is recorded: nothing is found across principals. The gateway's own key is
-    CLEW_KEY, or one that the first start made; its principal is `local`.
+    A key belongs to a principal, the owner of what is recorded: nothing is found across principals. That principal has the
+    name of the key, unless you say otherwise. The gateway's own key is CLEW_KEY, or one that the first start made; its
+    principal is `local`.
     """
 
 
 @keys.command()
 @click.argument("name")
-@click.option("--principal", default=LOCAL, show_default=True, metavar="P", help="Whose conversations it opens.")
+@click.option(
+    "--principal",
+    metavar="P",
+    help="Whose conversations it opens: NAME's own, if not given. `local` is whoever runs the gateway.",
+)
 @_json_option
-def add(name: str, principal: str, json_: bool) -> None:
+def add(name: str, principal: str | None, json_: bool) -> None:
     """Make a key called NAME and print it, this once: only a hash of it is kept.
+
+    A principal's conversations stay when its last key is removed; a new key of that principal opens them again.
 
     \b
     Examples:
-      clew keys add ci --principal ci
+      clew keys add ci
+      clew keys add laptop --principal local
     """
     _check_name(name)
-    if not principal.strip() or not principal.isprintable():
-        raise click.BadParameter("a principal has a name that can be read", param_hint="--principal")
+    principal = _principal(name, principal)
     home = _home()
+    shared = principal == LOCAL or principal in _principals(home)
     if name in _names(home):
         raise Failed(f"there is a key {name!r} already: `clew keys rotate {name}` gives it a new secret")
     with told():
         row, key = add_key(home, name, principal=principal)
     _say_key(row, key, json_)
+    if shared and not json_:
+        click.echo(f"This key opens all threads of {printable(principal)}.", err=True)
+
+
+def _principal(name: str, given: str | None) -> str:
+    """The one that was asked for, else one of the key's own. The owner's is never a matter of a key's name."""
+    if given is None and name == LOCAL:
+        raise click.UsageError(
+            f"{LOCAL!r} is the principal of whoever runs the gateway. Choose another name, or say `--principal {LOCAL}`."
+        )
+    principal = name if given is None else given
+    if not principal.strip() or not principal.isprintable():
+        raise click.BadParameter("a principal has a name that can be read", param_hint="--principal")
+    return principal
+
+
+def _principals(home: Home) -> set[str]:
+    with told():
+        return {row.principal for row in named_keys(home)}
 
 
 def _check_name(name: str) -> None:

@@ -96,7 +96,7 @@ def named_keys(home: Home) -> tuple[NamedKey, ...]:
     return _rows(home.keys)
 
 
-def add_key(home: Home, name: str, *, principal: str = LOCAL, now: float | None = None) -> tuple[NamedKey, str]:
+def add_key(home: Home, name: str, *, principal: str, now: float | None = None) -> tuple[NamedKey, str]:
     """A new key, and what to give to its holder; that is not kept and cannot be shown again."""
     with locked(home.keys):
         rows = _rows(home.keys)
