@@ -53,6 +53,48 @@ def test_what_is_not_served_says_so(gateway: Gateway, path: str, says: str) -> N
     assert says in json.loads(answer[2])["error"]["message"]
 
 
+SAYS = "clew takes Anthropic's Messages API (POST /v1/messages) from clients"
+
+
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        ("/v1/chat/completions", "Chat Completions"),
+        ("/chat/completions", "Chat Completions"),
+        ("/v1/responses", "the Responses API"),
+        ("/responses", "the Responses API"),
+        ("/v1/responses/resp_1/cancel", "the Responses API"),
+        ("/v1/completions", "Completions"),
+        ("/v1/embeddings", "Embeddings"),
+    ],
+)
+@pytest.mark.parametrize("key", [None, KEY])
+def test_an_openai_client_is_told_what_is_served_in_its_own_shape(
+    gateway: Gateway, path: str, what: str, key: str | None
+) -> None:
+    status, headers, body = gateway.ask(path=path, authorization=key and f"Bearer {key}")
+    error = json.loads(body)["error"]
+    assert (status, headers["content-type"], headers["x-should-retry"]) == (404, "application/json", "false")
+    assert (set(error), error["type"]) == ({"message", "type", "param", "code"}, "invalid_request_error")
+    assert error["message"].startswith(f"{SAYS}, not {what}")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1beta/models/gemini-3-pro:generateContent",
+        "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse",
+        "/v1/models/gemini-3-pro:streamGenerateContent",
+        "/v1beta/models",
+    ],
+)
+def test_a_gemini_client_is_told_what_is_served_in_its_own_shape(gateway: Gateway, path: str) -> None:
+    status, _, body = gateway.ask(path=path, x_goog_api_key="k")
+    error = json.loads(body)["error"]
+    assert (status, error["code"], error["status"]) == (404, 404, "NOT_FOUND")
+    assert error["message"].startswith(f"{SAYS}, not the Gemini API")
+
+
 def test_a_long_path_is_not_repeated_whole(gateway: Gateway) -> None:
     assert len(gateway.ask("GET", "/" + "x" * 5000, b"")[2]) < 500
 

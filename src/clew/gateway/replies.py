@@ -36,7 +36,18 @@ def refuse(refusal: Refusal, respond: Responder) -> None:
     request_id = _new_id()
     advice = _advice(refusal.status, 1.0 if refusal.status == 503 else None)
     headers = [_JSON, ("request-id", request_id), *advice, *refusal.headers]
-    respond.send(refusal.status, headers, error_body(error_type_of(refusal.status), refusal.reason, request_id))
+    respond.send(refusal.status, headers, _body(refusal, request_id))
+
+
+def _body(refusal: Refusal, request_id: str) -> bytes:
+    """The refusal as the API says its errors that the client took this for."""
+    status, words = refusal.status, refusal.reason
+    if refusal.dialect == "openai":
+        error = {"message": words, "type": "invalid_request_error", "param": None, "code": "unknown_url"}
+        return msgspec.json.encode({"error": error})
+    if refusal.dialect == "gemini":
+        return msgspec.json.encode({"error": {"code": status, "message": words, "status": "NOT_FOUND"}})
+    return error_body(error_type_of(status), words, request_id)
 
 
 def fail(error: ClewError, respond: Responder) -> None:

@@ -7,12 +7,13 @@ other gateways were entered). The one exception is the model's name, which is da
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 from urllib.parse import unquote
 
 from clew.errors import SettingsInvalid
+from clew.gateway.not_served import not_served
 from clew.http.message import Refusal
 
 __all__ = ["ROUTES", "Action", "Match", "Route", "RouteTable", "Scope"]
@@ -49,12 +50,6 @@ ROUTES: Final = (
     Route(methods=("GET", "HEAD"), path="/v1/models/*", scope="passthrough-or-key", action="model"),
 )
 
-_NOT_SERVED: Final[Mapping[str, str]] = {
-    "/v1/messages/batches": "Message batches",
-    "/v1/files": "Files",
-    "/v1/complete": "Text completions",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -77,9 +72,12 @@ class RouteTable:
     def find(self, method: str, path: str) -> Match | Refusal:
         """The row for a request, or why there is none."""
         match = self._match(path)
+        fits = match is not None and method in match.route.methods
+        if not fits and (refusal := not_served(method, path)):
+            return refusal
         if match is None:
-            return Refusal(404, _not_served(method, path))
-        if method not in match.route.methods:
+            return Refusal(404, f"clew does not serve {method} {path[:_SHOWN]}.")
+        if not fits:
             said, methods = f"{path[:_SHOWN]} takes {' and '.join(match.route.methods)}, not {method}.", match.route.methods
             return Refusal(405, said, (("allow", ", ".join(methods)),))
         return match
@@ -102,10 +100,3 @@ class RouteTable:
         if path in table:
             raise SettingsInvalid(f"the route {route.path} is there twice", key=route.path)
         table[path] = route
-
-
-def _not_served(method: str, path: str) -> str:
-    for start, what in _NOT_SERVED.items():
-        if path == start or path.startswith(f"{start}/"):
-            return f"{what} are not served by clew: send {method} {path[:_SHOWN]} to the vendor directly."
-    return f"clew does not serve {method} {path[:_SHOWN]}."

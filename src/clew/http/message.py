@@ -175,3 +175,5 @@ class Refusal:
     reason: str
     headers: tuple[tuple[str, str], ...] = ()
     """Which say more than the words do."""
+    dialect: str = "anthropic"
+    """Whose shape of errors the client expects."""
