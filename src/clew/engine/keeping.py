@@ -41,6 +41,8 @@ class Keeping:
     _handed: Turn | None = None
     """In the store's hands, and not told of yet."""
     _write: Future[bool] | None = None
+    _unmade: StoreError | None = None
+    """Why the last turn is handed over without its answer."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -67,7 +69,7 @@ class Keeping:
         """Unless more of it was secured while this was put together."""
         store = self._parts.store
         if store is not None and not self.done:
-            turn = story.turn("open", hearing.heard(whole=False), self._parts.wall())
+            turn = self._turn(story, "open", hearing.heard(whole=False))
             if self._flushed == stops:
                 self._lingers = lingers = store.record_open(turn)
                 lingers.add_done_callback(_retrieved)
@@ -81,7 +83,7 @@ class Keeping:
         assert parts.store is not None
         if not self.done:
             self._flushed = hearing.stops
-            turn = story.turn("open", hearing.heard(whole=False), parts.wall())
+            turn = self._turn(story, "open", hearing.heard(whole=False))
             if self._lingers is not None:
                 self._lingers.cancel()  # it has less, and would come after this
             when_over(parts.store.record(turn), parts.commit_seconds, then)
@@ -106,7 +108,7 @@ class Keeping:
             return
         parts, call = self._parts, story.asking.call
         assert parts.store is not None
-        turn = await aside(len(call.body), lambda: story.turn("whole", heard, parts.wall()))
+        turn = await aside(len(call.body), lambda: self._turn(story, "whole", heard))
         self._end()
         self._handed = turn
         self._write = parts.store.record(turn)
@@ -124,7 +126,7 @@ class Keeping:
         """The same without a task, for one that is not large: `over` is called, and then what this returns ends it."""
         parts = self._parts
         assert parts.store is not None
-        turn = story.turn("whole", heard, parts.wall())
+        turn = self._turn(story, "whole", heard)
         self._end()
         self._handed = turn
         self._write = write = parts.store.record(turn)
@@ -133,10 +135,22 @@ class Keeping:
 
     def _settled(self, story: Story, turn: Turn, problem: StoreError | None) -> None:
         self._handed = None
-        if problem is not None:
-            self._parts.unrecorded(story.id, problem)
+        if (why := self._unmade or problem) is not None:
+            self._parts.unrecorded(story.id, why)
         self._touch(story)
         self._tell(story, turn.exchange, turn.recording)
+
+    def _turn(self, story: Story, ending: Outcome, heard: Heard | None) -> Turn:
+        """What the store gets. Where the answer cannot be made ready for it (its history lies in a damaged page), that is
+        the exchange alone: the client gets the answer all the same."""
+        ended = self._parts.wall()
+        try:
+            turn = story.turn(ending, heard, ended)
+        except Exception as error:
+            self._unmade = StoreError(f"the answer cannot be recorded: {type(error).__name__}: {error}")
+            return Turn(exchange=story.exchange(ending, heard, ended))
+        self._unmade = None
+        return turn
 
     async def leave(self, story: Story, ending: Outcome, hear: Callable[[], Heard | None], size: int = 0) -> None:
         """What came of an answer that is not whole, or of none. `hear` puts it together; it has so many bytes."""
@@ -153,7 +167,7 @@ class Keeping:
             self._settled(story, self._handed, None)
 
     def _leave(self, story: Story, ending: Outcome, heard: Heard | None) -> Turn:
-        turn = story.turn(ending, heard, self._parts.wall())
+        turn = self._turn(story, ending, heard)
         if self._parts.store is not None and story.asking.call.kind == "messages":
             self._parts.store.record(turn).add_done_callback(_retrieved)
         return turn

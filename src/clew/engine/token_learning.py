@@ -11,13 +11,12 @@ from collections.abc import Callable
 
 from clew.engine.route import Way
 from clew.engine.token_counts import TokenCounts
+from clew.engine.turns import counts_of
 from clew.model.json import JsonObject
 from clew.model.request import Request
 from clew.pipeline.token_estimate import estimate
 
 __all__ = ["learn"]
-
-_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def learn(counts: TokenCounts, way: Way, size: int, usage: JsonObject, going: Callable[[], Request]) -> None:
@@ -38,4 +37,5 @@ def _learnt(done: asyncio.Future[int], counts: TokenCounts, backend: str, model:
 
 
 def _reported(usage: JsonObject) -> int:
-    return sum(value for name in _INPUT if isinstance(value := usage.get(name), int))
+    asked, _, read, written = counts_of(usage)
+    return asked + read + written

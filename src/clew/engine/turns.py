@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from operator import itemgetter
 
-import msgspec
 from msgspec import Struct, structs
 
 from clew.dialects.anthropic.requests import messages_after_last_answer
@@ -16,10 +15,12 @@ from clew.engine.dialects import Remembered
 from clew.engine.route import Way
 from clew.errors import RequestInvalid
 from clew.model.blocks import Block, made
+from clew.model.halves import encoded
 from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Said, Strand
 from clew.model.request import Request, blocks_of
+from clew.model.tokens import MOST_TOKENS
 from clew.pipeline.stream.answer import Answer
 from clew.store.values import Usage
 from clew.thinking.keys import Asked, asked_of, key_of
@@ -98,7 +99,7 @@ def _recording(id: str, asking: Asking, way: Way, said: Remembered, heard: Heard
         id,
         asked=asking.request,
         going=going,
-        blocks=[msgspec.json.encode(block) for block in answer.blocks],
+        blocks=[encoded(block) for block in answer.blocks],
         origin=origin_of(way),
         shelf=asking.shelf,
         context=asking.facts.context,
@@ -168,12 +169,12 @@ def counts_of(usage: JsonObject) -> Sequence[int]:
         counts = tuple(map(usage.get, _COUNTS))
     else:
         if (type(asked) is int and type(said) is int and type(read) is int and type(written) is int) and (
-            asked >= 0 and said >= 0 and read >= 0 and written >= 0
+            min(asked, said, read, written) >= 0 and max(asked, said, read, written) <= MOST_TOKENS
         ):
             return asked, said, read, written
-    return [value if type(value) is int and value > 0 else 0 for value in counts]
+    return [value if type(value) is int and 0 < value <= MOST_TOKENS else 0 for value in counts]
 
 
 def _thought(details: JsonValue) -> int | None:
     value = details.get("thinking_tokens") if isinstance(details, dict) else None
-    return value if type(value) is int and value >= 0 else None
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None

@@ -13,6 +13,7 @@ from typing import TypeGuard
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from clew.model.halves import encoded
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = [
@@ -68,7 +69,7 @@ _string = msgspec.json.Decoder(str)
 
 def made(value: bytes | JsonObject) -> Made:
     """A block to put in, from its bytes (a recording's, verbatim) or from a plain object; opaque if nobody can read it."""
-    raw = value if isinstance(value, bytes) else msgspec.json.encode(value)
+    raw = value if isinstance(value, bytes) else encoded(value)
     try:
         return well_made(raw)
     except msgspec.ValidationError:

@@ -15,9 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import ClassVar, TypeVar
 
-import msgspec
-
 from clew.errors import StreamIllegal
+from clew.model.halves import encoded
 from clew.model.json import JsonObject, JsonValue
 from clew.model.wait import NO_WAIT, Wait
 
@@ -201,7 +200,7 @@ def data_of(event: Event) -> bytes:
     if event.raw:
         return event.raw
     known = {name: value for name in _MEMBERS[event.type] if (value := getattr(event, name)) is not None}
-    return msgspec.json.encode({"type": event.type, **known, **event.extra})
+    return encoded({"type": event.type, **known, **event.extra})
 
 
 def with_raw(event: Event, raw: bytes) -> Event:

@@ -31,13 +31,13 @@ async def outcome(write: Future[bool], limit: float = LIMIT) -> StoreError | Non
 
 
 def problem_of(write: Future[bool], limit: float = LIMIT) -> StoreError | None:
-    """Why a write is not committed by now; None if it is. Raises what is no fault of the store."""
+    """Why a write is not committed by now; None if it is. Whatever failed: an answer never waits for more than this."""
     if not write.done():
         return StoreError(f"the store did not commit within {limit * 1000:.0f} ms")
     error = write.exception()
     if error is None or isinstance(error, StoreError):
         return error
-    raise error
+    return StoreError(f"the store cannot keep it: {type(error).__name__}: {error}")
 
 
 def when_over(write: Future[bool], limit: float, then: Callable[[], None]) -> None:

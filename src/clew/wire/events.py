@@ -7,10 +7,6 @@ types at any time.
 
 from __future__ import annotations
 
-import json
-
-import msgspec
-
 from clew.errors import StreamIllegal
 from clew.model.events import (
     EVENTS,
@@ -24,7 +20,7 @@ from clew.model.events import (
     read_event,
     with_raw,
 )
-from clew.model.json import JsonValue
+from clew.wire.lenient import read_json
 from clew.wire.sse import SseEvent, sse_bytes
 
 __all__ = ["decode_event", "encode_event"]
@@ -56,28 +52,12 @@ def decode_event(sse: SseEvent) -> Event:
 
 def _read(sse: SseEvent) -> Event:
     try:
-        data = _decoded(sse.data)
+        data = read_json(sse.data)
     except (ValueError, RecursionError) as error:
         return _unreadable(sse, error)
     if not isinstance(data, dict) or str(data.get("type")) not in EVENTS:
         return Unknown(_name(sse), sse.data)
     return with_raw(read_event(data), sse.data)
-
-
-def _decoded(raw: bytes) -> JsonValue:
-    """Also half a character: some vendors cut between the two escapes of an emoji, and only the next delta makes it whole.
-
-    Our decoder refuses that, the standard one does not; what else it takes (NaN) no vendor's event holds.
-    """
-    try:
-        return msgspec.json.decode(raw)
-    except msgspec.DecodeError as error:
-        if b"\\ud" not in raw.lower():
-            raise
-        try:
-            return json.loads(raw)
-        except ValueError:
-            raise error from None
 
 
 def _unreadable(sse: SseEvent, error: Exception) -> Event:

@@ -7,16 +7,11 @@ decoder asks for what it can use, and gets an empty value for everything else. W
 
 from __future__ import annotations
 
-import json
-
-import msgspec
-
-from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
+from clew.model.tokens import MOST_TOKENS
+from clew.wire.lenient import read_json
 
-__all__ = ["count_of", "object_of", "objects_of", "read_object", "read_value", "text_of", "whole_value"]
-
-_json = msgspec.json.Decoder()
+__all__ = ["count_of", "object_of", "objects_of", "read_object", "read_value", "text_of"]
 
 
 def text_of(value: JsonValue) -> str:
@@ -32,10 +27,10 @@ def objects_of(value: JsonValue) -> list[JsonObject]:
 
 
 def count_of(value: JsonValue) -> int:
-    """A number of things; `true` is none, and nobody has fewer than no tokens."""
-    if type(value) is int:
-        return value if value > 0 else 0
-    return int(value) if isinstance(value, float) and value > 0 and value.is_integer() else 0
+    """A number of tokens; 0 for what cannot be one: `true`, a negative number, more than any answer has."""
+    if type(value) is int or (isinstance(value, float) and value.is_integer()):
+        return int(value) if 0 < value <= MOST_TOKENS else 0
+    return 0
 
 
 def read_object(raw: bytes) -> JsonObject | None:
@@ -47,33 +42,6 @@ def read_object(raw: bytes) -> JsonObject | None:
 def read_value(raw: bytes) -> JsonValue:
     """The JSON value in these bytes; None if they hold none. Strings may hold half a character."""
     try:
-        return _json.decode(raw)
-    except msgspec.DecodeError:
-        return _with_halves(raw)
+        return read_json(raw)
     except (ValueError, RecursionError):
         return None
-
-
-def _with_halves(raw: bytes) -> JsonValue:
-    """Our decoder refuses an escaped half of a character; the standard one does not."""
-    if b"\\ud" not in raw.lower():
-        return None
-    try:
-        return json.loads(raw, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _refuse(word: str) -> JsonValue:
-    raise ValueError(f"{word} is no JSON")
-
-
-def whole_value(value: JsonValue) -> JsonValue:
-    """The value with every text in it made whole, so that it can be written again."""
-    if isinstance(value, str):
-        return whole_text(value)
-    if isinstance(value, list):
-        return [whole_value(each) for each in value]
-    if isinstance(value, dict):
-        return {whole_text(name): whole_value(each) for name, each in value.items()}
-    return value

@@ -20,13 +20,14 @@ from clew.engine.dialects.shape import Hints, Recalled, Remembered, Repair, Writ
 from clew.http.client.message import Headers
 from clew.model.events import StreamFailed
 from clew.model.facts.failures import usual_status
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relay, Relays
 from clew.pipeline.stream.translated import TranslatedRelay
 from clew.thinking.repairs import LEFT_OUT
+from clew.wire.lenient import read_json
 
 __all__ = ["Messages"]
 
@@ -35,8 +36,6 @@ _NEEDED: Final[dict[Kind, str]] = {"messages": "content", "count_tokens": "input
 """What no answer is without. Some vendors say 200 to everything, and in the body that it failed."""
 _WAITING: Final = frozenset({429, 503, 529})
 _BETA = b"anthropic-beta"
-
-_objects = msgspec.json.Decoder(dict[str, JsonValue])
 
 
 class _Error(Struct):
@@ -86,8 +85,10 @@ class Messages:
 
     def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
         try:
-            message = _objects.decode(raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            message = read_json(raw)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(message, dict):
             return None
         if message.get("type") == "error" and isinstance(error := message.get("error"), dict):
             return refused_with(StreamFailed(error))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from clew.engine.over import Over
 from clew.engine.rote.form import Form
 from clew.engine.turns import titled
+from clew.model.halves import encoded
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.store.values import Bodies, Turn
@@ -48,7 +47,7 @@ def _recording(form: Form, over: Over, asked: Asked, blocks: Sequence[JsonObject
     return recording_of_first(
         over.id,
         question=asked,
-        blocks=[msgspec.json.encode(block) for block in blocks],
+        blocks=[encoded(block) for block in blocks],
         origin=form.origin,
         context=form.context,
         thread=over.id,

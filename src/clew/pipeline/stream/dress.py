@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.blocks import THINKING_TYPES, Block, made
+from clew.model.halves import encoded
 from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import Origin
 from clew.thinking.keys import block_key
@@ -136,7 +136,7 @@ def dressed_message(message: JsonObject, dress: Dress) -> bytes:
             blocks.append(block)
         elif not dress.is_hidden(block):
             blocks.append(dress.block(index, block))
-    return msgspec.json.encode({**message, "model": dress.wear.model, "content": blocks})
+    return encoded({**message, "model": dress.wear.model, "content": blocks})
 
 
 def _text(value: JsonValue) -> str:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import msgspec
 
-from clew.dialects.openai_chat.shapes import object_of, text_of, whole_value
-from clew.model.halves import whole_text
+from clew.dialects.openai_chat.shapes import object_of, text_of
+from clew.model.halves import whole_text, whole_value
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["Call", "Calls"]
