@@ -9,7 +9,7 @@ from clew.store.forget import BATCH
 from clew.store.values import DAY, Retention
 from tests.store.turns import NOON, recorded, turn
 
-WEEK = Retention(age=7 * DAY, bytes=None)
+FIVE_DAYS = Retention(age=5 * DAY, bytes=None)
 
 
 def fill(store: SqliteStore, count: int) -> None:
@@ -19,7 +19,7 @@ def fill(store: SqliteStore, count: int) -> None:
 
 def test_what_is_too_old_goes_bite_by_bite(store: SqliteStore) -> None:
     fill(store, BATCH + 50)
-    assert asyncio.run(tidy(store, WEEK, now=NOON + 8 * DAY, pause=0)) == BATCH + 50
+    assert asyncio.run(tidy(store, FIVE_DAYS, now=NOON + 6 * DAY, pause=0)) == BATCH + 50
     assert store.threads("local") == []
 
 
@@ -28,9 +28,9 @@ def test_a_turn_is_recorded_between_two_bites(store: SqliteStore) -> None:
     fill(store, 3 * BATCH)
 
     async def both() -> tuple[int, int]:
-        tidying = asyncio.create_task(tidy(store, WEEK, now=NOON + 8 * DAY, pause=0.01))
+        tidying = asyncio.create_task(tidy(store, FIVE_DAYS, now=NOON + 6 * DAY, pause=0.01))
         await asyncio.sleep(0)
-        await asyncio.wrap_future(store.record(turn(recorded("new"), at=NOON + 8 * DAY)))
+        await asyncio.wrap_future(store.record(turn(recorded("new"), at=NOON + 6 * DAY)))
         left = len(store.threads("local", limit=1000))
         return left, await tidying
 
@@ -41,17 +41,17 @@ def test_a_turn_is_recorded_between_two_bites(store: SqliteStore) -> None:
 
 def test_the_house_is_kept_by_the_settings_of_the_moment(store: SqliteStore) -> None:
     fill(store, 3)
-    ages = iter([Retention(age=None, bytes=None), WEEK])
+    ages = iter([Retention(age=None, bytes=None), FIVE_DAYS])
     asked = asyncio.Event()
 
     def retention() -> Retention:
         now = next(ages, None)
         if now is None:
             asked.set()
-        return now or WEEK
+        return now or FIVE_DAYS
 
     async def keep() -> None:
-        task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON + 8 * DAY, every=0.01))
+        task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON + 6 * DAY, every=0.01))
         await asyncio.wait_for(asked.wait(), 10)
         task.cancel()
 
@@ -70,7 +70,7 @@ def test_a_store_that_cannot_be_written_is_tried_again(path: Path) -> None:
         rounds.append(1)
         if len(rounds) == 3:
             enough.set()
-        return WEEK
+        return FIVE_DAYS
 
     async def keep() -> bool:
         task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON, every=0))
@@ -92,7 +92,7 @@ def test_where_turns_come_without_end_retention_still_gets_its_turn(store: Sqlit
         rounds += 1
         if rounds == 3:
             enough.set()
-        return WEEK
+        return FIVE_DAYS
 
     async def talk() -> None:
         for number in count():
@@ -117,10 +117,10 @@ def test_a_round_that_did_not_get_done_is_followed_by_the_next_at_once(store: Sq
     def retention() -> Retention:
         if not store.threads("local"):
             empty.set()
-        return WEEK
+        return FIVE_DAYS
 
     async def keep() -> None:
-        task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON + 8 * DAY, every=3600, most=0))
+        task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON + 6 * DAY, every=3600, most=0))
         await asyncio.wait_for(empty.wait(), 20)
         task.cancel()
 

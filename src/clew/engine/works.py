@@ -67,7 +67,8 @@ class Works:
         """Follow the settings, and keep the store tidy, until the end."""
         self._start(self.current.follow())
         if self.store is not None:
-            self._start(keep_house(self.store, lambda: _retention(self.current.settings.store), clock=time.time))
+            retention = partial(_retention_of, self.current)
+            self._start(keep_house(self.store, retention, clock=time.time, doubted=_log.warning))
 
     async def close(self) -> None:
         """Tell what is over, let go of backends, then commit what waits."""
@@ -191,7 +192,8 @@ def _opened(wanted: StoreSettings, home: Home) -> SqliteStore | None:
     return SqliteStore(path, content=wanted.content, keep=wanted.kept_bodies) if path else None
 
 
-def _retention(wanted: StoreSettings) -> Retention:
+def _retention_of(current: Current) -> Retention:
+    wanted = current.settings.store
     return Retention(age=wanted.age, bytes=wanted.bytes)
 
 

@@ -1,7 +1,8 @@
 """Housekeeping: retention and the index of words, as a task of an event loop, in bites so small that no turn waits for them.
 
 Each bite is a transaction of some records; between two of them the writer takes whatever came meanwhile. A
-store that cannot be written now is tried again at the next round: `health` says why, and old records harm nobody.
+store that cannot be written now is tried again at the next round: `health` says why, and old records harm nobody. While the
+clock is in doubt (`clock`), nothing is deleted for its age.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from contextlib import suppress
 from math import inf
 from time import monotonic
 from typing import Final
+
+import msgspec
 
 from clew.errors import StoreError
 from clew.store.interface import Store
@@ -36,18 +39,30 @@ async def keep_house(
     retention: Callable[[], Retention],
     *,
     clock: Callable[[], float],
+    doubted: Callable[[str], None] = lambda why: None,
     every: float = EVERY,
     most: float = EVERY,
 ) -> None:
-    """Tidy now and then until cancelled. `retention` is asked each time: the settings may have changed.
+    """Tidy now and then until cancelled. `retention` is asked each time: the settings may have changed. `doubted` is told
+    once that the clock may be wrong.
 
     A round that had more to do than time is followed by the next at once.
     """
     while True:
         done = True
         with suppress(StoreError):  # said by the store's health, and by the next turn that cannot be kept
-            _, done = await _round(store, retention(), clock(), PAUSE, most)
+            now, wanted = clock(), retention()
+            doubt = await asyncio.wrap_future(store.check_clock(now))
+            if doubt is not None:
+                now, wanted = doubt.before, _ageless(wanted)
+                if doubt.is_new:
+                    doubted(str(doubt))
+            _, done = await _round(store, wanted, now, PAUSE, most)
         await asyncio.sleep(every if done else PAUSE)
+
+
+def _ageless(retention: Retention) -> Retention:
+    return msgspec.structs.replace(retention, age=None, usage_age=None)
 
 
 async def _round(store: Store, retention: Retention, now: float, pause: float, most: float) -> tuple[int, bool]:

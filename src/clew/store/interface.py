@@ -13,6 +13,7 @@ from typing import Protocol
 
 from clew.model.recording import Recordings, Shelf
 from clew.store.begun import Beginning, Mark
+from clew.store.clock import Doubt
 from clew.store.values import (
     Bodies,
     Branch,
@@ -109,6 +110,10 @@ class Store(Protocol):
 
         A call deletes a few, for hundredths of a second, so that no turn waits long for it; call again until nothing goes.
         """
+        ...
+
+    def check_clock(self, now: float) -> Future[Doubt | None]:
+        """Note the time, and say why the clock may be wrong; None if it may be believed. See `clock`."""
         ...
 
     def catch_up(self) -> Future[int]:

@@ -17,6 +17,7 @@ from clew.model.recording import Recording, Recordings, Shelf
 from clew.store import begun, bodies, commands, find, forget, look, words
 from clew.store.begun import Beginning, Mark
 from clew.store.bites import in_bites
+from clew.store.clock import Doubt, check_clock
 from clew.store.connection import BUSY, connect, locked, prepare_file
 from clew.store.database import Database
 from clew.store.days import days
@@ -206,6 +207,9 @@ class SqliteStore:
 
     def retain(self, retention: Retention, *, now: float) -> Future[int]:
         return self._writer.submit(lambda connection: forget.retain(connection, retention, now), erases="soon")
+
+    def check_clock(self, now: float) -> Future[Doubt | None]:
+        return self._writer.submit(lambda connection: check_clock(connection, now))
 
     def catch_up(self) -> Future[int]:
         return self._writer.submit(words.catch_up, later=True)

@@ -10,13 +10,14 @@ import apsw
 
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
 from clew.errors import RecordCorrupt, StoreError
+from clew.store.clock import Doubt, doubt_at
 from clew.store.connection import OLDEST_SQLITE, connect
 from clew.store.database import Database
 from clew.store.foreign import mapped
 from clew.store.migrations import APPLICATION, MIGRATIONS
 from clew.store.verify import verify
 
-__all__ = ["has_answers", "sqlite", "store"]
+__all__ = ["clock_doubt", "has_answers", "sqlite", "store"]
 
 FUTURE_SECONDS: Final = 3600.0
 READ_WHOLE: Final = 64 << 20
@@ -72,6 +73,16 @@ def has_answers(path: Path) -> bool:
                 connection.close()
     except StoreError:
         return True
+
+
+def clock_doubt(path: Path, now: float) -> Doubt | None:
+    """Why the clock may be wrong, by what the store has seen of it. Raises StoreError."""
+    with mapped(path):
+        connection = connect(path, read_only=True, busy=1.0)
+        try:
+            return doubt_at(connection, now)
+        finally:
+            connection.close()
 
 
 def _schema(connection: Database, path: Path) -> Iterator[Finding]:

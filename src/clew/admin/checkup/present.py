@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -12,9 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
-from clew.errors import SettingsInvalid
+from clew.admin.checkup.kept import clock_doubt
+from clew.errors import SettingsInvalid, StoreError
 from clew.settings.running import Running, running
 from clew.settings.values import GatewaySettings
+from clew.store.clock import Doubt
 
 __all__ = ["clock", "gateways", "ports"]
 
@@ -110,5 +113,14 @@ def clock(at: Circumstances) -> Iterator[Finding]:
     """Certificates, retention and `retry-after` need a clock that is about right."""
     if at.now < OLDEST:
         yield broken("this machine's clock is years behind", "set it, or let it be set over the network")
+    elif (doubt := _doubt(at)) is not None:
+        yield warning(str(doubt), "set this machine's clock; if it is right, there is nothing to do")
     else:
         yield fine("plausible")
+
+
+def _doubt(at: Circumstances) -> Doubt | None:
+    """Of a store that cannot be read, its own check tells."""
+    with suppress(StoreError):
+        return clock_doubt(at.store, at.now) if at.store is not None and at.store.is_file() else None
+    return None
