@@ -15,6 +15,7 @@ from clew.cli import INTERRUPTED
 from clew.cli.answer_json import answer_json
 from clew.cli.answering import NoView, aside, say_summary, shown, unechoed, what_is_kept
 from clew.cli.endings import ending, told
+from clew.cli.json_output import visible_json
 from clew.cli.talk import Talk, Wanted, talk
 from clew.cli.wanting import wanting
 from clew.errors import ClewError, RequestInvalid
@@ -92,7 +93,7 @@ def _tell(open_talk: Talk, answer: Answer, seconds: float | None, *, json_: bool
     """What came of it."""
     turn = answer.turn
     if json_:
-        click.echo(answer_json(open_talk, turn, trouble))
+        click.echo(visible_json(answer_json(open_talk, turn, trouble)))
     elif turn is not None and (turn.answer is not None or not trouble):
         say_summary(open_talk, turn, seconds)
 

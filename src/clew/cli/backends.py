@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import msgspec
 from msgspec import structs
 
 from clew.backends.manner import DIALECTS
@@ -17,6 +16,7 @@ from clew.backends.row import Backend
 from clew.cli.backend_pages import backends_page, hidden_of, nearby_page, presets_page, trials_page
 from clew.cli.config import config_option
 from clew.cli.endings import NotAllowed, UpstreamFailed, told
+from clew.cli.json_output import say_json
 from clew.cli.pages import Line, show
 from clew.settings.home import home_of
 from clew.settings.load import Loaded, load
@@ -60,7 +60,7 @@ def backends(ctx: click.Context, no_discover: bool, file: Path | None, json_: bo
     servers = () if no_discover else _nearby(loaded)
     if json_:
         rows = [_plain(row) for row in loaded.settings.backends.values()]
-        click.echo(msgspec.json.encode({"backends": rows, "nearby": servers}, enc_hook=list).decode())
+        say_json({"backends": rows, "nearby": servers})
     else:
         show([*backends_page(loaded), *nearby_page(servers)])
 
@@ -91,7 +91,7 @@ def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: b
     loaded = _loaded(file or outer, keys=True)
     found = run(trials(loaded.settings, _named(loaded, names), os.environ))
     if json_:
-        click.echo(msgspec.json.encode(found).decode())
+        say_json(found)
     else:
         show(trials_page(found))
     failed = [trial.status for trial in found if trial.ok is False]
@@ -137,7 +137,7 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
 def presets_(json_: bool) -> None:
     """List the endpoints that `preset = "…"` can name, with the variables where their keys are looked for."""
     if json_:
-        click.echo(msgspec.json.encode(list(presets().values())).decode())
+        say_json(list(presets().values()))
     else:
         show(presets_page(list(presets().values())))
 

@@ -21,6 +21,7 @@ from clew.cli.endings import BadConfig, told
 from clew.cli.examine import Report, examine
 from clew.cli.examine_talk import examine_talk
 from clew.cli.findings import as_json, page
+from clew.cli.json_output import visible_json, visible_on_terminal
 from clew.cli.pages import Line, show
 from clew.cli.transcripts import MAIN, Place, Talk, Transcript, looks_like_transcript, mended, read
 from clew.dialects.anthropic.requests import encode, parse
@@ -141,7 +142,7 @@ def _talks(transcript: Transcript) -> list[Talk]:
 def _say(file: str, reports: Sequence[Report], transcript: Transcript | None, json_: bool) -> int:
     shown = "standard input" if file == "-" else Path(file).name
     if json_:
-        click.echo(as_json(shown, reports, transcript))
+        click.echo(visible_json(as_json(shown, reports, transcript)))
     else:
         show(page(shown, reports, transcript))
     return CLEAN if all(report.clean for report in reports) else VIOLATIONS
@@ -157,7 +158,7 @@ def _fix_request(file: str, raw: bytes, aim: Aim, facts: Facts) -> int:
     except ClewError as error:
         show([Line(f"cannot be mended: {error}", "bad")], sys.stderr)
         return VIOLATIONS
-    sys.stdout.buffer.write(fixed)
+    sys.stdout.buffer.write(visible_on_terminal(fixed))
     sys.stdout.flush()
     _say_changes(projection.changes)
     report = aim.examine(fixed, facts)
@@ -176,7 +177,7 @@ def _fix_transcript(transcript: Transcript, aim: Aim, facts: Facts) -> int:
     except ClewError as error:
         show([Line(f"cannot be mended: {error}", "bad")], sys.stderr)
         return VIOLATIONS
-    sys.stdout.buffer.write(b"\n".join(lines))
+    sys.stdout.buffer.write(visible_on_terminal(b"\n".join(lines)))
     sys.stdout.flush()
     _say_changes(Change("thinking", str(place), "left out", why) for place, why in sorted(drop.items()))
     return CLEAN

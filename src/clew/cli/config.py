@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from clew.cli.endings import BadConfig, Failed, told
+from clew.cli.json_output import say_json
 from clew.cli.pages import Line, Page, Table, printable, show
 from clew.settings.home import home_of
 from clew.settings.load import Fault, Loaded, config_file, config_place, faults_of, load
@@ -138,7 +139,7 @@ def schema() -> None:
     Examples:
       clew config schema > clew.schema.json    and `#:schema ./clew.schema.json` as the first line of clew.toml
     """
-    click.echo(msgspec.json.format(msgspec.json.encode(json_schema()), indent=2).decode())
+    say_json(json_schema(), indent=True)
 
 
 def _wanted(file: Path | None) -> Path:
@@ -199,4 +200,4 @@ def _shown(loaded: Loaded, entries: Sequence[Entry], *, origin: bool) -> Page:
 
 
 def _print_json(value: object) -> None:
-    click.echo(msgspec.json.encode(value).decode())
+    say_json(value)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from clew.cli.json_output import say_json
 from clew.cli.pages import Line, printable, show
 
 if TYPE_CHECKING:
@@ -63,12 +64,10 @@ def _examined(at: Circumstances) -> Iterable[Examined]:
 
 
 def _as_json(at: Circumstances) -> Sequence[Examined]:
-    import msgspec
-
     found = list(_examined(at))
     states = [each.state for each in found]
     told = {"broken": states.count("broken"), "warnings": states.count("warning"), "checks": found}
-    click.echo(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
+    say_json(told, indent=True)
     return found
 
 

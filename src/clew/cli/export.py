@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -16,6 +17,7 @@ from click.core import ParameterSource
 
 from clew.chat.formats import FORMATS, Format, every_thread, turns_of
 from clew.cli.endings import Failed, told
+from clew.cli.json_output import visible_on_terminal
 from clew.cli.kept import Place, opened, place, principal_option, thread_named
 from clew.cli.pages import Line, printable, show
 from clew.cli.show import projected_for
@@ -106,18 +108,19 @@ def _export_as(at: Place, store: SqliteStore, thread: Thread, backend: str, outp
     passages = store.passages(thread.principal, thread.id)
     projected = projected_for(at, store, passages, backend, thread.principal)
     document = {"model": projected.model, "messages": projected.messages}
-    _put([msgspec.json.encode(document) + b"\n"], output)
+    _put([msgspec.json.encode(document) + b"\n"], output, is_json=True)
     return [f"{each.path} {each.what}: {each.why}" for each in projected.changes]
 
 
 def exported(store: SqliteStore, threads: Iterator[Thread], format: Format, output: str | None) -> list[str]:
     """What the format loses, as notes."""
+    put = partial(_put, is_json=format.suffix.endswith(("json", "jsonl")))
     if output is not None and (output.endswith(os.sep) or Path(output).is_dir()):
         _make(Path(output))
         for each in threads:
-            _put(_written(store, [each], format), str(Path(output) / (_file_name(each.id) + format.suffix)))
+            put(_written(store, [each], format), str(Path(output) / (_file_name(each.id) + format.suffix)))
     else:
-        _put(_written(store, threads, format), output)
+        put(_written(store, threads, format), output)
     return [f"not in this format: {'; '.join(format.losses)}"]
 
 
@@ -140,11 +143,11 @@ def _make(directory: Path) -> None:
         raise Failed(f"{printable(str(directory))}: {error.strerror or error}") from error
 
 
-def _put(parts: Iterable[bytes], output: str | None) -> None:
+def _put(parts: Iterable[bytes], output: str | None, *, is_json: bool) -> None:
     """To standard output, or to a file that is whole or not there, and its owner's alone."""
     if output is None:
         out = sys.stdout.buffer
-        out.writelines(parts)
+        out.writelines(visible_on_terminal(part, is_json=is_json) for part in parts)
         out.flush()
         return
     try:

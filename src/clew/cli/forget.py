@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 
 import click
-import msgspec
 
 from clew.cli.endings import Failed, told
 from clew.cli.exchange_lines import at_time
+from clew.cli.json_output import say_json
 from clew.cli.kept import opened, place, principal_option, thread_named
 from clew.cli.pages import Line, printable, show
 from clew.store.values import Thread
@@ -72,6 +72,6 @@ def _is_asked() -> bool:
 
 def _say(gone: Sequence[str], json_: bool) -> None:
     if json_:
-        click.echo(msgspec.json.encode({"forgotten": gone}))
+        say_json({"forgotten": gone})
     else:
         show([Line(f"{id} is deleted.") for id in gone])

@@ -12,6 +12,7 @@ import sys
 
 import msgspec
 
+from clew.cli.json_output import visible_json
 from clew.cli.next_backend import active_now
 from clew.gateway.border import WILDCARDS
 from clew.gateway.client import line_to_copy
@@ -49,7 +50,7 @@ def admin_line(url: str, socket: str) -> str:
 
 def as_json(gateway: Running) -> str:
     """For scripts: where everything is, and no secret."""
-    return msgspec.json.encode(gateway).decode()
+    return visible_json(msgspec.json.encode(gateway)).decode()
 
 
 def _reference(key: str, home: Home) -> str:

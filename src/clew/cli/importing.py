@@ -11,13 +11,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
-import msgspec
 from msgspec import Struct
 
 from clew.chat.formats import FORMATS, Format, Reading
 from clew.chat.importing import Importing, Known, Tally
 from clew.cli.endings import BadConfig, told
 from clew.cli.imported_files import Source, files_of, opened_source
+from clew.cli.json_output import say_json
 from clew.cli.kept import Place, opened, place, principal_option
 from clew.cli.pages import Line, Page, printable, show
 from clew.settings.secret import known_keyring
@@ -69,7 +69,7 @@ def import_threads(
         with _stores(at, dry_run) as stores:
             work = _Work(stores=stores, principal=principal, format=FORMATS.get(name), sealer=_sealer(at))
             tally, stopped = work.run(paths)
-    click.echo(msgspec.json.encode(tally)) if json_ else _say(tally, dry_run, stopped)
+    say_json(tally) if json_ else _say(tally, dry_run, stopped)
     context.exit(INTERRUPTED if stopped else FAILED if tally.broken else 0)
 
 

@@ -7,9 +7,9 @@ import time
 from typing import Final
 
 import click
-import msgspec
 
 from clew.cli.endings import Failed, told
+from clew.cli.json_output import say_json
 from clew.cli.pages import Line, Page, Table, printable, show
 from clew.settings.gateway_key import (
     KEY_VARIABLE,
@@ -114,7 +114,7 @@ def list_(json_: bool) -> None:
     with told():
         rows = named_keys(home)
     if json_:
-        click.echo(msgspec.json.encode([_plain(row) for row in rows]).decode())
+        say_json([_plain(row) for row in rows])
     else:
         show(_page(rows, home))
 
@@ -127,7 +127,7 @@ def remove(name: str, json_: bool) -> None:
     with told():
         row = remove_key(_known(name), name)
     if json_:
-        click.echo(msgspec.json.encode({"removed": _plain(row)}).decode())
+        say_json({"removed": _plain(row)})
     else:
         show([Line(printable(f"{row.name} opens nothing any more; what {row.principal} recorded stays."))])
 
@@ -150,7 +150,7 @@ def rotate_secret(json_: bool) -> None:
     with told():
         ring = rotate(home.secret, os.environ)
     if json_:
-        click.echo(msgspec.json.encode({"current": ring.current, "keys": list(ring.keys)}).decode())
+        say_json({"current": ring.current, "keys": list(ring.keys)})
     else:
         show([Line(f"seals are made with key {ring.current} now; {len(ring.keys) - 1} older still open theirs.")])
 
@@ -176,7 +176,7 @@ def _names(home: Home) -> list[str]:
 
 def _say_key(row: NamedKey, key: str, json_: bool) -> None:
     if json_:
-        click.echo(msgspec.json.encode(_plain(row) | {"key": key}).decode())
+        say_json(_plain(row) | {"key": key})
         return
     click.echo(key)
     click.echo(f"The key of {printable(row.name)}, principal {printable(row.principal)}. It is not shown again.", err=True)

@@ -8,11 +8,11 @@ from contextlib import suppress
 from typing import Final
 
 import click
-import msgspec
 from msgspec import Struct
 
 from clew.cli.endings import told
 from clew.cli.exchange_lines import lines_of
+from clew.cli.json_output import say_json
 from clew.cli.kept import opened, opened_to_write, place, principal_option, thread_named
 from clew.cli.pages import Line, show
 from clew.engine.told_tries import with_told_tries
@@ -111,7 +111,7 @@ def _say(exchanges: Iterable[Exchange], json_: bool) -> bool:
         said = True
         shown = with_told_tries(exchange)
         if json_:
-            click.echo(msgspec.json.encode(shown))
+            say_json(shown)
         else:
             show(lines_of(shown))
     return said

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 import click
-import msgspec
 from msgspec import Struct, structs
 
 from clew.backends.address import is_local
@@ -16,6 +15,7 @@ from clew.backends.aliases import alias_of, aliases
 from clew.backends.row import Backend, model_for, target_of
 from clew.cli.config import config_option
 from clew.cli.endings import told
+from clew.cli.json_output import say_json
 from clew.cli.next_backend import active_now
 from clew.cli.pages import Line, Page, Table, printable, show
 from clew.model.facts import ModelFacts
@@ -67,7 +67,7 @@ def models(chosen: str | None, all_: bool, no_discover: bool, file: Path | None,
     rows = _rows(loaded.settings, _backend(loaded, chosen), retired=all_)
     rows += [] if no_discover else _local_rows(loaded.settings, {row.name for row in rows})
     if json_:
-        click.echo(msgspec.json.encode(rows).decode())
+        say_json(rows)
     else:
         show(_page(rows))
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from clew.cli.endings import Failed, told
 from clew.cli.exchange_lines import at_time
+from clew.cli.json_output import say_json
 from clew.cli.kept import Place, opened, place, principal_option, thread_named
 from clew.cli.pages import Line, Table, printable, show
 from clew.cli.thread_lines import Shows, changed_lines, message_lines
@@ -96,7 +97,7 @@ def _list(store: SqliteStore | None, principal: str, words: str | None, json_: b
         threads = store.threads(principal, limit=MOST_THREADS) if store else []
         listed, page = threads, threads_page(threads)
     if json_:
-        click.echo(msgspec.json.encode(listed))
+        say_json(listed)
     else:
         show(page)
 
@@ -106,14 +107,14 @@ def _show(at: Place, store: SqliteStore, thread: Thread, as_: str | None, *, sho
     if as_ is not None:
         projected = projected_for(at, store, passages, as_, thread.principal)
         if json_:
-            click.echo(msgspec.json.encode(projected))
+            say_json(projected)
         else:
             show([*_head(thread), *_projection_lines(projected, shows)])
     elif json_:
         from clew.admin.thread_view import spoken
 
         tree = store.tree(thread.principal, thread.id)
-        click.echo(msgspec.json.encode(Told(thread=thread, turns=spoken(passages), tree=tree)))
+        say_json(Told(thread=thread, turns=spoken(passages), tree=tree))
     else:
         show([*_head(thread), *_said(store, thread, passages, shows)])
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.cli.endings import told
+from clew.cli.json_output import visible_json
 from clew.errors import SettingsInvalid
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _json(simulation: Simulation) -> str:
     server, settings = simulation.server, simulation.shell.settings
     told = {"url": server.url, "port": server.port, "pid": os.getpid(), "kind": settings.kind, "seed": settings.seed}
     told |= {"realm": settings.realm} if settings.realm else {}
-    return msgspec.json.encode(told).decode()
+    return visible_json(msgspec.json.encode(told)).decode()
 
 
 def _list(*, as_json: bool) -> str:
@@ -167,7 +168,7 @@ def _list(*, as_json: bool) -> str:
     from clew.simulator.kinds import kinds
 
     if as_json:
-        return msgspec.json.encode(kinds()).decode()
+        return visible_json(msgspec.json.encode(kinds())).decode()
     return "\n".join(f"{name:<14} {about}" for name, about in kinds().items())
 
 

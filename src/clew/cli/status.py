@@ -19,6 +19,7 @@ from msgspec import Struct
 from clew.cli.active import Active, active_of, chosen_in, said_of
 from clew.cli.endings import told
 from clew.cli.exchange_lines import at_time, lines_of
+from clew.cli.json_output import say_json
 from clew.cli.kept import Place, opened, place, principal_option
 from clew.cli.pages import Line, Page, Table, printable, show
 from clew.engine.told_tries import with_told_tries
@@ -95,7 +96,7 @@ def status(ctx: click.Context, principal: str, json_: bool) -> None:
     with told():
         found = _status(place(), principal)
     if json_:
-        click.echo(msgspec.json.encode(found))
+        say_json(found)
     else:
         show(_page(found))
     ctx.exit(5 if _is_unusable(found) else 1 if found.store.state == "unusable" else 0)

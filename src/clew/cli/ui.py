@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from clew.cli.endings import Failed, told
+from clew.cli.json_output import say_json
 
 if TYPE_CHECKING:
     from clew.settings.running import Running
@@ -45,7 +46,7 @@ def ui(gateway: str | None, opens: bool, json_: bool) -> None:
     with told():
         chosen = _chosen([each for each in running(home_of(os.environ)) if each.socket], gateway)
         url = _link(chosen)
-    click.echo(json.dumps({"gateway": chosen.name, "url": url}) if json_ else url)
+    say_json({"gateway": chosen.name, "url": url}) if json_ else click.echo(url)
     if opens:
         click.launch(url)
 

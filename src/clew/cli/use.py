@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import click
-import msgspec
 from msgspec import Struct
 
 from clew.backends.names import FAMILIES, Family
 from clew.backends.row import Backend
 from clew.cli.active import SETTING, Active, active_of, chosen_in, said_by_settings, said_of
 from clew.cli.endings import Failed, told
+from clew.cli.json_output import say_json
 from clew.cli.kept import Place, opened, opened_to_write, place, principal_option, thread_named
 from clew.cli.pages import Line, Page, Table, printable, show
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
@@ -153,7 +153,7 @@ def _check_gateway(name: str, alive: Sequence[Running]) -> None:
 
 def _say(done: Switched, at: Place, json_: bool) -> None:
     if json_:
-        click.echo(msgspec.json.encode(done).decode())
+        say_json(done)
         return
     if done.thread:
         show([Line(_said_of_thread(done))])
@@ -237,7 +237,7 @@ class Listed(Struct, frozen=True, kw_only=True):
 def _list(at: Place, part: Part, principal: str, json_: bool) -> None:
     listed = _listed(at, part, principal)
     if json_:
-        click.echo(msgspec.json.encode(listed).decode())
+        say_json(listed)
     else:
         show(_page(listed, part))
 
