@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.demo import Demo
 from tests.browser.staged import Staged, lines
+from tests.browser.talk import MODEL, Talk
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.slow
@@ -75,6 +77,24 @@ def prose(page: Page) -> Locator:
 def half(page: Page) -> None:
     """Wait until the answer came to its middle, where it stays for a while."""
     expect(prose(page).first).to_contain_text("A second that")
+
+
+def test_a_thread_whose_client_sent_betas_goes_on_in_the_chat(visit: Visit, demo: Demo) -> None:
+    """The effort of a system message is refused without them."""
+    effort: Any = {"role": "system", "content": [], "output_config": {"effort": "low"}}
+    with Talk(demo) as talk:
+        talk.client.messages.create(
+            model=MODEL,
+            max_tokens=4000,
+            messages=[{"role": "user", "content": "Before the chat."}, effort],
+            extra_headers={"anthropic-beta": "per-turn-control-2026-07-01"},
+        )
+    page = visit.open("/threads")
+    page.get_by_role("link", name="Before the chat.").click()
+    page.get_by_role("link", name="Continue in chat").click()
+    page.get_by_label("Message").fill("And now?")
+    page.keyboard.press("Enter")
+    expect(prose(page).last).to_have_text("You said: “And now?”")
 
 
 def test_thinking_folds_when_the_answer_begins_and_a_finished_paragraph_is_set(

@@ -11,7 +11,8 @@ import pytest
 
 from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
 from clew.store import SqliteStore
-from clew.store.migrations import APPLICATION, MIGRATIONS
+from clew.store.migrations import MIGRATIONS
+from clew.store.schema import APPLICATION
 from clew.store.values import Fault, Passage, Statistics
 from tests.database import connected
 from tests.manifest import proves
@@ -28,7 +29,7 @@ def test_each_step_has_its_number_and_its_why() -> None:
 
 
 def test_there_is_a_file_of_every_schema() -> None:
-    assert sorted(file.name for file in OLD.iterdir()) == [f"v{number}.sqlite" for number in VERSIONS]
+    assert {file.name for file in OLD.iterdir()} == {f"v{number}.sqlite" for number in VERSIONS}
 
 
 @proves("fault:P13")
@@ -113,7 +114,7 @@ def test_a_step_that_fails_leaves_the_old_schema(path: Path, monkeypatch: pytest
 
     SqliteStore(path).close()
     with monkeypatch.context() as patch:
-        patch.setattr("clew.store.migrations.MIGRATIONS", (*MIGRATIONS, m999_fails))
+        patch.setattr("clew.store.schema.MIGRATIONS", (*MIGRATIONS, m999_fails))
         with pytest.raises(StoreError, match="half already exists"):
             SqliteStore(path)
     with SqliteStore(path) as store, store._readers.use() as connection:

@@ -19,7 +19,7 @@ from clew.chat.desk import Begun, Claim, Question, Taken
 from clew.chat.floor import Floor
 from clew.chat.hearing import LocalHearing
 from clew.chat.projected import Projected, projection_of
-from clew.chat.request import body_of, history_of
+from clew.chat.request import history_of, request_of
 from clew.chat.tree import Tree
 from clew.chat.turns import Spot
 from clew.engine.call import Call, Entry
@@ -158,8 +158,8 @@ class LocalDesk(Floor):
             await self._keep(entry, question.model, begun)
             await self._pin(question.backend)
             line, sealer = self.tree.line(question.follows), self.works.current.snapshot.sealer
-            body = await asyncio.to_thread(body_of, question.model, question.wishes, line, question.asked, sealer)
-            hearing.listen(self._call(entry, body))
+            asked = question.model, question.wishes, line, question.asked, sealer
+            hearing.listen(self._call(entry, *await asyncio.to_thread(request_of, *asked)))
         except BaseException:
             await self.settle(entry.id)
             raise
@@ -211,9 +211,10 @@ class LocalDesk(Floor):
             await outcome(self.store.pin(self.thread.principal, self.thread.id, backend), COMMIT_SECONDS)
             self.thread = structs.replace(self.thread, pin=backend)
 
-    def _call(self, entry: Entry, body: bytes) -> Call:
+    def _call(self, entry: Entry, body: bytes, betas: tuple[str, ...]) -> Call:
         own, credential = self.thread, self._credential
-        return Call(body=body, headers=_HEADERS, principal=own.principal, credential=credential, entry=entry)
+        headers = {**_HEADERS, "anthropic-beta": ",".join(betas)} if betas else _HEADERS
+        return Call(body=body, headers=headers, principal=own.principal, credential=credential, entry=entry)
 
     async def settle(self, id: str) -> None:
         """Until a turn is in the store. One that the engine did not keep is marked as failed."""

@@ -16,9 +16,10 @@ from msgspec import Raw, Struct
 from clew.chat.lines import held
 from clew.chat.turns import Spot
 from clew.model.json import JsonObject, JsonValue
+from clew.pipeline.betas import needed_betas
 from clew.thinking.seal import Sealer
 
-__all__ = ["CUT", "Wishes", "body_of", "history_of"]
+__all__ = ["CUT", "Wishes", "history_of", "request_of"]
 
 CUT: Final = "<system-reminder>The answer before this message was interrupted: it is not whole.</system-reminder>"
 """In the tag that recognition passes over, so that it is nobody's words."""
@@ -54,11 +55,22 @@ class Wishes(Struct, frozen=True, kw_only=True):
         return {name: value for name, value in {"effort": self.effort, "format": form}.items() if value}
 
 
-def body_of(model: str, wishes: Wishes, line: Sequence[Spot], asked: tuple[bytes, ...], sealer: Sealer) -> bytes:
-    """The whole request for an answer to `asked`, after this line."""
+def request_of(
+    model: str, wishes: Wishes, line: Sequence[Spot], asked: tuple[bytes, ...], sealer: Sealer
+) -> tuple[bytes, tuple[str, ...]]:
+    """The whole request for an answer to `asked`, after this line: its body, and its betas."""
     messages = [*history_of(line, sealer), *_asked(asked, line[-1] if line else None)]
     fixed = {"model": model, "max_tokens": wishes.max_tokens, "stream": True}
-    return msgspec.json.encode({**fixed, **wishes.fields(), "messages": messages})
+    body = msgspec.json.encode({**fixed, **wishes.fields(), "messages": messages})
+    sent = _sent_betas(line)
+    return body, (*sent, *needed_betas(messages, sent))
+
+
+def _sent_betas(line: Sequence[Spot]) -> tuple[str, ...]:
+    """Those that the newest request of the line was sent with, whoever sent it. It held the whole line, so they allow all of
+    it."""
+    sent = (spot.exchange.betas for spot in reversed(line) if spot.exchange is not None)
+    return next(filter(None, sent), ())
 
 
 def history_of(line: Iterable[Spot], sealer: Sealer) -> Iterator[Raw]:

@@ -188,6 +188,7 @@ class Story:
             heals=self.heals,
             kept=self.counts().kept,
             tries=tuple(self.tries),
+            betas=call.betas,
         )
 
     def turn(self, outcome: Outcome, heard: Heard | None, ended: float) -> Turn:

@@ -26,12 +26,12 @@ SEEN_STEP = 60.0
 USED_STEP = 3600.0
 
 _EXCHANGE = f"""
-INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 27))}
-WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?27 AND at >= ?4)
-    AND (?28 = x'' OR NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?28 AND at >= ?4))
+INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 28))}
+WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?28 AND at >= ?4)
+    AND (?29 = x'' OR NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?29 AND at >= ?4))
 ON CONFLICT (principal, id) DO NOTHING
 """  # noqa: S608  (numbers alone)
-"""Unless its thread or its session was deleted since it began. (`hash IN (?27, ?28)` would make a table of the two.)"""
+"""Unless its thread or its session was deleted since it began. (`hash IN (?28, ?29)` would make a table of the two.)"""
 _THREAD = """
 INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (principal, id) DO UPDATE SET
@@ -75,7 +75,7 @@ def record(
     One whose thread was deleted since it began is kept without its words, and is none, unless it is `brought_back`.
     """
     exchange, recording, cursor = turn.exchange, turn.recording, connection.cursor()
-    row = (*_row(turn, readable), process, *(NO_HASHES if brought_back else hashes_of(exchange)))
+    row = (*_row(turn, readable), process, ",".join(exchange.betas), *(NO_HASHES if brought_back else hashes_of(exchange)))
     cursor.execute(_EXCHANGE, row)
     if not connection.changes():
         if not brought_back and is_forgotten(connection, exchange):

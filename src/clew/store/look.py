@@ -50,7 +50,7 @@ _EXCHANGES = """
 SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, ended, asked_model,
     exchanges.backend AS backend, exchanges.model AS model, session, agent,
     outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
-    process, input, output, cache_read, cache_written, estimated, thinking
+    process, betas, input, output, cache_read, cache_written, estimated, thinking
 FROM exchanges LEFT JOIN usage ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id
 WHERE {of_principal}
 """
@@ -137,7 +137,11 @@ def exchange(connection: Database, principal: str, id: str) -> tuple[Exchange, s
 def _exchange(row: dict[str, object]) -> tuple[Exchange, str]:
     process = str(row.pop("process"))
     counts = {name: row.pop(name) for name in _USAGE}
-    lists = {"changes": changes_of(_raw(row["changes"])), "tries": msgspec.json.decode(_raw(row["tries"]))}
+    lists = {
+        "changes": changes_of(_raw(row["changes"])),
+        "tries": msgspec.json.decode(_raw(row["tries"])),
+        "betas": str(row["betas"]).split(",") if row["betas"] else (),
+    }
     return _typed(Exchange, row | lists | {"usage": counts if counts["input"] is not None else None}), process
 
 

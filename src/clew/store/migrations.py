@@ -1,22 +1,15 @@
 """The schema, as the list of steps that lead to it. A step is never edited once it was released; a change is a new step.
 
-Each is a function with the paragraph of why. The number of steps done is the file's `user_version`; `application_id` says
-that the file is ours at all. All missing steps run in one transaction, so a crash leaves the old schema or the new one.
+Each is a function with the paragraph of why. `clew.store.schema` runs those that a file misses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
-from clew.errors import RecordCorrupt, SchemaTooNew
-from clew.store.connection import immediate
 from clew.store.database import Database
 
-__all__ = ["APPLICATION", "MIGRATIONS", "migrate"]
-
-APPLICATION = 0x636C6577
-"""`clew`, in the header of the file: so that another program's database is not taken for a store."""
+__all__ = ["MIGRATIONS"]
 
 
 def m001_recordings_and_what_befell(connection: Database) -> None:
@@ -310,6 +303,13 @@ WHERE NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = threads.principal 
 """
 
 
+def m010_betas_of_a_request(connection: Database) -> None:
+    """Some fields of a message are refused without a value of the `anthropic-beta` header, which the client sent and nobody
+    kept. So a thread of Claude Code could not be continued by clew's own chat. Requests from before this have no betas here;
+    what their messages need is derived from the messages (`clew.pipeline.betas`)."""
+    connection.execute("ALTER TABLE exchanges ADD COLUMN betas TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m001_recordings_and_what_befell,
     m002_what_a_gateway_shows,
@@ -320,29 +320,5 @@ MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m007_who_hears_an_open_answer,
     m008_what_older_ones_cannot_read,
     m009_changes_that_are_many,
+    m010_betas_of_a_request,
 )
-
-
-def migrate(connection: Database, path: Path) -> None:
-    """Bring a file to the present schema. Raises SchemaTooNew, and RecordCorrupt for a database that is not ours."""
-    if _version(connection, path) == len(MIGRATIONS):
-        return
-    with immediate(connection):
-        for step in MIGRATIONS[_version(connection, path) :]:  # asked again: another process may have been first
-            step(connection)
-        connection.pragma("application_id", APPLICATION)
-        connection.pragma("user_version", len(MIGRATIONS))
-
-
-def _version(connection: Database, path: Path) -> int:
-    version, owner = connection.pragma("user_version"), connection.pragma("application_id")
-    assert isinstance(version, int)
-    if owner != APPLICATION and (owner or version or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get):
-        raise RecordCorrupt(f"{path} is another program's database, not a store of clew", file=str(path))
-    if version > len(MIGRATIONS):
-        raise SchemaTooNew(
-            f"{path} has schema {version}, written by a newer clew; this one knows up to {len(MIGRATIONS)}: "
-            "update clew, or name another file",
-            file=str(path),
-        )
-    return version

@@ -25,11 +25,11 @@ from clew.store.decoded import Decoded
 from clew.store.foreign import mapped
 from clew.store.forgotten import Deletion, deletions
 from clew.store.interface import IDLE
-from clew.store.migrations import migrate
 from clew.store.pending import Pending
 from clew.store.presence import Presence, is_present
 from clew.store.readers import Readers, Watch
 from clew.store.rows import without_inputs
+from clew.store.schema import migrate
 from clew.store.search import search
 from clew.store.touches import Touches
 from clew.store.tree import tree

@@ -99,6 +99,8 @@ class Exchange(Struct, frozen=True, kw_only=True):
     kept: int = 0
     """Thinking blocks that went to the backend as the client sent them. What became of the others, the changes say."""
     tries: tuple[Try, ...] = ()
+    betas: tuple[str, ...] = ()
+    """The values of the client's `anthropic-beta` header. Who continues its thread must send them too."""
 
 
 class Heads(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,8 @@ from clew.store.clock import Doubt, doubt_at
 from clew.store.connection import OLDEST_SQLITE, connect
 from clew.store.database import Database
 from clew.store.foreign import mapped
-from clew.store.migrations import APPLICATION, MIGRATIONS
+from clew.store.migrations import MIGRATIONS
+from clew.store.schema import APPLICATION
 from clew.store.verify import verify
 
 __all__ = ["clock_doubt", "has_answers", "sqlite", "store"]
