@@ -133,7 +133,7 @@ def making() -> Iterator[Making]:
                 plane = DataPlane(
                     Governed(settings or settings_with(PASSTHROUGH, KEYED)), KeyTable(KEY, extra={TEAM_KEY: "team"}), routes
                 )
-                server = await listen(plane.handle, refuse=plane.refuse, limits=limits)
+                server = await listen(plane.handle, refuse=plane.refuse, limits=limits, check=plane.check)
                 plane.listening(host, server.port)
                 if loaded:
                     plane.serve(engine)

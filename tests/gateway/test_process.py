@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from clew.gateway.limits import limits_of
 from clew.gateway.plan import Plan
-from clew.gateway.process import claim, limits_of
+from clew.gateway.process import claim
 from clew.http.message import Limits
 from clew.http.server import bound
 from clew.settings.values import GatewaySettings
@@ -201,7 +202,7 @@ def test_of_two_that_bind_a_port_at_once_the_one_that_claimed_it_has_it() -> Non
 
 def test_the_bounds_of_a_connection_are_the_operators(vendors: dict[str, Simulator]) -> None:
     """Each is a key of `[gateway]`, and without any they are the server's own."""
-    assert limits_of(GatewaySettings(), 0) == Limits(connections=GatewaySettings().max_streams)
+    assert limits_of(GatewaySettings(), 20_128, 2 * 1024**3) == Limits()
     given = config(vendors, 1).replace("admin_port = 0", "admin_port = 0\nmax_headers = 3\nhead_seconds = 0.5")
     with Served(given) as gateway:
         many, slow = gateway.peer(), gateway.peer()

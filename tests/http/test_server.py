@@ -330,7 +330,7 @@ def test_a_client_that_does_not_read_holds_the_writer_back(serving: Serving) -> 
     ("limits", "data"),
     [
         pytest.param(Limits(tick_seconds=0.02, head_seconds=0.1), b"GET / HTTP/1.1\r\nHost:", id="slow-head"),
-        pytest.param(Limits(tick_seconds=0.02, head_seconds=0.1), post(b"abc")[:-1], id="slow-body"),
+        pytest.param(Limits(tick_seconds=0.02, body_seconds=0.1), post(b"abc")[:-1], id="slow-body"),
         pytest.param(Limits(tick_seconds=0.02, idle_seconds=0.1), b"", id="never-asked"),
         pytest.param(Limits(tick_seconds=0.02, idle_seconds=0.1), GET, id="idle-after-an-answer"),
     ],

@@ -106,7 +106,9 @@ async def _with_workers(stage: Stage, ending: Ending) -> None:
     with _listening_at(stage.plan):
         claimed = claim(stage.plan, reuse_port=True)
     with claimed as place:
-        plan = msgspec.structs.replace(stage.plan, port=place.getsockname()[1], port_is_asked_for=True)
+        plan = msgspec.structs.replace(
+            stage.plan, port=place.getsockname()[1], port_is_asked_for=True, workers=stage.workers
+        )
         key = load_key(stage.home, stage.environ)
         drain = stage.loaded.settings.gateway.drain_seconds
         workers = Workers(plan, stage.workers, stage.environ, drain, lambda: stage.loaded.taken)

@@ -43,7 +43,8 @@ _MEGABYTE = 1024 * 1024
 _READ_ONCE: Final[Mapping[str, tuple[str, ...]]] = {
     "gateway": (
         *("host", "port", "admin_port", "workers", "max_body_megabytes", "history_megabytes"),
-        *("max_head_kilobytes", "max_headers", "head_seconds", "body_rate", "write_seconds", "idle_seconds"),
+        *("bodies_megabytes", "max_head_kilobytes", "max_headers", "head_seconds", "body_seconds", "body_rate"),
+        *("write_seconds", "idle_seconds"),
     ),
     "store": ("url",),
 }

@@ -41,6 +41,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """A key for this run alone."""
     taken: Taken | None = None
     """For a worker: the settings that its parent has. Its file may be broken by now."""
+    workers: int = 1
+    """Processes that share the port, and this machine."""
 
     @property
     def file(self) -> Path | None:

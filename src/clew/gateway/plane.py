@@ -1,14 +1,17 @@
 """The data plane: from a request on the wire to the engine, and nothing but the checks between.
 
 In this order: the border (Host, Origin), the route, the credential that the route asks for, the form of the body, room for
-one more. Each is a plain look-up that gives a `Refusal` or lets pass; what is refused is said in the client's dialect. The
-plane listens before the engine is there: a request that comes too early waits for it.
+one more. Each is a plain look-up that gives a `Refusal` or lets pass; what is refused is said in the client's dialect. All
+but the last need only the head, and are made before a long body is read (`check`).
+
+The plane listens before the engine is there: a request that comes too early waits for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeAlias
 
@@ -81,15 +84,18 @@ class _Pass(Struct, frozen=True, eq=False):
     access: Access
     call: Call
     """What the engine may know of the head: all but the credentials. Without a body."""
+    most_streams: int
 
 
 class DataPlane:
     """Answers requests. `listening` says where, as soon as that is known; `serve` brings the engine."""
 
-    def __init__(self, governs: Governs, keys: Keys, routes: RouteTable | None = None) -> None:
+    def __init__(self, governs: Governs, keys: Keys, routes: RouteTable | None = None, *, room: int = sys.maxsize) -> None:
+        """`room`: so many requests can be answered at the same time, whatever the settings allow."""
         self.draining = False
         self.governs = governs
         self._keys = keys
+        self._room = room
         self._routes = routes or RouteTable()
         self._engine: Answers | None = None
         self._loaded = asyncio.Event()
@@ -128,9 +134,13 @@ class DataPlane:
         found = self._let_in(request)
         if isinstance(found, _Pass):
             return found.answer(request, found, respond)
-        _log.info("refused with %d", found.status)
         refuse(found, respond)
         return None
+
+    def check(self, request: HttpRequest) -> Refusal | None:
+        """Why a request whose body is still to come is refused; None if it is not."""
+        found = self._let_in(request)
+        return found if isinstance(found, Refusal) else None
 
     def refuse(self, refusal: Refusal, respond: Responder) -> None:
         """What the HTTP layer does not even hand on."""
@@ -143,8 +153,10 @@ class DataPlane:
         settings, keys = self.governs.settings, self._keys.version()
         found = self._check(request)
         if isinstance(found, Refusal):
+            _log.info("refused with %d", found.status)
             return found
-        granted = _Pass(settings, keys, self._actions[found[0].route.action], *found, _call(request, *found))
+        most = min(settings.gateway.max_streams, self._room)
+        granted = _Pass(settings, keys, self._actions[found[0].route.action], *found, _call(request, *found), most)
         request.head.notes[self] = granted
         return granted
 
@@ -209,7 +221,7 @@ class DataPlane:
             send_json(respond, row)
 
     def _exchange(self, request: HttpRequest, granted: _Pass, respond: Responder) -> Awaitable[None] | None:
-        if self._running >= granted.settings.gateway.max_streams:
+        if self._running >= granted.most_streams:
             refuse(BUSY, respond)
             return None
         self._running += 1

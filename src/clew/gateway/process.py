@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import resource
 import socket
@@ -19,26 +20,21 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
+from clew.gateway.limits import limits_of, memory_of_process, raise_descriptors
 from clew.gateway.plan import Plan, check_exposure, url_of
 from clew.gateway.plane import AsStarted, DataPlane
 from clew.gateway.signals import Ending
-from clew.http.message import Limits
 from clew.http.server import Server, bound, listen
 from clew.settings.gateway_key import KeyTable, load_key
 from clew.settings.home import Home
 from clew.settings.load import Loaded
-from clew.settings.values import GatewaySettings
 
 if TYPE_CHECKING:
     from clew.gateway.works import Finished, Works
 
 __all__ = ["Gateway", "claim", "opened"]
 
-_DESCRIPTORS: Final = 16_384
-_SPARE: Final = 128
-"""Descriptors that are neither a client's nor a backend's: files, pipes, the store."""
-_KILOBYTE = 1024
-_MEGABYTE: Final = 1024 * 1024
+_log = logging.getLogger("clew.gateway")
 _BACKLOG: Final = 1024
 _KEEPING_SECONDS: Final = 5.0
 """At the end, for what was cut off to be put together and kept. It takes milliseconds, unless the machine is busy."""
@@ -73,11 +69,21 @@ class Gateway:
             self.plan, self.loaded, self.home, environ=self.environ, log_to=log_to, hidden=hidden, finished=finished
         )
         try:
+            self._tell_room()
             self.plane.serve(works.engine, works.current)
             works.keep_up()
             yield works
         finally:
             await works.close()
+
+    def _tell_room(self) -> None:
+        """Say so if the system allows less than the settings."""
+        wanted, room = self.loaded.settings.gateway.max_streams, self.server.limits.connections
+        if room < wanted:
+            _log.warning(
+                "max_streams is %d instead of %d: this process may open %d files (see `ulimit -n`)",
+                *(room, wanted, resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
+            )
 
     async def drain(self, ending: Ending) -> None:
         """Take nobody new, let the running ones finish, end the rest; at once if somebody insists."""
@@ -105,9 +111,10 @@ async def opened(
     check_exposure(plan, home, environ)
     key = load_key(home, environ)
     keys = KeyTable(key, home.keys, extra={plan.run_key: "local"} if plan.run_key else None)
-    plane = DataPlane(AsStarted(loaded.settings), keys)
-    limits = limits_of(loaded.settings.gateway, _raised_descriptors())
-    server = await listen(plane.handle, sock=sock or claim(plan), refuse=plane.refuse, limits=limits)
+    wanted = loaded.settings.gateway
+    limits = limits_of(wanted, raise_descriptors(wanted.max_streams), memory_of_process() // plan.workers)
+    plane = DataPlane(AsStarted(loaded.settings), keys, room=limits.connections)
+    server = await listen(plane.handle, sock=sock or claim(plan), refuse=plane.refuse, limits=limits, check=plane.check)
     plane.listening(plan.host, server.port)
     return Gateway(plan, loaded, home, environ, key, plane, server)
 
@@ -142,27 +149,3 @@ def _listening(host: str, port: int) -> socket.socket:
         plug.close()
         raise
     return plug
-
-
-def limits_of(gateway: GatewaySettings, descriptors: int) -> Limits:
-    """Half of what may be open is for clients: each of them may need a backend."""
-    connections = max(gateway.max_streams, (descriptors - _SPARE) // 2)
-    return Limits(
-        connections=connections,
-        head_bytes=gateway.max_head_kilobytes * _KILOBYTE,
-        head_count=gateway.max_headers,
-        body_bytes=gateway.max_body_megabytes * _MEGABYTE,
-        head_seconds=gateway.head_seconds,
-        body_rate=gateway.body_rate,
-        write_seconds=gateway.write_seconds,
-        idle_seconds=gateway.idle_seconds,
-    )
-
-
-def _raised_descriptors() -> int:
-    """As many open files as the system lets us have, within reason. How many that are."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    return max(soft, wanted)

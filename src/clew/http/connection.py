@@ -14,16 +14,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
-import struct
-import sys
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
+from clew.http.body_account import BodyAccount
 from clew.http.message import Head, HttpRequest, Limits, Refusal
-from clew.http.outlet import Outlet
+from clew.http.outlet import LONG, Outlet
+from clew.http.patience import Patience
 from clew.http.reader import RequestReader
 from clew.http.responder import Responder
 from clew.http.wire_responder import WireResponder
@@ -41,11 +38,9 @@ Refuse: TypeAlias = Callable[[Refusal, Responder], None]
 """Says a refusal in the words of the dialect that is served."""
 
 _log = logging.getLogger("clew.http")
-_RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, zero seconds: close sends RST
 _PROBES = 8
 _PROBE_SECONDS = 0.1
-_LONG = 64 * 1024 if hasattr(os, "readv") else sys.maxsize
-"""Bytes of a body that are worth a call of the kernel of our own. (Windows has no such call.)"""
+_TOO_SLOW = Refusal(408, "The body of this request came too slowly, or not at all.")
 _UNREAD = Head("", "", (), "1.1", keep_alive=False)
 
 
@@ -53,15 +48,15 @@ class Connection(Outlet):
     """The protocol object that the event loop calls."""
 
     __slots__ = (
-        *("_begun", "_closing", "_discarding", "_limits", "_paused", "_probes", "_reader", "_responder", "_server"),
-        *("_since", "_stalled_at", "_task"),
+        *("_begun", "_bodies", "_closing", "_discarding", "_limits", "_patience", "_paused", "_probes", "_reader"),
+        *("_responder", "_server", "_since", "_task", "_turned_away"),
     )
 
     def __init__(self, server: Server) -> None:
         super().__init__(server.loop)
         self._server = server
         self._limits: Limits = server.limits
-        self._reader = RequestReader(server.limits, server.known)
+        self._reader = RequestReader(server.limits, server.known, server.check)
         self._task: asyncio.Task[None] | None = None
         self._begun = False
         """Whether that task has."""
@@ -71,7 +66,9 @@ class Connection(Outlet):
         self._discarding = False
         self._paused = False
         self._since = server.now()
-        self._stalled_at: tuple[int, float] | None = None
+        self._turned_away = 0.0
+        self._patience = Patience(server.limits)
+        self._bodies = BodyAccount()
 
     # What the event loop calls.
 
@@ -86,13 +83,17 @@ class Connection(Outlet):
             self._answer(request)  # as nearly always: nothing else is to be looked at
             return
         if self._discarding:
+            self._since = self._server.now()
             return
         if not (reader.in_head or reader.in_body):
             self._since = self._server.now()
         reader.feed(data)
-        if reader.due > _LONG:
-            self._pull()
+        if reader.due > LONG:
+            self._pull(reader.pull)
         self._advance()
+        if reader.in_body and self._patience.has_brought_enough(reader):
+            self._patience.mark_body(reader, self._server.now())
+        self._charge()
 
     def eof_received(self) -> bool:
         """Keep the connection if there is something left to say on it."""
@@ -106,6 +107,8 @@ class Connection(Outlet):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = self._closing = True  # nobody is there for what was asked behind it
+        self._reader.finish()
+        self._charge()
         self._server.left(self)
         self.resume_writing()
         if not self._wound_up:
@@ -141,11 +144,7 @@ class Connection(Outlet):
 
     def reset(self) -> None:
         self._closing = True
-        self._corked = None
-        plug = cast("socket.socket | None", self._transport.get_extra_info("socket"))
-        if plug is not None and not self._lost:
-            plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-        self._transport.abort()
+        super().reset()
 
     # What the server calls.
 
@@ -155,14 +154,22 @@ class Connection(Outlet):
         return self._responder is not None or self._reader.in_head or self._reader.in_body
 
     @property
-    def idle(self) -> bool:
-        """Does it only wait for a request that may never come?"""
-        return not self.busy and not self._closing
+    def dispensable(self) -> tuple[int, float] | None:
+        """The least of these goes first where there is no room: who was turned away, who asks nothing, and then who has not
+        even finished a head; of each the longest. None if it is to stay."""
+        if self._discarding:
+            return 0, self._since
+        if self._responder is not None or self._reader.in_body or self._closing:
+            return None
+        return (2 if self._reader.in_head else 1), self._since
 
-    @property
-    def since(self) -> float:
-        """When it last began to wait."""
-        return self._since
+    def give_way(self) -> None:
+        """Close it, for another one."""
+        if self._discarding:
+            self._discarding = False
+            self._transport.abort()
+        else:
+            self.close()
 
     def retire(self) -> None:
         """Finish what is being answered, take nothing behind it. One that is idle may ask once more, for the last time."""
@@ -187,17 +194,23 @@ class Connection(Outlet):
     def tick(self, now: float) -> None:
         """Close what has waited too long."""
         self._probe()
-        if self._overdue(now) or self._stalled(now):
+        patience, waited = self._patience, now - self._since
+        if self._discarding:
+            is_over = patience.is_over_with_refused(waited, now - self._turned_away)
+        else:
+            is_over = self._responder is None and patience.is_over(self._reader, waited)
+        if is_over or patience.is_stalled(self._transport.get_write_buffer_size(), now):
             self._transport.abort()
+        elif not self._paused and patience.is_late(self._reader, now):
+            self.refuse_body(_TOO_SLOW)
+
+    def refuse_body(self, refusal: Refusal) -> None:
+        """The body that is coming is forgotten; its client is told why, behind what is being answered."""
+        self._reader.refuse(refusal)
+        self._charge()
+        self._advance()
 
     # How it goes on.
-
-    def _pull(self) -> None:
-        """What the kernel has of a long body goes straight to where it will be. An end or an error, the loop meets too."""
-        plug = cast("socket.socket | None", self._transport.get_extra_info("socket"))
-        if plug is not None and plug.fileno() >= 0:
-            with suppress(OSError):
-                self._reader.pull(lambda free: os.readv(plug.fileno(), [free]))
 
     def _advance(self) -> None:
         reader = self._reader
@@ -205,6 +218,7 @@ class Connection(Outlet):
             self._begin(reader.ready.pop(0))
         if reader.expects_continue and self._responder is None:
             reader.expects_continue = False
+            self._patience.mark_body(reader, self._server.now())
             self.write([b"HTTP/1.1 100 Continue\r\n\r\n"])
         if reader.ready or self._paused:
             self._throttle()
@@ -213,12 +227,14 @@ class Connection(Outlet):
         full = len(self._reader.ready) >= self._limits.pipelined
         if full != self._paused and not self._lost and not self._transport.is_closing():
             self._paused = full
+            self._patience.mark_body(self._reader, self._server.now())
             (self._transport.pause_reading if full else self._transport.resume_reading)()
 
     def _begin(self, item: HttpRequest | Refusal) -> None:
         if isinstance(item, Refusal):
             self._turn_away(item)
         else:
+            self._bodies.answer(item.body)
             self._answer(item)
 
     def _answer(self, item: HttpRequest) -> None:
@@ -262,6 +278,9 @@ class Connection(Outlet):
         """Nothing is being answered."""
         responder, server, self._responder = self._responder, self._server, None
         self._since = server.now()
+        if not self._bodies.is_empty:
+            self._bodies.answer(b"")
+            self._charge()
         if server.closing:
             server.rested()
         if responder is not None and responder.after is not None:
@@ -323,27 +342,9 @@ class Connection(Outlet):
         """Answer, then throw away what still comes: closing on unread bytes would reset the answer away."""
         self._closing = self._discarding = True
         self._server.refuse(refusal, WireResponder(self, _UNREAD, False))
-        self._since = self._server.now()
+        self._since = self._turned_away = self._server.now()
 
-    # How long it may take.
-
-    def _overdue(self, now: float) -> bool:
-        waited, limits, reader = now - self._since, self._limits, self._reader
-        if self._discarding:
-            return waited > limits.linger_seconds
-        if self._responder is not None:
-            return False
-        if reader.in_head:
-            return waited > limits.head_seconds
-        if reader.in_body:
-            return waited > limits.head_seconds + reader.body_size / limits.body_rate
-        return waited > limits.idle_seconds
-
-    def _stalled(self, now: float) -> bool:
-        """Has the client taken nothing of what waits for it, for too long?"""
-        pending = self._transport.get_write_buffer_size()
-        if not pending:
-            self._stalled_at = None
-        elif self._stalled_at is None or self._stalled_at[0] != pending:
-            self._stalled_at = (pending, now)
-        return self._stalled_at is not None and now - self._stalled_at[1] > self._limits.write_seconds
+    def _charge(self) -> None:
+        """Tell the server how much the bodies hold now."""
+        if change := self._bodies.change(self._reader):
+            self._server.charge(self, *change)

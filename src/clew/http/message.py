@@ -33,12 +33,20 @@ class Limits:
     """From the first byte of a request to the end of its head."""
     idle_seconds: float = 75.0
     """Between two requests."""
+    body_seconds: float = 30.0
+    """Silence inside a body after which it is given up."""
     body_rate: int = 1024
-    """Bytes per second that a body must bring on the average, after `head_seconds` of grace."""
+    """Bytes per second that a body must bring on the average, over every `body_seconds`."""
+    bodies_bytes: int = 512 * 1024 * 1024
+    """Held by all bodies of more than 64 KB together, each from its first byte to the end of its answer. Over it, the one
+    that has been coming for the longest time is refused."""
     write_seconds: float = 60.0
     """A reader that took nothing for so long is gone."""
     linger_seconds: float = 2.0
-    """After a refusal: how long the rest of the client's bytes are thrown away, so that it can read the answer."""
+    """After a refusal the rest of the client's bytes is thrown away, so that it can read the answer: until it was silent for
+    so long,"""
+    linger_most_seconds: float = 30.0
+    """or for so long altogether."""
     tick_seconds: float = 1.0
     """How often the times above are looked at."""
 

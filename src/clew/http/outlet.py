@@ -1,13 +1,24 @@
-"""The writing half of a connection: with the others of a turn, in one piece, or as fast as the other side takes it."""
+"""A connection's transport: how it is written to, with the others of a turn, in one piece, or as fast as the other side
+takes it; and what is done with its socket directly."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
+import struct
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from typing import cast
 
 from clew.http.turn import turn_of
 
-__all__ = ["Outlet"]
+__all__ = ["LONG", "Outlet"]
+
+LONG = 64 * 1024 if hasattr(os, "readv") else sys.maxsize
+"""Bytes that are worth a call of the kernel of our own. (Windows has no such call.)"""
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, zero seconds: close sends RST
 
 
 class Outlet(asyncio.Protocol):
@@ -96,3 +107,21 @@ class Outlet(asyncio.Protocol):
             await asyncio.shield(self._waiter)
         if self._lost or self._transport.is_closing():
             raise ConnectionResetError("the client is gone")
+
+    def reset(self) -> None:
+        """Break off, so that the other side knows it was no end."""
+        self._corked = None
+        plug = self._plug()
+        if plug is not None and not self._lost:
+            plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self._transport.abort()
+
+    def _pull(self, take: Callable[[Callable[[memoryview], int]], None]) -> None:
+        """What the kernel has goes straight to where `take` wants it. An end or an error, the loop meets too."""
+        plug = self._plug()
+        if plug is not None and plug.fileno() >= 0:
+            with suppress(OSError):
+                take(lambda free: os.readv(plug.fileno(), [free]))
+
+    def _plug(self) -> socket.socket | None:
+        return cast("socket.socket | None", self._transport.get_extra_info("socket"))

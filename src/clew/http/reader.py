@@ -7,12 +7,15 @@ folded headers and chunk framing; this file adds the bounds, and what llhttp lea
 
 A body of a known length is not shown to the parser beyond the read in which it began: it would only copy it. The rest goes
 where it will be (`LongBody`), and may be read straight into it (`pull`).
+
+A body that does not come together with its head is not waited for before `Check` has seen that head: a request that is
+refused anyway costs no memory, however long its body is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import httptools
 
@@ -20,7 +23,10 @@ from clew.http.known import Known, Seen
 from clew.http.long_body import LongBody
 from clew.http.message import HttpRequest, Limits, Refusal, request_of
 
-__all__ = ["RequestReader"]
+__all__ = ["Check", "RequestReader"]
+
+Check: TypeAlias = Callable[[HttpRequest], Refusal | None]
+"""Looks at a request whose body is still to come, and says why it is refused; None: its body is taken."""
 
 _LINE_OVERHEAD = 4  # ": " and CRLF
 
@@ -42,18 +48,20 @@ class RequestReader:
     """Reads the requests of one connection."""
 
     __slots__ = (
-        *("_body", "_head_size", "_headers", "_known", "_limits", "_opened", "_parser", "_refusal"),
+        *("_body", "_check", "_head_size", "_headers", "_known", "_like", "_limits", "_opened", "_parser", "_refusal"),
         *("_target", "_unframed"),
-        *("body_size", "expects_continue", "finished", "in_body", "in_head", "ready", "usual"),
+        *("body_number", "body_size", "expects_continue", "finished", "in_body", "in_head", "ready", "usual"),
     )
 
-    def __init__(self, limits: Limits, known: Known | None = None) -> None:
+    def __init__(self, limits: Limits, known: Known | None = None, check: Check | None = None) -> None:
         """`known` are heads that were read before, by any connection of this server."""
         self.ready: list[HttpRequest | Refusal] = []
         self.finished = False
         """No more requests will come: a refusal, an upgrade, or the client's `Connection: close`."""
         self.in_head = False
         self.in_body = False
+        self.body_number = 0
+        """Tells two bodies apart that came one after the other."""
         self.body_size = 0
         self.expects_continue = False
         """The client waits for a 100 before it sends the body that is due now."""
@@ -62,6 +70,7 @@ class RequestReader:
         the same, and if it is (`Seen.again`), it need not be fed. None inside a request, and if no more will come."""
         self._limits = limits
         self._known = known if known is not None else Known()
+        self._check = check
         self._parser: httptools.HttpRequestParser | None = None
         """There only inside a request: most need none (`known`), and a thousand idle streams should not keep a thousand."""
         self._refusal: Refusal | None = None
@@ -74,6 +83,13 @@ class RequestReader:
         """Read nothing more, and forget what waits."""
         self.finished, self.usual = True, None
         self.ready.clear()
+
+    def refuse(self, refusal: Refusal) -> None:
+        """The body that is coming is not wanted any more: forget what came of it, and read nothing behind it."""
+        self.finished, self.usual = True, None
+        self.in_head = self.in_body = self.expects_continue = False
+        self._opened, self._body, self.body_size = None, [], 0
+        self.ready.append(refusal)
 
     def feed(self, data: bytes) -> None:
         """Take what came from the client. Never raises for it."""
@@ -92,7 +108,8 @@ class RequestReader:
         if seen is None:
             self._parse_new(key, data, len(data) - len(body))
         elif due:
-            self._await(seen.like, due, body)
+            if self._may_come(seen.like):
+                self._await(seen.like, due, body)
         else:
             self.usual = seen if seen.after else None
             self.ready.append(seen.like.with_body(bytes(body)))
@@ -114,10 +131,10 @@ class RequestReader:
         except httptools.HttpParserUpgrade:
             self.finished = True  # we speak no other protocol: the request is answered, the rest ignored
         except httptools.HttpParserError as error:
-            self._refuse(self._refusal or Refusal(400, str(error)))
+            self.refuse(self._refusal or Refusal(400, str(error)))
         else:
             self._check_unframed()
-            if self.in_body:
+            if self.in_body and self._like is None:
                 self._leave_parser(parser)
         if not (self.in_head or self.in_body):
             self._parser = None
@@ -125,13 +142,21 @@ class RequestReader:
     # A body that comes in several reads.
 
     def _leave_parser(self, parser: httptools.HttpRequestParser) -> None:
-        """What is due of a body of known length need not pass the parser."""
-        length = self._value("content-length")
-        if length is None or parser.should_upgrade():
+        """The head is whole, and its body is not. What is due of a body of known length need not pass the parser."""
+        self._like = like = self._request(parser, b"")
+        if not self._may_come(like):
             return
-        like = self._request(parser, b"")
-        self._await(like, int(length) - self.body_size, b"".join(self._body))
-        self._parser = None
+        length = self._value("content-length")
+        if length is not None and not parser.should_upgrade():
+            self._await(like, int(length) - self.body_size, b"".join(self._body))
+            self._parser = None
+
+    def _may_come(self, like: HttpRequest) -> bool:
+        """Whether the body of such a request is taken; if not, it is refused."""
+        refusal = self._check(like) if self._check is not None else None
+        if refusal is not None:
+            self.refuse(refusal)
+        return refusal is None
 
     def _await(self, like: HttpRequest, due: int, begun: bytes | memoryview) -> None:
         """So many bytes are due of a body that began with these."""
@@ -210,7 +235,8 @@ class RequestReader:
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        request = self._request(self._parsing, b"".join(self._body))
+        body = b"".join(self._body)
+        request = self._like.with_body(body) if self._like is not None else self._request(self._parsing, body)
         self.ready.append(request)
         self._begin()
         self.finished = not request.keep_alive
@@ -230,12 +256,15 @@ class RequestReader:
     def _begin(self) -> None:
         self.in_head = self.in_body = False
         self.expects_continue = False
+        self.body_number += 1
         self.body_size = 0
         self._unframed = 0
         self._head_size = 0
         self._target = b""
         self._headers: list[tuple[str, str]] = []
         self._body: list[bytes] = []
+        self._like: HttpRequest | None = None
+        """The request, without a body, once its head is whole and its body is not."""
 
     def _count_head(self, size: int) -> None:
         self._head_size += size
@@ -270,7 +299,7 @@ class RequestReader:
     def _check_unframed(self) -> None:
         """Bytes that belong to no head and no body yet: a line without end, chunk extensions, trailers."""
         if self._unframed > self._limits.head_bytes and (self.in_head or self.in_body):
-            self._refuse(Refusal(431 if self.in_head else 400, f"more than {self._limits.head_bytes} bytes of framing"))
+            self.refuse(Refusal(431 if self.in_head else 400, f"more than {self._limits.head_bytes} bytes of framing"))
 
     def _value(self, name: str) -> str | None:
         return next((value for given, value in self._headers if given == name), None)
@@ -278,8 +307,3 @@ class RequestReader:
     def _stop(self, status: int, reason: str) -> None:
         self._refusal = Refusal(status, reason)
         raise _RefusedError(reason)
-
-    def _refuse(self, refusal: Refusal) -> None:
-        self.finished = True
-        self.in_head = self.in_body = self.expects_continue = False
-        self.ready.append(refusal)

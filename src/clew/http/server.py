@@ -17,6 +17,7 @@ from clew.http.connection import Connection, Handle, Refuse
 from clew.http.known import Known
 from clew.http.local_socket import LocalSocket
 from clew.http.message import Limits, Refusal
+from clew.http.reader import Check
 from clew.http.responder import Responder
 
 __all__ = ["Server", "bound", "listen"]
@@ -25,6 +26,8 @@ _WIND_UP_SECONDS = 0.4
 _BACKLOG = 1024
 _UNSENT = 256 * 1024
 """Bytes that the system may hold for a client that does not take them; without a bound it is megabytes for each."""
+
+_OVER_BUDGET = Refusal(503, "Overloaded: the requests that are being read are too large together. Try again in a moment.")
 
 
 def refuse_plainly(refusal: Refusal, respond: Responder) -> None:
@@ -35,9 +38,10 @@ def refuse_plainly(refusal: Refusal, respond: Responder) -> None:
 class Server:
     """A running listener. Made by `listen`."""
 
-    def __init__(self, handle: Handle, refuse: Refuse, limits: Limits) -> None:
+    def __init__(self, handle: Handle, refuse: Refuse, limits: Limits, check: Check | None = None) -> None:
         self.handle = handle
         self.refuse = refuse
+        self.check = check
         self.limits = limits
         self.known = Known()
         self.closing = False
@@ -48,6 +52,10 @@ class Server:
         self._listener: asyncio.Server | None = None
         self._local: LocalSocket | None = None
         self._connections: set[Connection] = set()
+        self._held = 0
+        """Bytes of long bodies,"""
+        self._receiving: dict[Connection, None] = {}
+        """and whose are still coming, the oldest first."""
         self._working: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._ticker: asyncio.TimerHandle | None = None
@@ -61,6 +69,11 @@ class Server:
     @property
     def open_connections(self) -> int:
         return len(self._connections)
+
+    @property
+    def held_bytes(self) -> int:
+        """By all long bodies that are coming, waiting or being answered."""
+        return self._held
 
     async def open(self, plug: socket.socket, local: LocalSocket | None = None) -> None:
         """Begin to accept on a bound socket. Called by `listen`."""
@@ -109,7 +122,23 @@ class Server:
 
     def left(self, connection: Connection) -> None:
         self._connections.discard(connection)
+        self._receiving.pop(connection, None)
         self._changed.set()
+
+    def charge(self, connection: Connection, more: int, is_coming: bool) -> None:
+        """A connection holds so many bytes of long bodies more than before. `is_coming`: one of them is not whole yet.
+
+        Over the bound, the body that has been coming for the longest time is refused: an honest one is soon whole.
+        """
+        self._held += more
+        if is_coming:
+            self._receiving.setdefault(connection)
+        else:
+            self._receiving.pop(connection, None)
+        while self._held > self.limits.bodies_bytes and self._receiving:
+            oldest = next(iter(self._receiving))
+            del self._receiving[oldest]
+            oldest.refuse_body(_OVER_BUDGET)
 
     def works(self, task: asyncio.Task[None]) -> None:
         """Something is being answered in a task. It may outlive its connection, and is waited for all the same."""
@@ -126,9 +155,9 @@ class Server:
         self._changed.set()
 
     def _make_room(self, newcomer: Connection) -> None:
-        """Whoever only waits is closed first: a crowd that asks nothing keeps nobody out."""
-        idle = [each for each in self._connections if each.idle and each is not newcomer]
-        min(idle, key=lambda each: each.since, default=newcomer).close()
+        """Close the one that is missed least: a crowd that asks nothing keeps nobody out."""
+        ranks = {each: rank for each in self._connections if each is not newcomer and (rank := each.dispensable)}
+        min(ranks, key=lambda each: ranks[each], default=newcomer).give_way()
 
     async def _until(self, done: Callable[[], bool], seconds: float) -> None:
         """Wait until it is so, or the time is over."""
@@ -158,10 +187,12 @@ async def listen(
     reuse_port: bool = False,
     refuse: Refuse = refuse_plainly,
     limits: Limits | None = None,
+    check: Check | None = None,
 ) -> Server:
     """Start to serve on a host's port (0 takes a free one), on a unix socket that only its owner can open, or on a socket
-    that is bound already. `reuse_port`: other processes may listen there too. Raises OSError where it cannot listen."""
-    server = Server(handle, refuse, limits or Limits())
+    that is bound already. `reuse_port`: other processes may listen there too. `check` sees a request before its body.
+    Raises OSError where it cannot listen."""
+    server = Server(handle, refuse, limits or Limits(), check)
     if path is not None:
         local = LocalSocket(path)
         await server.open(local.bind(), local)

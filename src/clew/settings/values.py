@@ -142,17 +142,22 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ping_seconds: Seconds = 15
     """Silence towards the client after which a ping goes out."""
     max_streams: Some = 500
-    """Requests at the same time, in each process; more wait for nothing and get a 503."""
+    """Requests at the same time, in each process; one more gets a 503. Fewer where the process may not open enough files."""
     max_body_megabytes: Some = 32
     """The largest request."""
+    bodies_megabytes: Count = 0
+    """All requests of more than 64 KB together, in each process, from the first byte to the end of the answer. Over it, the
+    one that has been coming for the longest time gets a 503. 0: a quarter of the memory, shared by the workers."""
     max_head_kilobytes: Some = 64
     """The largest head of one."""
     max_headers: Some = 100
     """The fields in it."""
     head_seconds: Seconds = 10
     """From the first byte of a request to the end of its head."""
+    body_seconds: Seconds = 30
+    """Silence inside its body after which it gets a 408."""
     body_rate: Some = 1024
-    """Bytes a second that its body must bring on the average, once `head_seconds` are over."""
+    """Bytes a second that its body must bring on the average, over every `body_seconds`."""
     write_seconds: Seconds = 60
     """A client that took nothing for so long is gone."""
     idle_seconds: Seconds = 75
