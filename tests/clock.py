@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import Any
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "ClockedLoop"]
 
 HANG_SECONDS = 120.0
 """Of real time, for loops to become idle. It only detects hangs."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ from clew.testing.background import Background
 from clew.thinking.secret import ring_of
 from clew.upstream.pool import Pool, PoolSettings
 from clew.wire.sse import SseReader
+from tests.clock import ClockedLoop
 
 __all__ = ["KEY", "Answer", "Gate", "claude", "other", "post"]
 
@@ -139,7 +141,8 @@ class Gate:
             snapshot=lambda: self.current.snapshot,
             store=self.store,
             hub=self.hub,
-            commit_seconds=10.0,
+            commit_seconds=120.0,
+            clock=loop.time if isinstance(loop := asyncio.get_running_loop(), ClockedLoop) else time.monotonic,
             redact=Redactor(keys),
         )
         self.engine = Engine(parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from clew.backends.row import Backend, Secret
 from clew.testing import Simulator
+from tests.clock import Clock
 from tests.engine.gate import Gate, claude
 from tests.faults.conftest import Calling, Gating
 from tests.faults.scene import SOON, Client, impatient, kept, outcomes, question, until
@@ -27,15 +27,14 @@ ROUTES = {"/v1/messages": question(), "/v1/messages/count_tokens": COUNTING}
 LEAVING = pytest.mark.parametrize("reset", [False, True], ids=["fin", "rst"])
 
 
-def is_left(simulator: Simulator, left: float) -> None:
+def is_left(clock: Clock, simulator: Simulator) -> None:
     """The backend knows that its client is gone, and knew it in time."""
-    until(lambda: simulator.journal()[-1]["ended"] != "no", 5)
-    entry = simulator.journal()[-1]
-    assert (entry["ended"], entry["ended_at"] - left < SOON) == ("client left", True)
+    clock.pass_time(SOON)
+    assert {entry["ended"] for entry in simulator.journal()} == {"client left"}
 
 
 def no_task_is_left(gate: Gate) -> None:
-    until(lambda: gate.tasks() == 0, 5)
+    until(lambda: gate.tasks() == 0)
 
 
 @proves("fault:C1")
@@ -55,7 +54,15 @@ def no_task_is_left(gate: Gate) -> None:
     ],
 )
 def test_a_client_that_leaves_takes_its_backend_with_it(
-    gating: Gating, a: Simulator, calling: Calling, path: str, body: Any, fault: str, until_seen: bytes, reset: bool
+    clock: Clock,
+    gating: Gating,
+    a: Simulator,
+    calling: Calling,
+    path: str,
+    body: Any,
+    fault: str,
+    until_seen: bytes,
+    reset: bool,
 ) -> None:
     """C1, 3.4: the journal says when the backend lost its reader; no task stays behind."""
     gate = gating(claude(a), **impatient())
@@ -63,7 +70,8 @@ def test_a_client_that_leaves_takes_its_backend_with_it(
     client: Client = calling(gate).asks(body, path=path)
     until(a.journal)
     client.read_until(until_seen)
-    is_left(a, client.leaves(reset=reset))
+    client.leaves(reset=reset)
+    is_left(clock, a)
     no_task_is_left(gate)
     if path == "/v1/messages":
         [exchange] = kept(gate)
@@ -73,15 +81,18 @@ def test_a_client_that_leaves_takes_its_backend_with_it(
 
 @proves("fault:C1", "fault:C3")
 @LEAVING
-def test_a_client_that_leaves_without_having_read(gating: Gating, a: Simulator, calling: Calling, reset: bool) -> None:
+def test_a_client_that_leaves_without_having_read(
+    clock: Clock, gating: Gating, a: Simulator, calling: Calling, reset: bool
+) -> None:
     """C1, in a blocked write."""
     gate = gating(claude(a), **impatient())
     a.fault("flood 0 shape=events")
     client = calling(gate, small=True).asks()
     until(a.journal)
-    time.sleep(0.5)  # until both sides are full
+    clock.pass_time(0.1)  # all loops are idle then, because both sides are full
     assert a.journal()[0]["ended"] == "no"
-    is_left(a, client.leaves(reset=reset))
+    client.leaves(reset=reset)
+    is_left(clock, a)
     no_task_is_left(gate)
     assert outcomes(gate) == ["cut"]
 
@@ -101,32 +112,28 @@ def connecting_to(port: int) -> int:
     return sum(1 for row in rows if row[2].endswith(f":{port:04X}") and row[3] == "02")
 
 
-def _called_off(gate: Gate, calling: Calling, hole: int, path: str, reset: bool) -> float:
-    """After how many seconds nobody waits for the black hole any more."""
-    before = connecting_to(hole)
-    client = calling(gate).asks(ROUTES[path], path=path)
-    until(lambda: connecting_to(hole) == before + 1, 5)
-    left = client.leaves(reset=reset)
-    until(lambda: connecting_to(hole) == before, 5)
-    return time.time() - left
-
-
 @proves("fault:C1")
 @LEAVING
 @pytest.mark.parametrize("path", ROUTES)
-def test_a_client_that_leaves_while_we_connect(gating: Gating, calling: Calling, hole: int, path: str, reset: bool) -> None:
-    """C1: the connection that nobody waits for any more is called off."""
+def test_a_client_that_leaves_while_we_connect(
+    clock: Clock, gating: Gating, calling: Calling, hole: int, path: str, reset: bool
+) -> None:
+    """C1: the connection that nobody waits for any more is called off, long before the limit for connecting."""
     dead = Backend(name="dead", url=f"http://127.0.0.1:{hole}", realm="anthropic", auth="key", keys=(Secret("k"),))
     gate = gating(dead, **impatient())
-    waits = (_called_off(gate, calling, hole, path, reset) for _ in range(3))
-    assert any(wait < SOON for wait in waits)  # one of three: a machine that is busy shows the kernel's table late
+    before = connecting_to(hole)
+    client = calling(gate).asks(ROUTES[path], path=path)
+    until(lambda: connecting_to(hole) == before + 1)
+    client.leaves(reset=reset)
+    clock.pass_time(SOON)
+    until(lambda: connecting_to(hole) == before)  # the kernel's table may show it late
     no_task_is_left(gate)
 
 
 @proves("fault:C1")
 @LEAVING
 def test_a_client_that_leaves_while_we_wait_to_try_again(
-    gating: Gating, a: Simulator, calling: Calling, reset: bool
+    clock: Clock, gating: Gating, a: Simulator, calling: Calling, reset: bool
 ) -> None:
     """C1: nobody is asked again for somebody who is gone."""
     gate = gating(claude(a), **impatient())
@@ -134,6 +141,7 @@ def test_a_client_that_leaves_while_we_wait_to_try_again(
     client = calling(gate).asks()
     until(a.journal)
     client.leaves(reset=reset)
+    clock.pass_time(SOON)
     no_task_is_left(gate)
     assert (len(a.journal()), outcomes(gate)) == (1, ["cut"])
 
@@ -145,7 +153,7 @@ def test_what_was_large_and_cut_is_told_like_everything_else(gating: Gating, a: 
 
     async def watched() -> list[Any]:
         async with gate.hub.subscribe() as events:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(120):
                 async for event in events:
                     if event.kind == "exchange" and event.value.outcome != "open":
                         return [event.value.outcome]
@@ -157,21 +165,20 @@ def test_what_was_large_and_cut_is_told_like_everything_else(gating: Gating, a: 
         client = calling(gate).asks(question("x" * 300_000))
         client.read_until(b"content_block_delta")
         client.leaves()
-        assert watching.result(15) == ["cut"]
+        assert watching.result(120) == ["cut"]
     assert outcomes(gate) == ["cut"]
 
 
 @proves("fault:C1")
-def test_twenty_at_once(gating: Gating, a: Simulator, calling: Calling) -> None:
+def test_twenty_at_once(clock: Clock, gating: Gating, a: Simulator, calling: Calling) -> None:
     """C1: a crowd leaves as fast as one does."""
     gate = gating(claude(a), **impatient())
     a.fault("stall 60 content=3", times=None)
     clients = [calling(gate).asks(question(f"{n}")) for n in range(20)]
     for client in clients:
         client.read_until(b"content_block_delta")
-    left = [client.leaves() for client in clients][-1]
-    until(lambda: all(entry["ended"] != "no" for entry in a.journal()), 5)
-    assert {entry["ended"] for entry in a.journal()} == {"client left"}
-    assert max(entry["ended_at"] for entry in a.journal()) - left < SOON
+    for client in clients:
+        client.leaves()
+    is_left(clock, a)
     no_task_is_left(gate)
     assert outcomes(gate, 20) == ["cut"] * 20

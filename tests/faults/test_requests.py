@@ -11,6 +11,7 @@ import pytest
 
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
+from tests.clock import Clock
 from tests.counts import examples
 from tests.engine.gate import KEY, claude
 from tests.faults.conftest import Calling, Gating
@@ -188,16 +189,16 @@ def test_headers_meant_for_one_hop_end_here(gating: Gating, a: Simulator, callin
 
 @proves("fault:C3")
 def test_a_client_that_does_not_read_stops_the_backend_and_nothing_else(
-    gating: Gating, a: Simulator, calling: Calling
+    clock: Clock, gating: Gating, a: Simulator, calling: Calling
 ) -> None:
     """C3: a stream without end waits for its reader; memory stays, and the backend is not to blame for the gap."""
-    gate = gating(claude(a), **impatient(gap=1.0))
+    gate = gating(claude(a), **impatient(gap=10))
     a.fault("flood 0 shape=events")
     client = calling(gate, small=True).asks()
     until(a.journal)
     settles()
     with grows_by_less_than(8):
-        time.sleep(1.5)
+        clock.pass_time(15)
     assert story(gate.ask(question("Is anybody else served?"))) == "whole"
     assert (a.journal()[0]["ended"], a.journal()[1]["ended"]) == ("no", "whole")
     got = b""
@@ -205,26 +206,26 @@ def test_a_client_that_does_not_read_stops_the_backend_and_nothing_else(
         got += client.socket.recv(65536)
     assert b"event: error" not in got
     client.leaves()
-    until(lambda: a.journal()[0]["ended"] == "client left", 5)
+    clock.pass_time(1)  # a server looks now and then whether its client is still there
+    until(lambda: a.journal()[0]["ended"] == "client left")
     assert sorted(outcomes(gate, 2)) == ["cut", "whole"]
 
 
 @proves("fault:C3")
-def test_a_slow_reader_gets_everything(gating: Gating, simulators: StartSimulator, calling: Calling) -> None:
+def test_a_slow_reader_gets_everything(clock: Clock, gating: Gating, simulators: StartSimulator, calling: Calling) -> None:
     """C3: byte for byte what a fast one gets, however long it takes."""
     one, two = simulators(realm="a"), simulators(realm="a")
-    gate = gating(claude(one, "one"), claude(two, "two"), **impatient(gap=1.5, ping=60))
+    gate = gating(claude(one, "one"), claude(two, "two"), **impatient(gap=10, ping=60))
     for simulator in (one, two):
         simulator.fault("flood 60000 shape=events")
     fast = gate.ask(question()).raw
     gate.use("two")
     client = calling(gate).asks()
     head = client.read_until(b"\r\n\r\n")
-    time.sleep(2)  # longer than the gap may be, with more to come than the system keeps for us
+    clock.pass_time(15)  # longer than the gap may be, with more to come than the system keeps for us
     got = bytearray()
     while not got.endswith(b"0\r\n\r\n"):
         got += client.socket.recv(65536)
-        time.sleep(0.002)
     assert head.startswith(b"HTTP/1.1 200")
     assert len(fast) > 7_000_000
     assert unchunked(bytes(got)) == fast
@@ -240,31 +241,35 @@ def unchunked(raw: bytes) -> bytes:
 
 
 @proves("fault:C3")
-def test_many_that_do_not_read_take_a_bounded_share_each(gating: Gating, a: Simulator, calling: Calling) -> None:
+def test_many_that_do_not_read_take_a_bounded_share_each(
+    clock: Clock, gating: Gating, a: Simulator, calling: Calling
+) -> None:
     """C3, 3.7: what the system holds for a client, the same for the recording, and both sides' buffers; others are served."""
     crowd = examples(50, soak=400)
-    gate = gating(claude(a), **impatient(gap=5))  # fifty floods keep the simulator itself waiting
+    gate = gating(claude(a), **impatient(gap=5))
     a.fault("flood 0 shape=events", times=crowd)
     with grows_by_less_than(crowd * 1.5 + 20):
         clients = [calling(gate, small=True).asks(question(f"{n}")) for n in range(crowd)]
-        until(lambda: len(a.journal()) == crowd, crowd / 5 + PATIENCE)  # a slow machine begins fifteen floods a second
+        until(lambda: len(a.journal()) == crowd, crowd + PATIENCE)
         settles()
         assert story(gate.ask(question("Me too?"))) == "whole"
     assert {entry["ended"] for entry in a.journal()[:crowd]} == {"no"}
     for client in clients:
         client.leaves()
+    clock.pass_time(1)
     until(lambda: gate.tasks() == 0)
     note("clients that did not read", crowd)
 
 
 @proves("fault:C4")
-def test_a_crowd_that_never_finishes_its_question_disturbs_nobody(gating: Gating, a: Simulator, calling: Calling) -> None:
-    """C4: heads and bodies that stop half-way, and connections that ask nothing."""
+def test_a_crowd_that_never_finishes_its_question_disturbs_nobody(
+    clock: Clock, gating: Gating, a: Simulator, calling: Calling
+) -> None:
+    """C4: heads and bodies that stop half-way, and connections that ask nothing. No time passes, so nobody can have waited
+    for them to be given up."""
     gate = gating(claude(a), **impatient())
     halves: list[Any] = [calling(gate).send(b"POST /v1/messages HTTP/1.1\r\nHost: 127") for _ in range(50)]
     halves += [calling(gate).send(b"POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n{") for _ in range(50)]
     halves += [calling(gate) for _ in range(100)]
-    began = time.monotonic()
     assert story(gate.ask(question())) == "whole"
-    assert time.monotonic() - began < 8, "nobody waited for them to be given up"
     assert (len(halves), json.loads(gate.ask(question(stream=False)).raw)["type"]) == (200, "message")

@@ -17,6 +17,7 @@ from clew.settings.values import Retry
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.build import text, user
+from tests.clock import Clock
 from tests.engine.gate import claude, other
 from tests.engine.talk import Direct
 from tests.faults.conftest import Gating
@@ -45,14 +46,14 @@ ODD_BLOCK = '{"type":"content_block_start","index":0,"content_block":{"type":"od
     ],
 )
 @pytest.mark.parametrize("backend", [claude, other])
-def test_an_order_that_cannot_be_is_a_failure(gating: Gating, a: Simulator, fault: str, backend: Any) -> None:
+def test_an_order_that_cannot_be_is_a_failure(clock: Clock, gating: Gating, a: Simulator, fault: str, backend: Any) -> None:
     """U14: told to the client, kept as not whole; the next question is answered."""
     gate = gating(backend(a, "claude"), **impatient(retry=ONCE))
     a.fault(fault)
     answer = gate.ask(question())
     assert story(answer) == "error"
     assert outcomes(gate) in (["cut"], ["failed"])
-    time.sleep(0.35)  # a failure cools a backend for that long
+    clock.pass_time(0.35)  # a failure cools a backend for that long
     assert story(gate.ask(question())) == "whole"
 
 

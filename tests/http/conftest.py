@@ -15,7 +15,7 @@ from clew.http.server import Server, listen
 from clew.testing.background import Background
 
 
-def until(true: Callable[[], bool], seconds: float = 10.0) -> None:
+def until(true: Callable[[], bool], seconds: float = 120.0) -> None:
     """What the server's thread does is waited for."""
     end = time.monotonic() + seconds
     while not true():
@@ -32,7 +32,7 @@ class Peer:
     """A client that sends and reads raw bytes; every wait is bounded."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=120)
 
     def send(self, data: bytes) -> "Peer":
         self.socket.sendall(data)
