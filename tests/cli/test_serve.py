@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ from clew.http.message import request_of
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.settings.load import load
-from clew.settings.running import running
+from clew.settings.running import Running, running
 from clew.store import SqliteStore
 from clew.testing import Simulator
 from tests.cli.homes import Home as UserHome
@@ -367,6 +368,41 @@ def test_a_terminal_that_is_closed_ends_it_as_a_signal_does(tmp_path: Path, work
         with home.store() as store:
             assert [exchange.outcome for exchange in store.exchanges("local", limit=9)] == ["whole"]
         assert list((home.root / "run").iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_says_what_it_waits_for_and_a_second_one_ends_now(tmp_path: Path, workers: str) -> None:
+    scenario = tmp_path / "long.scenario"
+    scenario.write_text("about: long\n\nturn:\n  text: It begins.\n  pause: 3600\n  text: It ends.\n")
+    with Simulator(scenario=str(scenario)) as vendor:
+        settings = "[gateway]\nport = 0\nadmin_port = 0\ndrain_seconds = 1800\nclosing_seconds = 30\n"
+        home = UserHome(tmp_path / "home", f"{settings}{backend('vendor', vendor.url)}")
+        with on_terminal(home, "serve", "--workers", workers, width=200) as terminal:
+            terminal.until("look at it in a browser")
+            [gateway] = running(Home(home.root))
+            with _asked(gateway.url, (home.root / "key").read_text().strip()) as answer:
+                assert b"It begins." in b"".join(iter(answer.readline, b"event: content_block_delta\n")) + answer.readline()
+                _until_reported(gateway)
+                terminal.type("\x03")
+                terminal.until("1 answer is finishing (1800 s at most); Ctrl-C again ends now")
+                terminal.type("\x03")
+                assert terminal.ended() == 0
+
+
+def _until_reported(gateway: Running) -> None:
+    """Workers tell their parent now and then how many answers are under way."""
+    end = time.monotonic() + MOST_SECONDS
+    while b"clew_open_streams 1" not in _metrics(gateway):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def _metrics(gateway: Running) -> bytes:
+    with socket.socket(socket.AF_UNIX) as plug:
+        plug.connect(gateway.socket)
+        plug.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        return b"".join(iter(lambda: plug.recv(65536), b""))
 
 
 def _asked(url: str, key: str) -> HTTPResponse:

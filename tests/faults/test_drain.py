@@ -28,7 +28,9 @@ def vendor(tmp_path: Path) -> Iterator[Simulator]:
 @proves("fault:P1")
 def test_large_exchanges_that_the_end_cuts_off_are_kept_as_cut(vendor: Simulator) -> None:
     """P1: told in the stream, and in the store as what they are when the process is gone."""
-    config = 'active = "claude"\n[gateway]\ndrain_seconds = 0.3\n' + backend("claude", vendor.url, 'realm = "anthropic"\n')
+    config = 'active = "claude"\n[gateway]\ndrain_seconds = 0.3\nclosing_seconds = 30\n' + backend(
+        "claude", vendor.url, 'realm = "anthropic"\n'
+    )
     with Served(config, "--no-admin") as gateway:
         peers = [gateway.ask(f"{n} {LARGE}") for n in range(12)]
         for peer in peers:

@@ -38,6 +38,7 @@ active = "first"
 [gateway]
 admin_port = 0
 drain_seconds = 1
+closing_seconds = 30
 [retry]
 retries = 0
 cool_seconds = 0.01

@@ -53,7 +53,7 @@ def config(vendors: dict[str, Simulator], drain: float) -> str:
     """Opus goes to the short one, Haiku to the long one."""
     rows = "".join(backend(name, vendor.url, ANTHROPIC) for name, vendor in vendors.items())
     rules = '\n[[rules]]\nfamily = "haiku"\nbackend = "long"\n'
-    return f'active = "short"\n[gateway]\nadmin_port = 0\ndrain_seconds = {drain}\n{rows}{rules}'
+    return f'active = "short"\n[gateway]\nadmin_port = 0\ndrain_seconds = {drain}\nclosing_seconds = 30\n{rows}{rules}'
 
 
 def begun(peer: Peer) -> Peer:

@@ -15,7 +15,7 @@ from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
 
-HEAD = "[gateway]\nadmin_port = 0\ndrain_seconds = 1\n"
+HEAD = "[gateway]\nadmin_port = 0\ndrain_seconds = 1\nclosing_seconds = 30\n"
 ANTHROPIC = 'realm = "anthropic"\n'
 ROUNDS = examples(6, soak=100)
 

@@ -15,7 +15,7 @@ from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
 
-HEAD = 'active = "private"\n[gateway]\nadmin_port = 0\ndrain_seconds = 1\n'
+HEAD = 'active = "private"\n[gateway]\nadmin_port = 0\ndrain_seconds = 1\nclosing_seconds = 30\n'
 
 
 def private(url: str) -> str:

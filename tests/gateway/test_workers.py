@@ -26,7 +26,7 @@ from tests.store.test_writer import Lock
 
 pytestmark = pytest.mark.slow
 
-CONFIG = 'active = "claude"\n[gateway]\nadmin_port = 0\ndrain_seconds = %d\n'
+CONFIG = 'active = "claude"\n[gateway]\nadmin_port = 0\ndrain_seconds = %d\nclosing_seconds = 30\n'
 LONG = "about: long\n\nturn:\n  text: It begins.\n  pause: 60\n  text: It ends.\n"
 
 

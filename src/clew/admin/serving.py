@@ -63,6 +63,11 @@ class Admin:
         """For `Authorization: Bearer`; valid as long as this admin runs."""
         return self._desk.access.token
 
+    @property
+    def open_streams(self) -> int:
+        """Answers that are not over: of every data plane, and of the chat here."""
+        return self._desk.open_streams()
+
     async def drain(self, seconds: float) -> None:
         """Take no new questions, let answers go on for so long, then stop those of the chat; `close` stops the others."""
         await asyncio.gather(self._desk.runs.drain(seconds), self._desk.tellings.drain(seconds))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["beside"]
 
-_CLOSE_SECONDS = 2.0
-_HASTE_SECONDS = 0.2
+_CLOSING = 0.2
+"""Of `closing_seconds`, for the admin: the store comes after it."""
 
 
 @asynccontextmanager
@@ -40,7 +41,7 @@ async def beside(
     named = {"name": stage.plan.name, "config": stage.loaded.place}
     begun = Running(pid=os.getpid(), url=url, started=time.time(), **named, **place)
     gateway = register(stage.home, begun)
-    draining = asyncio.ensure_future(_drained(admin, works, ending))
+    draining = asyncio.ensure_future(_drained(admin, works, ending, planes))
     try:
         _greet(stage, gateway, key, admin)
         yield
@@ -52,19 +53,28 @@ async def beside(
             await draining
         if admin:
             with suppress(TimeoutError):
-                await asyncio.wait_for(admin.close(), _HASTE_SECONDS if ending.insisted.is_set() else _CLOSE_SECONDS)
+                await asyncio.wait_for(admin.close(), works.current.settings.gateway.closing_seconds * _CLOSING)
 
 
-async def _drained(admin: Admin | None, works: Works, ending: Ending) -> None:
+async def _drained(admin: Admin | None, works: Works, ending: Ending, planes: Callable[[], Sequence[Report]]) -> None:
     """The chat ends as the data plane does: what comes may come to its end, for as long as the settings say."""
     await ending.asked.wait()
+    seconds = works.current.settings.gateway.drain_seconds
+    _say_what_is_waited_for(admin.open_streams if admin else sum(plane.running for plane in planes()), seconds)
     if admin is None:
         return
-    draining = asyncio.ensure_future(admin.drain(works.current.settings.gateway.drain_seconds))
+    draining = asyncio.ensure_future(admin.drain(seconds))
     insisting = asyncio.ensure_future(ending.insisted.wait())
     await asyncio.wait({draining, insisting}, return_when=asyncio.FIRST_COMPLETED)
     for task in (draining, insisting):
         task.cancel()
+
+
+def _say_what_is_waited_for(answers: int, seconds: float) -> None:
+    """To whoever pressed Ctrl-C, and wonders why nothing happens."""
+    if answers and sys.stderr.isatty():
+        who = "1 answer is finishing" if answers == 1 else f"{answers} answers are finishing"
+        click.echo(f"\n{who} ({seconds:g} s at most); Ctrl-C again ends now", err=True)
 
 
 async def _admin(stage: Stage, works: Works, key: str, planes: Callable[[], Sequence[Report]]) -> Admin:

@@ -25,6 +25,7 @@ import click
 from clew.cli.endings import Failed, told
 
 if TYPE_CHECKING:
+    from clew.gateway.deadline import Deadline
     from clew.gateway.plan import Plan
     from clew.gateway.process import Gateway
     from clew.settings.home import Home
@@ -55,17 +56,18 @@ _LOG_BYTES: Final = 8 * 1024 * 1024
 @click.pass_context
 def run(context: click.Context, backend: str, config: Path | None, command: tuple[str, ...]) -> None:
     """Start COMMAND with a gateway of its own, and end with it."""
+    from clew.gateway.deadline import Deadline
     from clew.http.loops import run as run_loop
     from clew.settings.home import home_of
     from clew.settings.load import load
 
     _check_command(context, command)
-    with told():
+    with told(), Deadline() as deadline:
         loaded = load(config, os.environ)
         _check_backend(backend, loaded)
         for warning in loaded.warnings:
             click.echo(f"clew: {warning}", err=True)
-        context.exit(run_loop(_run(_plan(backend, config), loaded, home_of(os.environ), command)))
+        context.exit(run_loop(_run(_plan(backend, config), loaded, home_of(os.environ), command, deadline)))
 
 
 def _check_command(context: click.Context, command: Sequence[str]) -> None:
@@ -93,7 +95,7 @@ def _plan(backend: str, config: Path | None) -> Plan:
     )
 
 
-async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str]) -> int:
+async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], deadline: Deadline) -> int:
     from clew.gateway.process import opened
     from clew.gateway.tally import Tally
 
@@ -103,12 +105,14 @@ async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str]) -
         with _log(home) as log:
             async with gateway.load(log, tally.add):
                 code = await _with_client(gateway, command)
+                deadline.begin(_LAST_SECONDS + loaded.settings.gateway.closing_seconds)
                 gateway.plane.draining = True
                 await gateway.server.close(_LAST_SECONDS)
     finally:
         await gateway.server.close(grace=0)
     for line in tally.lines():
         click.echo(line, err=True)
+    deadline.has_kept(code)
     return code
 
 

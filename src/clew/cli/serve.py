@@ -20,6 +20,7 @@ from clew.cli.endings import Failed, told
 from clew.cli.stage import Stage, staged
 
 if TYPE_CHECKING:
+    from clew.gateway.deadline import Deadline
     from clew.gateway.plan import Plan
     from clew.gateway.process import Gateway
     from clew.gateway.report import Report
@@ -40,7 +41,7 @@ Examples:
 SIGTERM or Ctrl-C lets running answers finish; a second one ends at once.
 
 \b
-Exit status: 0 ended by a signal, 1 it cannot listen or keep anything, 2 wrong usage,
+Exit status: 0 ended by a signal, 1 it cannot listen or keep anything, or had to end before all was kept, 2 wrong usage,
 5 the config or the keys cannot be used.
 """
 
@@ -56,26 +57,29 @@ Exit status: 0 ended by a signal, 1 it cannot listen or keep anything, 2 wrong u
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens in one line of JSON.")
 def serve(**options: Any) -> None:
     """Run the gateway: clients in front, any backend behind, switched while they talk."""
+    from clew.gateway.deadline import Deadline
     from clew.http.loops import run
 
-    with told():
-        run(_serve(options))
+    with told(), Deadline() as deadline:
+        run(_serve(options, deadline))
 
 
-async def _serve(options: Mapping[str, Any]) -> None:
+async def _serve(options: Mapping[str, Any], deadline: Deadline) -> None:
     from clew.gateway.signals import Ending
 
     ending = Ending()
-    ending.watch()
-    async with staged(options) as stage:
-        await (_alone(stage, ending) if stage.workers == 1 else _with_workers(stage, ending))
+    with ending.watched(deadline):
+        async with staged(options) as stage:
+            await (_alone if stage.workers == 1 else _with_workers)(stage, ending, deadline)
+    deadline.has_kept()
 
 
-async def _alone(stage: Stage, ending: Ending) -> None:
+async def _alone(stage: Stage, ending: Ending, deadline: Deadline) -> None:
     from clew.gateway.process import opened
 
     with _listening_at(stage.plan):
         gateway = await opened(stage.plan, stage.loaded, stage.home, environ=stage.environ)
+    gateway.limit(deadline)
     try:
         async with (
             gateway.load() as works,
@@ -93,7 +97,7 @@ def _own(gateway: Gateway) -> Sequence[Report]:
     return (Report(running=gateway.plane.running),)
 
 
-async def _with_workers(stage: Stage, ending: Ending) -> None:
+async def _with_workers(stage: Stage, ending: Ending, deadline: Deadline) -> None:
     """The parent has the port, but takes no connection: the workers do."""
     import msgspec
 
@@ -110,8 +114,10 @@ async def _with_workers(stage: Stage, ending: Ending) -> None:
             stage.plan, port=place.getsockname()[1], port_is_asked_for=True, workers=stage.workers
         )
         key = load_key(stage.home, stage.environ)
-        drain = stage.loaded.settings.gateway.drain_seconds
-        workers = Workers(plan, stage.workers, stage.environ, drain, lambda: stage.loaded.taken)
+        drain, closing = stage.loaded.settings.gateway.drain_seconds, stage.loaded.settings.gateway.closing_seconds
+        workers = Workers(plan, stage.workers, stage.environ, drain, lambda: stage.loaded.taken, closing)
+        deadline.drain_seconds, deadline.closing_seconds = (lambda: drain), (lambda: closing)
+        deadline.before_the_end = workers.kill
         async with _kept(workers, ending) as running, _built(plan, stage, key) as works:
             workers.taken = lambda: works.current.loaded.taken
             if await _somebody_listens(workers, running):

@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from clew.engine.aside import apart
 from clew.engine.choices import ACTIVE, rules_chosen
 from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.engine.stamp import Stamp, stamp_of
@@ -118,7 +119,7 @@ class Current:
             await asyncio.get_running_loop().create_future()
         finally:
             ending.set()
-            await asyncio.to_thread(thread.join)
+            await apart(thread.join)
 
     def _follow(self, ending: threading.Event) -> None:
         while not ending.wait(_EVERY):

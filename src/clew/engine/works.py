@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
+from clew.engine.aside import apart
 from clew.engine.current import Current, Reloaded
 from clew.engine.engine import Engine
 from clew.engine.histories import Histories
@@ -79,7 +80,7 @@ class Works:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.pool.close()
         if self.store is not None:
-            await asyncio.to_thread(self.store.close)
+            await apart(self.store.close)  # not behind what occupies the threads that all share
         self.engine.parts.telling.tell_all()  # what waited for the store until now
 
     def _start(self, work: Coroutine[None, None, None]) -> None:

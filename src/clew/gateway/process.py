@@ -20,6 +20,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
+from clew.gateway.deadline import Deadline
 from clew.gateway.limits import limits_of, memory_of_process, raise_descriptors
 from clew.gateway.plan import Plan, check_exposure, url_of
 from clew.gateway.plane import AsStarted, DataPlane
@@ -36,8 +37,8 @@ __all__ = ["Gateway", "claim", "opened"]
 
 _log = logging.getLogger("clew.gateway")
 _BACKLOG: Final = 1024
-_KEEPING_SECONDS: Final = 5.0
-"""At the end, for what was cut off to be put together and kept. It takes milliseconds, unless the machine is busy."""
+_KEEPING: Final = 0.5
+"""Of `closing_seconds`: for what was cut off to be put together. The rest is for the store, and for what stands beside."""
 
 
 @dataclass(slots=True)
@@ -88,14 +89,20 @@ class Gateway:
     async def drain(self, ending: Ending) -> None:
         """Take nobody new, let the running ones finish, end the rest; at once if somebody insists."""
         self.plane.draining = True
-        grace = self.plane.governs.settings.gateway.drain_seconds
-        closing = asyncio.ensure_future(self.server.close(grace, wind_up=_KEEPING_SECONDS))
+        wanted = self.plane.governs.settings.gateway
+        keeping = wanted.closing_seconds * _KEEPING
+        closing = asyncio.ensure_future(self.server.close(wanted.drain_seconds, wind_up=keeping))
         insisting = asyncio.ensure_future(ending.insisted.wait())
         await asyncio.wait({closing, insisting}, return_when=asyncio.FIRST_COMPLETED)
         insisting.cancel()
         if not closing.done():
             closing.cancel()
-            await self.server.close(grace=0)
+            await self.server.close(grace=0, wind_up=keeping)
+
+    def limit(self, deadline: Deadline) -> None:
+        """From now on the settings say when the process ends."""
+        deadline.drain_seconds = lambda: self.plane.governs.settings.gateway.drain_seconds
+        deadline.closing_seconds = lambda: self.plane.governs.settings.gateway.closing_seconds
 
 
 async def opened(

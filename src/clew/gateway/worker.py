@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clew.errors import ClewError
+from clew.gateway.deadline import Deadline
 from clew.gateway.plan import Plan
 from clew.gateway.process import Gateway, opened
 from clew.gateway.signals import Ending
@@ -28,19 +29,26 @@ __all__ = ["main"]
 def main() -> int:
     plan = msgspec.json.decode(sys.stdin.buffer.readline(), type=Plan)
     try:
-        run(_work(plan))
+        with Deadline() as deadline:
+            run(_work(plan, deadline))
     except (ClewError, OSError) as error:
         sys.stderr.write(f"a worker cannot start: {error}\n")
         return 1
     return 0
 
 
-async def _work(plan: Plan) -> None:
+async def _work(plan: Plan, deadline: Deadline) -> None:
     ending = Ending()
-    ending.watch()
+    with ending.watched(deadline):
+        await _run(plan, ending, deadline)
+    deadline.has_kept()
+
+
+async def _run(plan: Plan, ending: Ending, deadline: Deadline) -> None:
     loaded = load_taken(plan.taken, os.environ) if plan.taken else load(plan.file, os.environ)
     plug = bound(plan.host, plan.port, reuse_port=True)
     gateway = await opened(plan, loaded, home_of(os.environ), sock=plug)
+    gateway.limit(deadline)
     sys.stdout.write("listening\n")
     sys.stdout.flush()
     _end_with_parent(ending)

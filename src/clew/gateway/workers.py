@@ -34,8 +34,8 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 10.0
 _SOUND_SECONDS: Final = 10.0
 """Who lived so long did not crash of its start."""
-_LAST_SECONDS: Final = 2.0
-"""Beyond the drain: then a worker is killed."""
+_LATEST: Final = 0.9
+"""Of `closing_seconds`: then a worker that has not ended by itself is killed, and the rest is for their parent."""
 
 _log = logging.getLogger("clew.gateway")
 
@@ -44,7 +44,13 @@ class Workers:
     """Started by `run`, which returns when the last of them is gone."""
 
     def __init__(
-        self, plan: Plan, count: int, environ: Mapping[str, str], drain_seconds: float, taken: Callable[[], Taken]
+        self,
+        plan: Plan,
+        count: int,
+        environ: Mapping[str, str],
+        drain_seconds: float,
+        taken: Callable[[], Taken],
+        closing_seconds: float = 1.0,
     ) -> None:
         """`taken` gives the settings that this process has: each worker begins with them."""
         self.taken = taken
@@ -53,7 +59,8 @@ class Workers:
         self._plan = plan
         self._count = count
         self._environ = dict(environ)
-        self._patience = drain_seconds + _LAST_SECONDS
+        self._closing = closing_seconds * _LATEST
+        self._patience = drain_seconds + self._closing
         self._processes: set[Process] = set()
         self._reports: dict[Process, Report] = {}
 
@@ -70,7 +77,7 @@ class Workers:
         finally:
             for task in (*slots, passing_on):
                 task.cancel()
-            self._signal(signal.SIGKILL)
+            self.kill()
 
     async def _keep(self, ending: Ending) -> None:
         pause = _FIRST_PAUSE
@@ -122,7 +129,11 @@ class Workers:
         with suppress(TimeoutError):
             await asyncio.wait_for(ending.insisted.wait(), self._patience)
             self._signal(signal.SIGTERM)
-            await asyncio.sleep(_LAST_SECONDS)
+            await asyncio.sleep(self._closing)
+        self.kill()
+
+    def kill(self) -> None:
+        """None of them is left behind a parent that ends."""
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:

@@ -139,6 +139,8 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Processes that share the port."""
     drain_seconds: Seconds = 30
     """How long streams may go on after the first signal to end."""
+    closing_seconds: Seconds = 1
+    """After that: for what was cut off to be recorded. Then the process ends, whatever it is doing."""
     ping_seconds: Seconds = 15
     """Silence towards the client after which a ping goes out."""
     max_streams: Some = 500
