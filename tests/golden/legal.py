@@ -5,7 +5,8 @@ reads them as a client does, with nothing of the code that wrote them, and names
 strictest of all clients: one of them needs `event:` lines, another indices without gaps, a third exactly one signature for each
 thought, a fourth only types that it knows. A stream that no rule objects to is safe for all.
 
-A stream that failed may end anywhere between two blocks, with an `error`; one that did not must be whole.
+A stream that failed may end anywhere, with an `error`. The block that was open then has no stop and no signature: it must
+not look whole. A stream that did not fail must be whole.
 """
 
 from __future__ import annotations
@@ -69,6 +70,12 @@ class Read:
     @property
     def failed(self) -> bool:
         return "error" in self.types
+
+    @property
+    def broken_block(self) -> Block | None:
+        """The block that was open when the stream failed."""
+        last = self.blocks[-1] if self.failed and self.blocks else None
+        return last if last is not None and not last.stops else None
 
     @property
     def reason(self) -> Any:
@@ -144,13 +151,14 @@ def one_at_a_time(read: Read) -> Iterator[str]:
             if index != open_index or index is None:
                 yield f"{kind} for {index} while {open_index} is open"
             open_index = None if kind == "content_block_stop" else open_index
-        elif kind in ("message_delta", "message_stop", "error") and open_index is not None:
+        elif kind in ("message_delta", "message_stop") and open_index is not None:
             yield f"{kind} while {open_index} is open"
 
 
 def stops_once(read: Read) -> Iterator[str]:
-    """Every block is stopped, once (Claude Code)."""
-    yield from (f"block {block.index} is stopped {block.stops} times" for block in read.blocks if block.stops != 1)
+    """Every block is stopped, once (Claude Code); only one that is broken off is not."""
+    whole = (block for block in read.blocks if block is not read.broken_block)
+    yield from (f"block {block.index} is stopped {block.stops} times" for block in whole if block.stops != 1)
 
 
 def starts_empty(read: Read) -> Iterator[str]:
@@ -167,14 +175,15 @@ def starts_empty(read: Read) -> Iterator[str]:
 def signed_once(read: Read) -> Iterator[str]:
     """A thought has exactly one signature, which is not empty and comes just before its stop (Claude Code, SDKs).
 
-    One that was cut by a failure has none: it is not whole.
+    One that is broken off has none: it is not whole.
     """
     for block in read.blocks:
-        cut = read.failed and block is read.blocks[-1] and not any("signature" in delta for delta in block.deltas)
-        if block.type != "thinking" or read.signatures == "any" or cut:
+        if block.type != "thinking" or read.signatures == "any":
             continue
         signed = [delta.get("signature") for delta in block.deltas if delta.get("type") == "signature_delta"]
-        if read.signatures == "empty":
+        if block is read.broken_block:
+            yield from (f"thought {block.index} is broken off and signed {each!r}" for each in signed if each)
+        elif read.signatures == "empty":
             yield from (f"thought {block.index} is signed {each!r}" for each in signed if each)
         elif len(signed) != 1 or not signed[0] or block.deltas[-1].get("type") != "signature_delta":
             yield f"thought {block.index} is signed {signed}"

@@ -6,7 +6,6 @@
     tool_use 0 ID NAME
     + "…"                        the open block grows by this JSON string
     stop 0 {…}                   it stops; behind a thought, what its backend needs back
-    cut 0                        it stops because the stream failed: it is not whole
     end REASON ["…"] input=7 …   why it ended, by which stop sequence, and what it cost (what is not named is 0)
     done                         the message stops
     error STATUS TYPE "…"        the stream failed; the status is what a response would have had
@@ -84,8 +83,6 @@ def _grown(delta: dict[str, Any]) -> Any:
 
 
 def _stop(event: BlockStop, stream: ChatStream) -> str:
-    if event.index == stream.cut:
-        return f"cut {event.index}"
     payload = stream.payloads.get(event.index)
     return f"stop {event.index}" + (f" {_json(payload)}" if payload else "")
 

@@ -90,6 +90,8 @@ FLAWS: list[tuple[str, Callable[[Events], Events]]] = [
     ("signed_once", put(4, delta(0, "signature_delta", signature="again"))),
     ("signed_once", put(4, delta(0, "signature_delta", signature=""), instead_of=1)),
     ("signed_once", put(5, delta(0, "thinking_delta", thinking="late"))),
+    ("signed_once", put(4, stop(0), FAILED, instead_of=12)),
+    ("signed_once", put(5, FAILED, instead_of=11)),
     ("thinking_is_not_last", put(6, *ended("end_turn"), instead_of=10)),
     ("calls_can_run", put(12, start(3, "tool_use", id="c_1", name="g"), instead_of=1)),
     ("calls_can_run", put(12, start(3, "tool_use", id="functions.g:0", name="g"), instead_of=1)),
@@ -112,7 +114,7 @@ def test_a_stream_as_clients_want_it_has_no_problem() -> None:
     assert problems(written(good()), model="m") == []
     assert problems(b": waiting\n\n" + written([{"type": "ping"}, *good()])) == []
     assert problems(written([*good()[:9], FAILED])) == []
-    assert problems(written([*good()[:4], stop(0), FAILED])) == []
+    assert problems(written([*good()[:4], FAILED])) == []
     assert problems(written([FAILED])) == []
     assert problems(written([*good()[:6], *ended("max_tokens")])) == []
 

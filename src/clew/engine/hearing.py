@@ -102,10 +102,6 @@ class StreamHearing:
     def raw(self) -> bytes:
         return self._relay.raw
 
-    def broken_off(self) -> bytes:
-        """What the client has to hear before it is told that no more comes."""
-        return self._relay.broken_off()
-
     def heard(self, *, whole: bool) -> Heard:
         answer = self._relay.answer(blocks=self._blocks)
         held = None if self._dress.wear.is_plain else self._dress.held(answer.blocks)

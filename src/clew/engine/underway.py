@@ -180,8 +180,6 @@ class UnderWay:
         if self._client.started:
             if self._passing is not None:
                 self._passing.let_go()
-            if self._hearing is not None:
-                self._client.push(self._hearing.broken_off())
             tell_in_stream(self._client, failure)
         else:
             refuse(self._client, failure, self.headers(), self._id)

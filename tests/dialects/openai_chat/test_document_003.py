@@ -228,6 +228,11 @@ ANY = [
 """Streams in which a careless translator breaks one of its rules."""
 
 
+def is_cut(backend: bytes) -> bool:
+    """Whether it ends inside a block. Such a block has no stop: it is not whole."""
+    return b'finish_reason": "' not in backend
+
+
 @pytest.mark.parametrize("backend", ANY)
 @pytest.mark.parametrize("eager", [False, True])
 class TestNeverAndAlways:
@@ -257,7 +262,7 @@ class TestNeverAndAlways:
     @proves("req:C26", "req:S3-17")
     def test_never_start_a_block_before_the_one_before_it_is_complete(self, backend: bytes, eager: bool) -> None:
         edges = [each.split()[0] for each in short(told(backend, eager=eager)) if each.startswith(("start", "stop"))]
-        assert edges == ["start", "stop"] * (len(edges) // 2)
+        assert edges == ["start", "stop"] * (len(edges) // 2) + (["start"] if is_cut(backend) else [])
 
     @proves("req:S3-16")
     def test_never_skip_an_index(self, backend: bytes, eager: bool) -> None:
@@ -271,7 +276,7 @@ class TestNeverAndAlways:
             kind: [event["index"] for event in events if event["type"] == f"content_block_{kind}"]
             for kind in ("start", "stop")
         }
-        assert edges["start"] == edges["stop"]
+        assert edges["stop"] == (edges["start"][:-1] if is_cut(backend) else edges["start"])
 
     @proves("req:S3-39")
     def test_never_say_the_same_event_twice(self, backend: bytes, eager: bool) -> None:
@@ -281,8 +286,7 @@ class TestNeverAndAlways:
     @proves("req:S3-20", "req:S3-21", "req:S3-22")
     def test_always_end_once(self, backend: bytes, eager: bool) -> None:
         """With `[DONE]`, with two, or without; and a stream that was cut ends with an error instead."""
-        cut = b'finish_reason": "' not in backend
-        ends = ["error"] if cut else ["message_delta", "message_stop"]
+        ends = ["error"] if is_cut(backend) else ["message_delta", "message_stop"]
         for each in (backend, backend.replace(DONE, b""), backend.replace(DONE, DONE + DONE)):
             found = [
                 event for event in short(told(each, eager=eager)) if event in ("message_delta", "message_stop", "error")

@@ -11,6 +11,7 @@ from clew.model.json import JsonObject
 from tests.dialects.openai_chat.chat import DONE, Told, call, chunk, data, stream
 from tests.manifest import proves
 
+CUT = StreamFailed({"type": "api_error", "message": "the backend's stream ended before the answer did"})
 NO_TOKENS = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
 
 
@@ -130,21 +131,44 @@ def test_the_end_is_the_end_once() -> None:
 
 @proves("req:S3-21")
 def test_a_missing_done_ends_all_the_same_if_the_answer_was_finished() -> None:
-    """S3-21, case 5: finish seen, nothing more."""
+    """Case 5: finish seen, nothing more."""
     whole = stream({"content": "x"})
 
     assert Told(whole.removesuffix(DONE)).events == Told(whole).events
 
 
-def test_a_stream_that_breaks_off_is_a_failure_unless_its_row_says_otherwise() -> None:
-    """Rule 6.8, case 5: no finish, no [DONE]."""
-    told = Told(chunk({"reasoning": "a"}))
+@proves("req:S3-21")
+def test_a_done_without_a_finish_reason_is_an_end_but_not_of_half_a_call() -> None:
+    """The backend says that this was all. Half of a call's arguments show that it was not."""
+    assert Told(chunk({"content": "a"}), DONE).stop == "end_turn"
+    for arguments in ('{"q": 1}', ""):
+        assert Told(chunk(call(0, "c", "f", arguments)), DONE).stop == "tool_use"
+    half = Told(chunk(call(0, "c", "f", '{"q":')), DONE)
+    assert half.steps == ["tool_use 0", '+{"q":']
+    assert half.events[-1] == CUT
 
-    assert told.steps == ["thinking 0", "+a", "stop 0"]
-    assert told.events[-1] == StreamFailed(
-        {"type": "api_error", "message": "the backend's stream ended before the answer did"}
-    )
-    assert told.stream.cut == 0
+
+@proves("req:S3-17", "req:S3-21")
+@pytest.mark.parametrize(
+    ("delta", "steps"),
+    [
+        ({"reasoning": "a"}, ["thinking 0", "+a"]),
+        ({"content": "a"}, ["text 0", "+a"]),
+        ({"content": "<think>a</thi"}, ["thinking 0", "+a"]),
+        (call(0, "c", "f", '{"q":'), ["tool_use 0", '+{"q":']),
+    ],
+)
+def test_a_stream_that_breaks_off_inside_a_block_fails_and_does_not_stop_the_block(
+    delta: JsonObject, steps: list[str]
+) -> None:
+    """Rule 6.8, case 5: no finish, no [DONE]. A stop would say that the block is whole."""
+    told = Told(chunk(delta))
+
+    assert told.steps == steps
+    assert told.events[-1] == CUT
+
+
+def test_the_row_of_a_backend_may_say_that_its_streams_just_end() -> None:
     assert Told(chunk({"content": "a"}), speech=Speech(cut_is_end=True)).stop == "end_turn"
 
 
@@ -155,12 +179,12 @@ def test_nothing_at_all_is_a_failure_before_any_start() -> None:
 
 
 @proves("req:S3-22")
-def test_an_error_closes_blocks_and_nothing_follows_it() -> None:
+def test_an_error_stops_no_block_and_nothing_follows_it() -> None:
     """S3-22, case 4: an error object inside a 200, in mid-thought."""
     error = data({"error": {"code": 429, "message": "slow down"}})
     told = Told(chunk({"reasoning": "a"}), error, chunk({"content": "x"}), DONE)
 
-    assert told.steps == ["thinking 0", "+a", "stop 0"]
+    assert told.steps == ["thinking 0", "+a"]
     assert told.events[-1] == StreamFailed({"type": "rate_limit_error", "message": "slow down"})
     assert told.stream.failure is not None and told.stream.failure.status == 429
 

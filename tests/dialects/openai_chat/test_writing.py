@@ -60,7 +60,7 @@ def state(relay: Relays) -> tuple[object, ...]:
     """All that somebody may ask between two reads."""
     answer = relay.answer(blocks=False)
     said = answer.message, str(answer.illegal)
-    return relay.begun, relay.ended, relay.stops, relay.failure, relay.held, relay.broken_off(), relay.raw, said
+    return relay.begun, relay.ended, relay.stops, relay.failure, relay.held, relay.raw, said
 
 
 def kept(relay: Relays) -> tuple[object, ...]:

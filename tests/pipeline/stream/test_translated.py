@@ -59,10 +59,10 @@ def test_what_came_is_not_kept_where_nobody_wants_to_see_it() -> None:
     assert relay.raw == b""
 
 
-def test_a_block_that_breaks_off_is_stopped_for_the_client_and_not_whole_for_the_recording() -> None:
+def test_a_block_that_breaks_off_is_whole_neither_for_the_client_nor_for_the_recording() -> None:
     """S3-22 and design §4: a block counts from its stop event."""
     relay = _relay(_Spoken(START + TEXT, ERROR))
-    assert relay.feed(b"x") + relay.flush() == START + TEXT + STOP + ERROR
+    assert relay.feed(b"x") + relay.flush() == START + TEXT + ERROR
     assert answer_of_parts(relay.parts).blocks == ()
 
 

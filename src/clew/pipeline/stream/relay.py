@@ -69,7 +69,6 @@ class Relays(Protocol):
     def begin(self) -> bytes: ...
     def feed(self, data: bytes) -> bytes: ...
     def flush(self) -> bytes: ...
-    def broken_off(self) -> bytes: ...
     def answer(self, *, blocks: bool) -> Answer: ...
 
 
@@ -131,10 +130,6 @@ class Relay:
     def late(self) -> JsonObject | None:
         """A thinking block for the recording alone, which came too late for the client."""
         return None
-
-    def broken_off(self) -> bytes:
-        """What the client has to hear before it is told that no more comes. A vendor's own stream just stops."""
-        return b""
 
     def begin(self) -> bytes:
         """What may go to the client before anything came."""

@@ -67,11 +67,6 @@ class Sealing:
             if len(self._runs) == _MOST_RUNS:
                 self._spoken()
 
-    def broken_off(self, index: int) -> bytes:
-        """The stop, for the client, of a block that will never have one."""
-        is_unknown = index in self._hidden or self._redacted is not None
-        return b"" if is_unknown else encode_event(BlockStop(self._shift(index)))
-
     def _shift(self, index: int) -> int:
         """Where the block stands among those that the client sees."""
         return index - sum(1 for each in self._hidden if each < index)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from clew.errors import StreamIllegal
-from clew.model.events import BlockDelta, BlockStop, Event, MessageStart, StreamFailed
+from clew.model.events import BlockDelta, Event, MessageStart
 from clew.model.json import JsonObject, JsonValue
 from clew.model.unfold import events_of
 from clew.pipeline.stream.answer import Part
@@ -176,19 +176,7 @@ class TranslatedRelay(Relay):
         if isinstance(event, BlockDelta) and self._cut.run.fullmatch(raw):
             return self._told_run(raw)
         self._came(raw)
-        if isinstance(event, StreamFailed):
-            return self.broken_off() + self._read(event, raw)
         return self._read(event, raw)
-
-    def broken_off(self) -> bytes:
-        """The stop of the open block, if one is open that the client knows of (S3-22).
-
-        A block that breaks off with the stream is stopped for the client, if not for the recording.
-        """
-        index = self._lifecycle.blocks - 1
-        if not self._lifecycle.is_open or not self.begun:
-            return b""
-        return encode_event(BlockStop(index)) if self._sealing is None else self._sealing.broken_off(index)
 
 
 def _nothing(_data: bytes) -> bytes:

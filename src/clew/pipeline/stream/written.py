@@ -57,7 +57,6 @@ class Writes(Protocol):
     def begin(self) -> list[bytes]: ...
     def feed(self, data: bytes) -> list[bytes]: ...
     def flush(self) -> list[bytes]: ...
-    def broken_off(self) -> bytes: ...
 
 
 class WrittenRelay:
@@ -134,10 +133,6 @@ class WrittenRelay:
 
     def flush(self) -> bytes:
         return b"" if self.ended else self._told(self._writing.flush())
-
-    def broken_off(self) -> bytes:
-        """The stop of the open block, if the client knows of one (S3-22)."""
-        return self._writing.broken_off()
 
     def _told(self, told: list[bytes]) -> bytes:
         """Now, or with the end, or not before the beginning."""

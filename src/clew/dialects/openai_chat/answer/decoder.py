@@ -69,18 +69,11 @@ class ChatDecoder:
         self._started = False
         self.ended = False
         self.failure: Failure | None = None
-        self.cut: int | None = None
-        """The block that was open when the stream failed: what came of it is not whole."""
 
     @property
     def finished(self) -> bool:
         """Whether a finish reason came: nothing is missing but perhaps usage."""
         return bool(self._finish)
-
-    @property
-    def open_block(self) -> int | None:
-        """The index of the block that is open."""
-        return self._blocks.index if self._blocks.kind else None
 
     @property
     def payloads(self) -> dict[int, JsonObject]:
@@ -144,10 +137,10 @@ class ChatDecoder:
             self._take_thought(word_of(member.name, word))
 
     def end(self) -> None:
-        """Everything has come."""
+        """Everything has come. Without a finish reason, a call with half of its arguments shows that it has not."""
         if self.ended:
             return
-        if not self._started or (self._telling.is_silent and not self._finish):
+        if not self._started or (not self._finish and (self._telling.is_silent or self._telling.has_half_call)):
             self.fail(CUT)
             return
         self._flush()
@@ -162,13 +155,10 @@ class ChatDecoder:
         self.ended = True
 
     def fail(self, failure: Failure) -> None:
-        """The answer broke off: open blocks are closed, and nothing follows the error."""
+        """The answer broke off. An open block stays open, because a stop would say that it is whole; and what might have
+        become a tag is not told, because it could close a block. Nothing follows the error."""
         if self.ended:
             return
-        if self._started:
-            self._telling.tell(self._tags.flush())
-        self.cut = self.open_block
-        self._blocks.close()
         self._scribe.fails(failure.event())
         self.failure = failure
         self.ended = True

@@ -89,8 +89,3 @@ class ChatStream:
     def failure(self) -> Failure | None:
         """Why the stream failed. If it did before any other event, the client can still get a status."""
         return self._decoder.failure
-
-    @property
-    def cut(self) -> int | None:
-        """The block that was open when the stream failed."""
-        return self._decoder.cut

@@ -58,6 +58,12 @@ class Telling:
         """Whether nothing was said yet."""
         return self.blocks.index < 0 and self._calls.current is None
 
+    @property
+    def has_half_call(self) -> bool:
+        """Whether a call is not told to its end, and its arguments are no whole object yet. Empty ones are: `{}`."""
+        call = self._calls.current
+        return call is not None and call.size > 0 and not call.is_whole()
+
     def say(self, text: str) -> None:
         """Visible text. White space alone opens no block, and closes none."""
         if self.blocks.kind != "text":

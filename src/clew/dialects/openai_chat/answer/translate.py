@@ -58,8 +58,6 @@ class Translation:
             return (self._started(event),)
         if not isinstance(event, BlockStop):
             return (event,)
-        if event.index == self._stream.cut:
-            return ()
         return (self._signature(), event) if event.index == self._thinking else (event,)
 
     def _started(self, event: BlockStart) -> BlockStart:

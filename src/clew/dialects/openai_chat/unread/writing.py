@@ -69,7 +69,7 @@ class Writing:
     @property
     def stops(self) -> int:
         """How many blocks are whole."""
-        return self._scribe.stops - (self._decoder.cut is not None)
+        return self._scribe.stops
 
     @property
     def ending(self) -> list[bytes]:
@@ -111,24 +111,17 @@ class Writing:
         self._finish()
         return self._written()
 
-    def broken_off(self) -> bytes:
-        """The stop of the open block, if one is open."""
-        index = self._decoder.open_block
-        return b"" if index is None else stop_bytes(index)
-
     def _written(self) -> list[bytes]:
         written, self._scribe.told = self._scribe.told, []
         return written
 
     def _finish(self) -> None:
-        """The blocks that were stopped are whole; but one that broke off is not."""
+        """The blocks that were stopped are whole."""
         if not self._scribe.stopped:
             return
         stopped, self._scribe.stopped = self._scribe.stopped, []
         for each in stopped:
-            said = self._words.pop(each.block)
-            if each.block != self._decoder.cut:
-                self._finish_one(each, said)
+            self._finish_one(each, self._words.pop(each.block))
 
     def _finish_one(self, stopped: Stopped, said: str) -> None:
         """It is kept before it is sealed, since a seal may refer to what was kept."""
