@@ -9,7 +9,7 @@ import pytest
 from clew.backends.row import Backend, Quirks, Secret
 from clew.settings.values import Retry, ThinkingSettings
 from tests.engine.breaking import BLOCKS, WAYS, breaking, breaks_after
-from tests.engine.chatting import chat_row
+from tests.engine.chatting import DONE, SSE, chat_row, chunk, telling
 from tests.engine.conftest import Gating
 from tests.engine.gate import Answer, Gate
 from tests.engine.kept import exchange_of, recording_of
@@ -117,3 +117,60 @@ def test_no_choice_of_how_answers_look_stops_a_block_that_broke_off(
     for answer in answers:
         starts, stops = (answer.kinds.count(f"content_block_{edge}") for edge in ("start", "stop"))
         assert (answer.kinds[-1], starts - stops) == ("error", 0 if hidden else 1), answer.kinds
+
+
+HALF = '{"file_path": "a'
+
+
+def called(arguments: object, finish: str = "tool_calls") -> dict[str, object]:
+    """An answer in one piece that calls a tool so."""
+    call = {"id": "c", "type": "function", "function": {"name": "Read", "arguments": arguments}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return {"id": "c-1", "choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+
+
+def answered(gating: Gating, arguments: object, *, finish: str = "tool_calls", comes: str, stream: bool = False) -> Answer:
+    """What a client gets for such a call, whether the backend sends JSON or streams."""
+    delta = chunk(tool_calls=[{"index": 0, "id": "c", "function": {"name": "Read", "arguments": arguments}}])
+    told, kind = (json.dumps(called(arguments, finish)).encode(), "application/json")
+    if comes == "stream":
+        told, kind = delta + chunk(finish) + DONE, SSE
+    with telling(told, kind=kind) as backend:
+        return gating(chat_row("local", backend.url), retry=ONCE).ask(breaks_after(1, stream=stream))
+
+
+@pytest.mark.parametrize("comes", ["json", "stream"])
+@pytest.mark.parametrize("arguments", [HALF, "oops", "[1]", "null"])
+def test_broken_arguments_of_an_unstreamed_call_are_an_error_that_names_it(
+    gating: Gating, arguments: str, comes: str
+) -> None:
+    """Never `input: {}` without a word: the client would run it."""
+    answer = answered(gating, arguments, comes=comes)
+    error = answer.json["error"]
+    assert (answer.status, error["type"]) == (502, "api_error"), answer.raw
+    assert f"the arguments of the call of Read are no JSON object: {arguments}" in error["message"]
+
+
+def test_broken_arguments_in_one_piece_are_an_error_for_a_client_that_streams_too(gating: Gating) -> None:
+    answer = answered(gating, HALF, comes="json", stream=True)
+    assert (answer.status, "call of Read" in answer.json["error"]["message"]) == (502, True)
+
+
+@pytest.mark.parametrize("comes", ["json", "stream"])
+@pytest.mark.parametrize("arguments", ["", "{}", None])
+def test_a_call_without_arguments_has_an_empty_input(gating: Gating, arguments: object, comes: str) -> None:
+    answer = answered(gating, arguments, comes=comes)
+    assert [block["input"] for block in answer.json["content"]] == [{}]
+
+
+@pytest.mark.parametrize("comes", ["json", "stream"])
+def test_an_end_by_length_inside_a_call_is_no_break(gating: Gating, comes: str) -> None:
+    """The stop reason says that the call is not whole; no client runs it."""
+    answer = answered(gating, HALF, finish="length", comes=comes)
+    assert (answer.status, answer.json["stop_reason"]) == (200, "max_tokens")
+
+
+def test_an_end_by_length_keeps_its_stop_events(gating: Gating) -> None:
+    answer = answered(gating, HALF, finish="length", comes="stream", stream=True)
+    assert answer.kinds[-3:] == ["content_block_stop", "message_delta", "message_stop"]
+    assert answer.events[-2]["delta"]["stop_reason"] == "max_tokens"

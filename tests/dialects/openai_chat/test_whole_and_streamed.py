@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.dialects.openai_chat.answer.responses import Answer, answer_of
+from clew.dialects.openai_chat.failures.errors import Failure
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.json import JsonObject, JsonValue
 from tests.counts import examples
@@ -132,7 +133,8 @@ SHAPES: dict[str, Shape] = {
 }
 THOUGHTS = st.text(st.sampled_from("ab \né😀<"), min_size=1, max_size=12)
 ANSWERS = st.text(st.sampled_from("xy \né<>`"), max_size=12)
-CALLS = st.lists(st.tuples(st.sampled_from(["a", "b.c", ""]), st.sampled_from(['{"q":1}', "{}", '{"q'])), max_size=2)
+BROKEN = '{"q'
+CALLS = st.lists(st.tuples(st.sampled_from(["a", "b.c", ""]), st.sampled_from(['{"q":1}', "{}", BROKEN])), max_size=2)
 
 
 @proves("req:S3-30")
@@ -141,7 +143,8 @@ CALLS = st.lists(st.tuples(st.sampled_from(["a", "b.c", ""]), st.sampled_from(['
 def test_a_whole_answer_has_the_blocks_of_its_stream_in_every_shape(
     shape: str, thought: str, answer: str, calls: list[tuple[str, str]], size: int, finish: str
 ) -> None:
-    """S3-30: blocks, payloads and ids; wherever the pieces were cut."""
+    """S3-30: blocks, payloads and ids; wherever the pieces were cut. Broken arguments are told only by a stream, which shows
+    them, and by an answer whose stop reason says that it was cut short."""
     spoken = SHAPES[shape](thought, answer, size)
     whole: list[JsonValue] = [{"id": wire_id, "function": {"name": "f", "arguments": text}} for wire_id, text in calls]
     deltas = list(spoken.deltas)
@@ -152,7 +155,10 @@ def test_a_whole_answer_has_the_blocks_of_its_stream_in_every_shape(
     told = Told(*map(chunk, deltas), chunk({}, finish=finish), DONE, speech=Speech(empty_counts=True))
 
     answered = answer_of(body, ASKED, Speech(empty_counts=True))
-    assert answered == Answer(told.message, told.stream.payloads, told.stream.wire_ids)
+    if finish == "stop" and BROKEN in [text for _, text in calls]:
+        assert answered == Failure(502, "api_error", f"the arguments of the call of f are no JSON object: {BROKEN}")
+    else:
+        assert answered == Answer(told.message, told.stream.payloads, told.stream.wire_ids)
 
 
 def test_every_shape_shows_its_thought_as_thinking() -> None:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from clew.errors import StreamIllegal
-from clew.model.assemble import Assembler, Growing, end
+from clew.model.assemble import AssembledBlock, Assembler, Growing, broken_call, end
 from clew.model.events import BlockStart, BlockStop, Event, MessageDelta, MessageStart, MessageStop, Ping
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.stream.joined import joined, stretches
@@ -40,6 +40,8 @@ class Answer(Struct, frozen=True, kw_only=True, eq=False):
     message: JsonObject = {}
     illegal: StreamIllegal | None = None
     """What broke the stream's own grammar, if something did: then this is what came before it."""
+    broken_call: str = ""
+    """What is wrong with the arguments of a call that is told as whole; "" if nothing is."""
 
     @property
     def stop_reason(self) -> str:
@@ -118,7 +120,7 @@ def _put_together(parts: Iterable[Part]) -> Answer:
     """The fold of an answer like most: whoever read its parts has held them to their order, so what is left to be seen is
     whether the deltas of a run are those of their block."""
     message: JsonObject | None = None
-    blocks: list[JsonObject] = []
+    blocks: list[AssembledBlock] = []
     start: BlockStart | None = None
     run: list[bytes] = []
     for part in parts:
@@ -137,10 +139,11 @@ def _put_together(parts: Iterable[Part]) -> Answer:
             raise _UnusualError
     if message is None or start is not None:
         raise _UnusualError
-    return Answer(blocks=tuple(blocks), message={**message, "content": [*blocks]})
+    whole = tuple([each.block for each in blocks])
+    return Answer(blocks=whole, message={**message, "content": [*whole]}, broken_call=broken_call(message, blocks))
 
 
-def _grown(start: BlockStart, run: bytes) -> JsonObject:
+def _grown(start: BlockStart, run: bytes) -> AssembledBlock:
     """A whole block."""
     growing, taken = Growing(start.index, start.content_block), _TAKES.get(start.block_type)
     if taken is None:
@@ -149,7 +152,7 @@ def _grown(start: BlockStart, run: bytes) -> JsonObject:
         if delta is None or block != start.index or delta["type"] not in taken:
             raise _UnusualError
         growing.grow(delta)
-    return growing.stop().block
+    return growing.stop()
 
 
 def _opened(parts: Iterable[Part]) -> Iterable[Event]:
@@ -173,9 +176,11 @@ def _folded(events: Iterable[Event], blocks: bool) -> Answer:
             assembler.feed(event)
     except StreamIllegal as error:
         illegal = error
-    said = tuple(each.block for each in assembler.blocks() if each.complete) if blocks else ()
+    found = [each for each in assembler.blocks() if each.complete] if blocks else []
+    said = tuple([each.block for each in found])
     try:
-        return Answer(blocks=said, message=assembler.message(), illegal=illegal)
+        message = assembler.message()
+        return Answer(blocks=said, message=message, illegal=illegal, broken_call=broken_call(message, found))
     except StreamIllegal as error:
         return Answer(illegal=illegal or error)
 

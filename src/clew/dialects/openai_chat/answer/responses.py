@@ -12,7 +12,7 @@ from clew.dialects.openai_chat.answer.scribes import EventScribe
 from clew.dialects.openai_chat.failures.errors import UNREADABLE, Failure
 from clew.dialects.openai_chat.shapes import object_of, objects_of, read_object
 from clew.dialects.openai_chat.speech import Speech
-from clew.model.assemble import assemble
+from clew.model.assemble import Assembler, broken_call
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["Answer", "answer_of"]
@@ -37,7 +37,13 @@ def answer_of(body: bytes, asked: Asked, speech: Speech | None = None) -> Answer
     decoder.end()
     if decoder.failure is not None:
         return decoder.failure
-    return Answer(assemble(scribe.told), decoder.payloads, decoder.wire_ids)
+    assembler = Assembler()
+    for event in scribe.told:
+        assembler.feed(event)
+    message = assembler.message()
+    if words := broken_call(message, assembler.blocks()):
+        return Failure(502, "api_error", words)
+    return Answer(message, decoder.payloads, decoder.wire_ids)
 
 
 def _as_delta(choice: JsonObject) -> JsonObject:
