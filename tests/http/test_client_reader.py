@@ -127,6 +127,20 @@ def test_everything_that_a_server_sends_has_a_bound(answer: bytes, step: int) ->
         read(answer, list(range(step, len(answer), step)), ResponseLimits(head_bytes=1000, head_count=10, body_bytes=4000))
 
 
+@pytest.mark.parametrize("status", [b"000", b"099", b"600", b"999"])
+def test_a_status_that_http_does_not_have_breaks_the_response(status: bytes) -> None:
+    """It is no interim answer, and no final one."""
+    with pytest.raises(ResponseBroken, match="a status of " + status.decode()):
+        read(b"HTTP/1.1 " + status + b" Odd\r\nContent-Length: 0\r\n\r\n")
+
+
+def test_interim_answers_have_a_bound_on_their_number() -> None:
+    interim = b"HTTP/1.1 103 Early Hints\r\n\r\n"
+    assert read(interim * 16 + LENGTH).done
+    with pytest.raises(ResponseBroken, match="more than 16 interim answers"):
+        read(interim * 17 + LENGTH)
+
+
 def test_what_came_before_the_flaw_can_still_be_taken() -> None:
     reader = ResponseReader(ResponseLimits())
     with pytest.raises(ResponseBroken):

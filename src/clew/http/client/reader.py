@@ -1,9 +1,10 @@
 """Bytes in, one response out: the client's half of HTTP/1.1, without any I/O.
 
 `feed` takes bytes cut anywhere; then `head`, `take` and `done` say how far it is. Interim responses (1xx) are skipped, but
-count against the bound on the head, so nobody can send them for ever. A body ends by its length, by its last chunk, or, with
-neither, by the end of the connection, which `finish` reports; any other end of the connection breaks it. llhttp, inside
-httptools, is strict about ambiguous framing by itself. Between two chunks there is no parser (`parser`).
+there is a bound on their number, and they count against the bound on the head, so nobody can send them for ever. A status
+that HTTP does not have breaks the response. A body ends by its length, by its last chunk, or, with neither, by the end of
+the connection, which `finish` reports; any other end of the connection breaks it. llhttp, inside httptools, is strict about
+ambiguous framing by itself. Between two chunks there is no parser (`parser`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _LINE_OVERHEAD = 4  # ": " and CRLF
 _NO_BODY = frozenset({204, 304})
 _ENDLESS = 1 << 62
 _PARAGRAPH = b"\n\n"
+_MOST_INTERIM = 16
 
 
 class _StopError(Exception):
@@ -33,7 +35,7 @@ class ResponseReader:
     """Reads the response to one request. `head_only`: the answer to a HEAD, or to a CONNECT."""
 
     __slots__ = (
-        *("_fed", "_head_only", "_limits", "_parser", "_to_the_end", "_unframed", "_why"),
+        *("_fed", "_head_only", "_interim", "_limits", "_parser", "_to_the_end", "_unframed", "_why"),
         *("began", "done", "head", "is_level", "keep_alive", "room"),
     )
 
@@ -58,6 +60,7 @@ class ResponseReader:
         self._head_only = head_only
         self._why = ""
         self._unframed = 0
+        self._interim = 0
         self._to_the_end = False
 
     def feed(self, data: bytes) -> None:
@@ -154,7 +157,12 @@ class ResponseReader:
         headers, status = parser.headers, parser.status
         if self._unframed > self._limits.head_bytes or len(headers) > self._limits.head_count:
             self._check_size(headers)
+        if not 100 <= status <= 599:
+            self._stop(f"a status of {status:03d}, which HTTP does not have")
         if status < 200:
+            self._interim += 1
+            if self._interim > _MOST_INTERIM:
+                self._stop(f"more than {_MOST_INTERIM} interim answers")
             return False
         self._unframed = 0
         self.head = ResponseHead(status, tuple(headers), intern(parser.version))
