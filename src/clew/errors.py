@@ -16,6 +16,7 @@
     │  └─ CredentialsExhausted   every key that we hold for it was refused
     ├─ SealInvalid            a seal that is not ours, or not whole: treat its block as absent
     ├─ SettingsInvalid        file, key, what is allowed
+    │  └─ BackendDisabled     a variable that the backend needs is not set         → 503 api_error
     └─ StoreError             the store cannot be read or written; file           → 500 api_error
        ├─ SchemaTooNew        the file was written by a newer clew
        └─ RecordCorrupt       the file, or a record in it, is not what was written
@@ -28,6 +29,7 @@ from __future__ import annotations
 
 __all__ = [
     "BackendBroken",
+    "BackendDisabled",
     "BackendError",
     "BackendOverloaded",
     "BackendRejected",
@@ -180,6 +182,12 @@ class SettingsInvalid(ClewError):
         super().__init__(message)
         self.file = file
         self.key = key
+
+
+class BackendDisabled(SettingsInvalid):
+    """The backend that was chosen lacks a variable that its settings name. No other one answers in its place."""
+
+    status: int = 503
 
 
 class StoreError(ClewError):

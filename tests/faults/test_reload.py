@@ -107,7 +107,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "a key that nobody knows": ('active = "a"\nactve = "b"\n', "clew.toml:2"),
     "a backend that is not there": ('active = "nobody"\n[backends.a]\nurl = "https://a.example"\n', "clew.toml:1"),
     "a backend without an address": ("[backends.a]\nauth = 'key'\nkey = 'k'\n", "backends.a"),
-    "a variable that is not set": ('[backends.a]\nurl = "https://a.example"\nauth = "key"\nkey = "${NOT_SET}"\n', "NOT_SET"),
+    "a variable that is not set": ('active = "${NOT_SET}"\n[backends.a]\nurl = "https://a.example"\n', "NOT_SET"),
     "a number for a word": ("active = 5\n", "clew.toml:1"),
     "a table twice": ("[gateway]\n[gateway]\n", "clew.toml"),
     "an address that must not be called": ('[backends.a]\nurl = "http://169.254.169.254"\n', "backends.a"),

@@ -12,7 +12,7 @@ from clew.admin.desk import Desk
 from clew.backends.row import Backend
 from clew.settings.gateway_key import LOCAL
 from clew.settings.running import Running, running
-from clew.settings.values import Rule
+from clew.settings.values import Disabled, Rule
 from clew.store.values import Health, Statistics
 
 __all__ = ["BackendRow", "Status", "status_of"]
@@ -40,6 +40,8 @@ class Status(Struct, frozen=True, kw_only=True):
     active: str
     active_from: str
     backends: tuple[BackendRow, ...]
+    disabled: tuple[Disabled, ...]
+    """Those of the file that lack a variable where this gateway runs: requests for one get a 503."""
     rules: tuple[Rule, ...]
     chosen: tuple[Rule, ...]
     """Those among them that were switched while everything runs."""
@@ -65,6 +67,7 @@ def status_of(desk: Desk) -> Status:
         active=snapshot.active,
         active_from=snapshot.active_from,
         backends=tuple(_row(each, snapshot.active, redact(each.url)) for each in settings.backends.values()),
+        disabled=tuple(settings.disabled.values()),
         rules=settings.rules,
         chosen=snapshot.chosen,
         failover=settings.failover,

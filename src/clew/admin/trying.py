@@ -27,6 +27,8 @@ async def try_backend(desk: Desk, request: Request) -> Response:
     """It takes as long as the backend does, and some hundred tokens."""
     wish, settings = await read_body(request, Wish), desk.current.snapshot.settings
     backend = settings.backends.get(wish.backend)
+    if disabled := settings.disabled.get(wish.backend):
+        raise Problem(409, disabled.says, "set it where the gateway is started, and start the gateway again")
     if backend is None:
         raise Problem(
             404, f"there is no backend {wish.backend[:100]!r}", f"there are: {', '.join(sorted(settings.backends))}"

@@ -111,12 +111,15 @@ async def use(desk: Desk, request: Request) -> Response:
 
 
 def _check_use(wish: Use, desk: Desk) -> None:
-    backends = desk.current.snapshot.settings.backends
+    settings = desk.current.snapshot.settings
+    backends = settings.backends
     parts = [each for each in (wish.thread, wish.gateway, wish.family, wish.agents) if each]
     if wish.reset == bool(wish.backend) or len(parts) > 1:
         raise Problem(400, "say one thing", "name a backend or `reset`, and at most one of thread, gateway, family, agents")
     if wish.family and wish.family not in FAMILIES:
         raise Problem(404, f"there is no family {wish.family[:100]!r}", f"there are: {', '.join(FAMILIES)}")
+    if disabled := settings.disabled.get(wish.backend):
+        raise Problem(409, disabled.says, "set it where the gateway is started, and start the gateway again")
     if not wish.reset and wish.backend not in backends:
         raise Problem(404, f"there is no backend {wish.backend[:100]!r}", f"there are: {', '.join(sorted(backends))}")
 

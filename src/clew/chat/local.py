@@ -68,7 +68,8 @@ class LocalDesk(Floor):
 
     @property
     def backends(self) -> Mapping[str, str]:
-        return {name: backend.model for name, backend in self.works.current.settings.backends.items()}
+        settings = self.works.current.settings
+        return {**dict.fromkeys(settings.disabled, ""), **{name: row.model for name, row in settings.backends.items()}}
 
     @property
     def active(self) -> str:

@@ -43,7 +43,7 @@ COMMANDS: Final[Mapping[str, _Row]] = {
     "doctor": _Row("clew.cli.doctor:doctor", "Find what is wrong with this clew and around it, and how to mend it."),
     "check": _Row("clew.cli.check:check", "Find what a request or a transcript breaks, offline."),
     "sim": _Row("clew.cli.sim:sim", "Run the simulator: the vendor's rules, without a key."),
-    "backends": _Row("clew.cli.backends:backends", "List the backends, and test them."),
+    "backends": _Row("clew.cli.backends:backends", "List the backends, add, remove and test them."),
     "models": _Row("clew.cli.models:models", "List the models that a client may ask for."),
     "config": _Row("clew.cli.config:config", "Make, find, check and show the settings file."),
     "keys": _Row("clew.cli.keys:keys", "Give keys for the gateway to others, and take them back."),

@@ -21,7 +21,7 @@ from clew.settings.private_file import write_private
 from clew.settings.shown import toml_value
 from clew.settings.template import template
 
-__all__ = ["add_backend", "backend_table", "lacking"]
+__all__ = ["add_backend", "backend_table"]
 
 
 def backend_table(name: str, fields: Mapping[str, str]) -> str:
@@ -61,12 +61,6 @@ def _with_table(text: str, path: Path) -> dict[str, object]:
     except tomllib.TOMLDecodeError:
         said = "its `backends` stand on one line, and a table cannot be added to that: write them as [backends.NAME]"
         raise BadConfig(f"{path} stays as it was: {said}") from None
-
-
-def lacking(name: str, path: Path) -> list[str]:
-    """What keeps a backend that was written there, and with it the whole file, from being used yet: a variable, a file."""
-    problems = examine(tomllib.loads(_text(path)), os.environ, keys=True).problems
-    return [problem.says for problem in problems if problem.key[:2] == ("backends", name)]
 
 
 def _usual_key(fields: Mapping[str, str]) -> str:

@@ -33,6 +33,7 @@ def backends_page(loaded: Loaded) -> Page:
     rows = [
         (row.name, row.dialect, row.realm, row.url, _AUTHS[row.auth], models_of(row), _deviations(row)) for row in backends
     ]
+    rows += [(name, "disabled", "", "", "", "", "") for name in loaded.settings.disabled]
     columns = ("backend", "dialect", "realm", "url", "auth", "models", "deviates")
     where = f"from {loaded.file}" if loaded.file else "found without a config; `clew config init` writes one"
     warnings = [Line(printable(f"warning: {warning}")) for warning in loaded.warnings]

@@ -15,8 +15,9 @@ from clew.backends.presets import presets
 from clew.backends.row import Backend
 from clew.cli.backend_pages import backends_page, hidden_of, nearby_page, presets_page, trials_page
 from clew.cli.config import config_option
-from clew.cli.endings import NotAllowed, UpstreamFailed, told
+from clew.cli.endings import BadConfig, Failed, NotAllowed, UpstreamFailed, told
 from clew.cli.json_output import say_json
+from clew.cli.kept import place
 from clew.cli.pages import Line, show
 from clew.settings.home import home_of
 from clew.settings.load import Loaded, load
@@ -34,6 +35,7 @@ Examples:
   clew backends                 what there is, what each deviates in, and what answers on this machine
   clew backends presets         endpoints that a config can name
   clew backends add ollama --model qwen3:32b
+  clew backends remove ollama
   clew backends test            one round trip with each: thinking, a tool, and its result
   clew backends test glm --json
 
@@ -42,7 +44,7 @@ Exit status: 0 ok, 1 failed, 2 wrong usage, 3 a backend does not answer, 4 it re
 """
 
 
-@click.group(short_help="List the backends, add one, and test them.", invoke_without_command=True, epilog=_EXAMPLES)
+@click.group(short_help="List the backends, add, remove and test them.", invoke_without_command=True, epilog=_EXAMPLES)
 @click.option("--no-discover", is_flag=True, help="Do not look for servers on this machine.")
 @config_option
 @_json_option
@@ -60,7 +62,7 @@ def backends(ctx: click.Context, no_discover: bool, file: Path | None, json_: bo
     servers = () if no_discover else _nearby(loaded)
     if json_:
         rows = [_plain(row) for row in loaded.settings.backends.values()]
-        say_json({"backends": rows, "nearby": servers})
+        say_json({"backends": rows, "disabled": list(loaded.disabled.values()), "nearby": servers})
     else:
         show([*backends_page(loaded), *nearby_page(servers)])
 
@@ -117,8 +119,11 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
       clew backends add ollama --model qwen3:32b
       clew backends add deepseek --dialect openai-chat
       clew backends add --name mine --url http://10.0.0.7:8000/v1 --dialect openai-chat --key 'file:~/mine.key'
+
+    Exit status: 0 added, 1 added but disabled, since a variable is not set, or not added, 2 wrong usage, 5 it cannot be
+    used.
     """
-    from clew.cli.adding import add_backend, lacking
+    from clew.cli.adding import add_backend
 
     known = presets().get(preset)
     name = name or (known.backend if known else preset)
@@ -127,9 +132,36 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
     said = {key: str(fields[key] or "") for key in ("dialect", "url", "model", "key")}
     with told():
         path = add_backend(name, {"preset": preset, **said}, file or outer)
+        disabled = load(path, os.environ, keys=False).disabled.get(name)
     show([Line(f"added to {path}: {name}", "good"), Line(f"`clew backends test {name}` tries it.", "quiet")])
-    for each in lacking(name, path):
-        click.echo(f"warning: until then nothing of this file is used: {each}", err=True)
+    if disabled:
+        raise Failed(
+            f"{disabled.says}. Set it where the gateway is started, and start the gateway again; or let that line name a "
+            f'file or a keyring: key = "file:/path". Until then requests for {name} get a 503; the other backends work.'
+        )
+
+
+@backends.command()
+@click.argument("name")
+@config_option
+@click.pass_obj
+def remove(outer: Path | None, name: str, file: Path | None) -> None:
+    """Remove a backend from the settings file. The rest of the file stays as it was.
+
+    A backend that is active, pinned, or named by a rule or by `failover` stays; each such place is listed, with what frees
+    it.
+
+    \b
+    Examples:
+      clew backends remove glm
+
+    Exit status: 0 removed, 1 something needs it, 2 an unknown name, 5 the config cannot be used.
+    """
+    from clew.cli.removing import remove_backend
+
+    with told():
+        path = remove_backend(name, place(file or outer))
+    show([Line(f"removed from {path}: {name}", "good")])
 
 
 @backends.command("presets")
@@ -157,6 +189,8 @@ def _nearby(loaded: Loaded) -> Sequence[Server]:
 def _named(loaded: Loaded, names: Sequence[str]) -> Mapping[str, Backend]:
     known = loaded.settings.backends
     for name in names:
+        if name in loaded.settings.disabled:
+            raise BadConfig(f"{loaded.settings.disabled[name].says}. Set it, and try again.")
         if name not in known:
             raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(known)}.")
     return {name: known[name] for name in names} if names else known

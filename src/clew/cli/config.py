@@ -91,19 +91,33 @@ def path(file: Path | None, json_: bool) -> None:
 
 @config.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--config", "named", type=click.Path(path_type=Path), metavar="FILE", help="The same as FILE.")
 @_json_option
-def check(file: Path | None, json_: bool) -> None:
+def check(file: Path | None, named: Path | None, json_: bool) -> None:
     """Say everything that is wrong with FILE, or with the one that is read, each with its line and what is allowed.
+
+    A backend whose variable is not set here is disabled; the rest of the file can be used.
 
     \b
     Examples:
       clew config check
       clew config check ./new.toml && mv new.toml "$(clew config path)"
     """
-    found = config_file(os.environ, file)
+    if file and named:
+        raise click.UsageError("FILE and --config mean the same: give one of them.")
+    found = config_file(os.environ, file or named)
     faults = faults_of(found, os.environ) if found else ()
     if json_:
-        _print_json({"file": str(found or ""), "ok": not faults, "faults": faults, "warnings": _warnings(found, faults)})
+        loaded = None if faults else load(found, os.environ)
+        _print_json(
+            {
+                "file": str(found or ""),
+                "ok": not faults,
+                "faults": faults,
+                "disabled": list(loaded.disabled.values()) if loaded else [],
+                "warnings": loaded.warnings if loaded else (),
+            }
+        )
     else:
         show(_checked(found, faults))
     if faults:
@@ -177,17 +191,13 @@ def _about(file: Path | None) -> list[Line]:
     with told():
         loaded = load(file, os.environ)
     settings = loaded.settings
-    names = ", ".join(settings.backends)
+    names = ", ".join([*settings.backends, *(f"{name} (disabled)" for name in settings.disabled)])
     what = f"{file} can be used. " if file else ""
     return [Line(printable(f"{what}Backends: {names}; active: {settings.active}"), "good"), *_warned(loaded.warnings)]
 
 
 def _warned(warnings: Iterable[str]) -> list[Line]:
     return [Line(printable(f"warning: {warning}")) for warning in warnings]
-
-
-def _warnings(file: Path | None, faults: Sequence[Fault]) -> tuple[str, ...]:
-    return () if faults else load(file, os.environ).warnings
 
 
 def _shown(loaded: Loaded, entries: Sequence[Entry], *, origin: bool) -> Page:

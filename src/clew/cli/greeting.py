@@ -20,6 +20,7 @@ from clew.settings.gateway_key import KEY_VARIABLE
 from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, Home, home_of
 from clew.settings.load import Loaded, config_file
 from clew.settings.running import Running
+from clew.settings.values import Settings
 
 __all__ = ["admin_line", "as_json", "greeting"]
 
@@ -28,10 +29,15 @@ def greeting(loaded: Loaded, url: str, key: str, home: Home, host: str) -> str:
     seen, settings = sys.stdout.isatty(), loaded.settings
     line = line_to_copy(settings, url, key if seen else _reference(key, home), expands=not seen)
     active = active_now(settings, home)
-    names = [f"{name} (active)" if name == active else name for name in settings.backends]
+    names = [_named(name, active, settings) for name in (*settings.backends, *settings.disabled)]
     others = f", and on every other address of this machine ({host})" if host in WILDCARDS else ""
     switches = f"`{_command(loaded, home)} use NAME` switches"
     return f"clew listens on {url}{others}\n  {line}\nbackends: {', '.join(names)}; {switches}"
+
+
+def _named(name: str, active: str, settings: Settings) -> str:
+    said = [word for word, holds in (("active", name == active), ("disabled", name in settings.disabled)) if holds]
+    return f"{name} ({', '.join(said)})" if said else name
 
 
 def _command(loaded: Loaded, home: Home) -> str:

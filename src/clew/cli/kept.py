@@ -46,10 +46,11 @@ class Place(Struct, frozen=True, kw_only=True):
         return self.home.store_at(self.loaded.settings.store.url) if self.loaded else self.home.store
 
 
-def place() -> Place:
+def place(file: Path | None = None) -> Place:
+    """`file` is the settings file that is meant, where one was named; else that of the gateways which run here."""
     home = home_of(os.environ)
     try:
-        return Place(home=home, loaded=load(file_in_use(home, os.environ), os.environ, keys=False))
+        return Place(home=home, loaded=load(file or file_in_use(home, os.environ), os.environ, keys=False))
     except SettingsInvalid as error:
         return Place(home=home, loaded=None, problem=str(error))
 

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from clew.cli.endings import Failed, told
+from clew.cli.endings import BadConfig, Failed, told
 
 if TYPE_CHECKING:
     from clew.gateway.deadline import Deadline
@@ -78,7 +78,9 @@ def _check_command(context: click.Context, command: Sequence[str]) -> None:
 
 
 def _check_backend(name: str, loaded: Loaded) -> None:
-    backends = loaded.settings.backends
+    backends, disabled = loaded.settings.backends, loaded.settings.disabled
+    if name in disabled:
+        raise BadConfig(f"{disabled[name].says}. Set it, and run this again.")
     if name and name not in backends:
         raise click.UsageError(f"There is no backend {name!r}; there are: {', '.join(backends)}.")
 

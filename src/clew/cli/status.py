@@ -67,7 +67,7 @@ class Status(Struct, frozen=True, kw_only=True):
     config: str
     problem: str
     unset: tuple[Unset, ...] = ()
-    """Variables for keys that are not set where this command runs: a gateway that starts here refuses the config."""
+    """Variables for keys that are not set here: a gateway that starts here has their backends disabled."""
     gateways: tuple[Gateway, ...]
     store: Kept
     thinking: Statistics | None = None
@@ -90,8 +90,8 @@ def status(ctx: click.Context, principal: str, json_: bool) -> None:
       clew status
       clew status --json | jq .active.backend
 
-    Exit status: 0 ok, 1 the store cannot be read, 5 the config cannot be used, or names a variable that is not set here
-    while no gateway runs.
+    Exit status: 0 ok, 1 the store cannot be read, 5 the config cannot be used. A backend whose variable is not set here is
+    named, and does not count: the others work.
     """
     with told():
         found = _status(place(), principal)
@@ -99,12 +99,7 @@ def status(ctx: click.Context, principal: str, json_: bool) -> None:
         say_json(found)
     else:
         show(_page(found))
-    ctx.exit(5 if _is_unusable(found) else 1 if found.store.state == "unusable" else 0)
-
-
-def _is_unusable(found: Status) -> bool:
-    """A gateway that runs was started with variables of its own."""
-    return bool(found.problem or (found.unset and not found.gateways))
+    ctx.exit(5 if found.problem else 1 if found.store.state == "unusable" else 0)
 
 
 def _status(at: Place, principal: str) -> Status:
@@ -188,7 +183,7 @@ def _config(found: Status) -> Iterator[Line]:
         yield Line(found.config or "none, and none is needed: `clew config init` writes one")
     for each in found.unset:
         yield Line(
-            f"line {each.line}: the variable {each.variable} is not set here, and {each.backend} needs it for its key", "bad"
+            f"line {each.line}: the variable {each.variable} is not set here, so {each.backend} is disabled here", "bad"
         )
     if found.unset and found.gateways:
         yield Line("gateways that run have what they were started with", "quiet")

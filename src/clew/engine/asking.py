@@ -111,7 +111,7 @@ def _ways(call: Call, request: Request, snapshot: Snapshot, newest: Recording | 
         model=request.body.model,
         agent=call.headers.get(AGENT, ""),
         request_class=class_of(call.kind, request.body, hint) if settings.rules else "",
-        pin=pin if pin in settings.backends else "",
+        pin=pin if pin in settings.backends or pin in settings.disabled else "",
         began_with=newest.origin.backend if newest else "",
     )
     return _known_ways(snapshot, seeking, call.credential)

@@ -29,7 +29,7 @@ def rules_chosen(kept: Mapping[str, str], settings: Settings) -> tuple[Rule, ...
     """The choices for a part. One for a backend that is gone says nothing."""
     chosen = [Rule(agent="*", backend=kept[AGENTS])] if AGENTS in kept else []
     chosen += [Rule(family=family, backend=kept[name]) for family in FAMILIES if (name := family_choice(family)) in kept]
-    return tuple(rule for rule in chosen if rule.backend in settings.backends)
+    return tuple(rule for rule in chosen if rule.backend in settings.backends or rule.backend in settings.disabled)
 
 
 def with_rules(rules: tuple[Rule, ...], own: tuple[Rule, ...]) -> tuple[Rule, ...]:

@@ -246,6 +246,8 @@ class Current:
             return False
         for said in widened(self.loaded.settings, fresh.settings):
             _log.warning("the new settings let more in: %s", said)
+        for each in fresh.settings.disabled.values():
+            _log.warning("%s", each.says)
         self.loaded = fresh
         self._stamps = (stamps[0], stamp_of(self.loaded.settings.ca_file))  # it may name another one now
         self._reloaded(self.loaded.settings)

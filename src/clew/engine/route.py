@@ -16,13 +16,13 @@ from msgspec import UNSET, Struct, structs
 from clew.backends.aliases import meant_by
 from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
 from clew.engine.dialects import Dialect, dialect_of
-from clew.errors import SettingsInvalid
+from clew.errors import BackendDisabled, SettingsInvalid
 from clew.http.client.message import ClientRequest, Timeouts
 from clew.model.request import Body
 from clew.model.target import Target
 from clew.pipeline.attempts import Candidate
 from clew.pipeline.projector import Projector
-from clew.settings.values import Rule, Settings, options_of, timeouts_for, whole_timeouts_for
+from clew.settings.values import Disabled, Rule, Settings, options_of, timeouts_for, whole_timeouts_for
 
 __all__ = ["Seeking", "Way", "class_of", "ways_of"]
 
@@ -67,8 +67,9 @@ class Way(Struct, kw_only=True, eq=False):
 
 
 def ways_of(settings: Settings, active: str, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:
-    """The ways to try, in order. Raises SettingsInvalid if a name leads nowhere."""
-    if named := meant_by(seeking.model, settings.backends):
+    """The ways to try, in order. Raises SettingsInvalid if a name leads nowhere, and BackendDisabled if it leads to a
+    backend that cannot be called: no other one is asked in its place."""
+    if named := meant_by(seeking.model, {**settings.backends, **settings.disabled}):
         return tuple(_ways(settings, named[0], seeking.model, credential, named[1]))
     rule = _rule(settings.rules, seeking)
     chosen = _chosen(settings, active, seeking, rule)
@@ -105,6 +106,8 @@ def _fits(rule: Rule, seeking: Seeking) -> bool:
 
 def _ways(settings: Settings, name: str, model: str, credential: Credential, own: str) -> Iterable[Way]:
     """One for each key. `own` is the backend's name of the model, where a rule or an alias says it."""
+    if name in settings.disabled:
+        raise _disabled(settings.disabled[name])
     backend = settings.backends.get(name)
     if backend is None:
         known = ", ".join(sorted(settings.backends))
@@ -127,6 +130,16 @@ def _ways(settings: Settings, name: str, model: str, credential: Credential, own
             patience=timeouts_for(settings, backend),
             whole_patience=whole_timeouts_for(settings, backend),
         )
+
+
+def _disabled(backend: Disabled) -> BackendDisabled:
+    return BackendDisabled(
+        f"clew cannot ask the backend {backend.name}, which was chosen for this request, and asks no other in its place: "
+        f"{backend.why}, and {backend.key} needs it ({backend.where}). Set it where the gateway is started, and start the "
+        "gateway again; or choose another backend with `clew use NAME`.",
+        file=backend.where,
+        key=backend.name,
+    )
 
 
 class _Tool(Struct):

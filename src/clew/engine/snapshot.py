@@ -33,7 +33,7 @@ def snapshot_of(
     settings: Settings, sealer: Sealer, *, active: str = "", active_from: str = "", chosen: tuple[Rule, ...] = ()
 ) -> Snapshot:
     """With a choice from the store, where that names a backend that there is; else as the settings say."""
-    known = active if active in settings.backends else ""
+    known = active if active in settings.backends or active in settings.disabled else ""
     if chosen:
         settings = structs.replace(settings, rules=with_rules(chosen, settings.rules))
     return Snapshot(

@@ -11,7 +11,7 @@ __all__ = ["widened"]
 
 def widened(old: Settings, new: Settings) -> Iterator[str]:
     """One sentence for each way in that is new."""
-    if _wants_no_key(new) and not _wants_no_key(old):
+    if new.wants_no_key and not old.wants_no_key:
         yield "every backend takes the client's own credential, so clients on this machine need no gateway key"
     if _takes_client_credential(new) and not _takes_client_credential(old):
         yield f"requests go to {new.active} with the client's own credential"
@@ -22,10 +22,6 @@ def widened(old: Settings, new: Settings) -> Iterator[str]:
     ):
         if added := [each for each in now if each not in before]:
             yield f"{name} has {', '.join(added)} now"
-
-
-def _wants_no_key(settings: Settings) -> bool:
-    return all(backend.auth == "passthrough" for backend in settings.backends.values())
 
 
 def _takes_client_credential(settings: Settings) -> bool:

@@ -167,9 +167,10 @@ class DataPlane:
         match = self._routes.find(request.method, request.path)
         if isinstance(match, Refusal):
             return match
+        settings = self.governs.settings
         near = is_loopback(self._place[0]) and border.is_near(request)
         held = self._held_keys() if near else ()
-        access = admit(request, match.route.scope, self._keys, passthrough=near and self._spends_nothing(), held=held)
+        access = admit(request, match.route.scope, self._keys, passthrough=near and settings.wants_no_key, held=held)
         if isinstance(access, Refusal):
             return access
         if request.method == "POST" and (refusal := check_content(request)):
@@ -182,10 +183,6 @@ class DataPlane:
         if self._border is None or self._border[0] is not gateway:
             self._border = gateway, Border(*self._place, hosts=gateway.hosts, origins=gateway.origins)
         return self._border[1]
-
-    def _spends_nothing(self) -> bool:
-        """Does every backend take the client's own credential?"""
-        return all(backend.auth == "passthrough" for backend in self.governs.settings.backends.values())
 
     def _held_keys(self) -> list[Secret]:
         return [key for backend in self.governs.settings.backends.values() for key in backend.keys]

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from clew.dialects.anthropic.errors import error_body, error_type_of
-from clew.errors import BackendOverloaded, BackendRejected, ClewError
+from clew.errors import BackendDisabled, BackendOverloaded, BackendRejected, ClewError
 from clew.http.message import Refusal
 from clew.http.responder import Responder
 from clew.model.json import JsonValue
@@ -54,16 +54,16 @@ def fail(error: ClewError, respond: Responder) -> None:
     """What went wrong with an exchange, before any of its answer was sent."""
     request_id = _new_id()
     wait = error.retry_after if isinstance(error, BackendOverloaded) else None
-    headers = [_JSON, ("request-id", request_id), *_advice(error.status, wait)]
+    headers = [_JSON, ("request-id", request_id), *_advice(error.status, wait, lasts=isinstance(error, BackendDisabled))]
     said = error.body if isinstance(error, BackendRejected | BackendOverloaded) else b""
     respond.send(error.status, headers, said or error_body(error.error_type, str(error), request_id))
 
 
-def _advice(status: int, wait: float | None) -> list[tuple[str, str]]:
-    """Whether it is worth trying again, and when."""
+def _advice(status: int, wait: float | None, *, lasts: bool = False) -> list[tuple[str, str]]:
+    """Whether it is worth trying again, and when. What `lasts` holds until the operator changes something."""
     if wait is not None:
         return [("retry-after", str(ceil(wait)))]
-    return [("x-should-retry", "false")] if status < 500 and status not in _AGAIN else []
+    return [("x-should-retry", "false")] if lasts or (status < 500 and status not in _AGAIN) else []
 
 
 def _new_id() -> str:

@@ -6,7 +6,7 @@ still looked at: one misspelt key must not hide the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, cast
@@ -19,15 +19,15 @@ from clew.errors import SettingsInvalid
 from clew.model.facts import ModelFacts
 from clew.settings.document import BackendTable, Document
 from clew.settings.found import discovered
-from clew.settings.lines import Key
+from clew.settings.lines import Key, spelled
 from clew.settings.manners import Given, given_in
 from clew.settings.rows import backend_of
 from clew.settings.shape import Problem, fields_of, nearest, problems_of
-from clew.settings.sources import expanded
-from clew.settings.values import Rule, Settings
+from clew.settings.sources import VariableUnset, expanded
+from clew.settings.values import Disabled, Rule, Settings
 from clew.thinking.profiles import merge_overrides
 
-__all__ = ["Examined", "examine"]
+__all__ = ["Examined", "disabled_by", "examine"]
 
 _SELECTORS: Final = ("family", "agent", "request_class")
 _NOT_A_COLUMN: Final = ("id", "known")
@@ -38,47 +38,70 @@ class Examined(Struct, frozen=True, kw_only=True):
 
     settings: Settings | None = None
     problems: tuple[Problem, ...] = ()
+    unset: tuple[Problem, ...] = ()
+    """What single backends lack: variables that are not set. Without `keys`, they have their rows all the same."""
     warnings: tuple[str, ...] = ()
     origins: dict[Key, str] = {}
 
 
 def examine(raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool) -> Examined:
     """What a document says, with the environment's part in it. `keys=False` looks up no key."""
-    problems: list[Problem] = []
-    filled = cast("dict[str, object]", _filled(raw, environ, (), problems))
-    problems += problems_of(filled, Document)
-    document = msgspec.convert(_without(filled, problems), Document)
+    unset: list[Problem] = []
+    filled = cast("dict[str, object]", _filled(raw, environ, (), unset))
+    open_ = {each.key for each in unset}
+    problems = [each for each in unset if not _is_of_backend(each)]
+    problems += [each for each in problems_of(filled, Document) if each.key not in open_]
+    unset = [each for each in unset if _is_of_backend(each)]
+    document = msgspec.convert(_without(filled, [*problems, *unset]), Document)
     rows = _Rows(document, filled, environ, keys=keys)
     problems += rows.problems
-    problems += _meanings(document, {*rows.backends, *rows.lost, *_broken(problems)})
+    unset += rows.unset
+    disabled = {name: each for name, each in disabled_by(unset).items() if name not in rows.backends}
+    problems += _meanings(document, {*rows.backends, *rows.lost, *_broken(problems), *disabled})
     models, wrong = _models(document)
     problems += wrong
     if problems or models is None:
         return Examined(problems=tuple(problems))
-    settings = _settings(document, rows.backends, models)
+    settings = _settings(document, rows, disabled, models)
     problems = list(_after(settings))
     return Examined(
         settings=None if problems else settings,
         problems=tuple(problems),
+        unset=tuple(unset),
         warnings=tuple(rows.warnings),
         origins=rows.origins,
     )
 
 
-def _filled(value: object, environ: Mapping[str, str], key: Key, problems: list[Problem]) -> object:
+def _filled(value: object, environ: Mapping[str, str], key: Key, unset: list[Problem]) -> object:
     """With variables put in, but for keys: how these are written says where they come from."""
     if isinstance(value, dict):
         table = cast("dict[str, object]", value)
-        return {name: _filled(each, environ, (*key, name), problems) for name, each in table.items()}
+        return {name: _filled(each, environ, (*key, name), unset) for name, each in table.items()}
     if isinstance(value, list):
-        return [_filled(each, environ, (*key, at), problems) for at, each in enumerate(cast("list[object]", value))]
+        return [_filled(each, environ, (*key, at), unset) for at, each in enumerate(cast("list[object]", value))]
     if not isinstance(value, str) or (key[:1] == ("backends",) and key[2:3] in (("key",), ("keys",))):
         return value
     try:
         return expanded(value, environ)
-    except SettingsInvalid as error:
-        problems.append(Problem(key, str(error)))
+    except VariableUnset as error:
+        unset.append(Problem(key, str(error)))
         return value
+
+
+def _is_of_backend(problem: Problem) -> bool:
+    return problem.key[:1] == ("backends",) and len(problem.key) > 2
+
+
+def disabled_by(unset: Iterable[Problem]) -> dict[str, Disabled]:
+    """The backends that lack something, by name; the first key of several stands for all."""
+    found: dict[str, Disabled] = {}
+    for each in unset:
+        name = str(each.key[1])
+        first = found.get(name)
+        why = f"{first.why}; {each.says}" if first else each.says
+        found[name] = Disabled(name=name, key=first.key if first else spelled(each.key), why=why)
+    return found
 
 
 def _without(raw: Mapping[str, object], problems: list[Problem]) -> dict[str, object]:
@@ -104,13 +127,16 @@ class _Rows:
         self.backends: dict[str, Backend] = {}
         self.lost: set[str] = set()
         self.problems: list[Problem] = []
+        self.unset: list[Problem] = []
         self.warnings: list[str] = []
         self.origins: dict[Key, str] = {}
         tables: Mapping[str, BackendTable] = document.backends
         if not raw.get("backends"):
             tables = self._discovered(environ)
+        self.names = list(cast("dict[str, object]", raw.get("backends")) or tables)
+        """All of them, as the file has them."""
         for name, table in tables.items():
-            self._make(name, table, given_in(raw, name), environ if keys else None)
+            self._make(name, table, given_in(raw, name), environ, keys=keys)
 
     def _discovered(self, environ: Mapping[str, str]) -> Mapping[str, BackendTable]:
         found = discovered(environ)
@@ -118,9 +144,10 @@ class _Rows:
         self.origins |= {("backends", name): where for name, where in found.origins.items() if where != "default"}
         return found.tables
 
-    def _make(self, name: str, table: BackendTable, given: Given, environ: Mapping[str, str] | None) -> None:
-        made = backend_of(name, table, given, environ)
+    def _make(self, name: str, table: BackendTable, given: Given, environ: Mapping[str, str], *, keys: bool) -> None:
+        made = backend_of(name, table, given, environ, keys=keys)
         self.problems += made.problems
+        self.unset += made.unset
         self.warnings += made.warnings
         self.origins |= made.origins
         if made.backend is None:
@@ -193,13 +220,18 @@ def _model_key(said: str, document: Document) -> Key:
     return ("models",)
 
 
-def _settings(document: Document, backends: Mapping[str, Backend], models: Mapping[str, ModelFacts]) -> Settings:
-    """Who is sent to a backend that was left out is not sent anywhere else by that rule."""
-    usual = "claude" if "claude" in backends else next(iter(backends), "")
+def _settings(
+    document: Document, rows: _Rows, disabled: Mapping[str, Disabled], models: Mapping[str, ModelFacts]
+) -> Settings:
+    """Who is sent to a backend that was left out is not sent anywhere else by that rule. One that is disabled keeps its
+    rules, so that nobody else answers in its place; only a failover goes on to the next."""
+    backends = rows.backends
+    there = [name for name in rows.names if name in backends or name in disabled]
     return Settings(
-        active=document.active or usual,
+        active=document.active or ("claude" if "claude" in there else next(iter(there), "")),
         backends=backends,
-        rules=tuple(rule for rule in document.rules if rule.backend in backends),
+        disabled=disabled,
+        rules=tuple(rule for rule in document.rules if rule.backend in there),
         failover=tuple(name for name in document.failover if name in backends),
         thinking=document.thinking,
         store=document.store,
@@ -218,9 +250,9 @@ def _settings(document: Document, backends: Mapping[str, Backend], models: Mappi
 
 def _after(settings: Settings) -> Iterator[Problem]:
     """What can only be seen when every key was looked up."""
-    if not settings.backends:
+    if not settings.backends and not settings.disabled:
         yield Problem(("backends",), "no backend is left")
-    elif settings.active not in settings.backends:
+    elif settings.active not in settings.backends and settings.active not in settings.disabled:
         yield Problem(("active",), f"the backend {settings.active!r} was left out, since its key is empty")
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
-from typing import Final, TypeAlias, cast
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, TypeAlias, cast
 
-__all__ = ["Key", "key_lines", "line_of", "spelled"]
+__all__ = ["Key", "Statement", "key_lines", "line_of", "spelled", "statements"]
 
 Key: TypeAlias = tuple[str | int, ...]
 """A way through tables and lists: ("rules", 0, "backend")."""
@@ -33,20 +33,36 @@ _TOKENS: Final = re.compile(
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def key_lines(text: str) -> dict[Key, int]:
-    """The line of each header and of each entry's key, counted from 1."""
-    found: dict[Key, int] = {}
+class Statement(NamedTuple):
+    """A header or an entry: what it is about, its line, and where it begins and ends in the text."""
+
+    key: Key
+    line: int
+    start: int
+    end: int
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """Every header and every entry, in order. Blank lines and comments belong to none."""
     counts: dict[Key, int] = {}
     table: Key = ()
-    for start, line in _statements(text):
+    starts = _starts(text)
+    for (start, line), (end, _) in zip(starts, [*starts[1:], (len(text), 0)], strict=True):
         if header := _HEADER.match(text, start):
             table = _resolved(_parts(header[2]), counts)
             if header[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
-            found.setdefault(table, line)
+            yield Statement(table, line, start, end)
         elif entry := _ENTRY.match(text, start):
-            found.setdefault((*table, *_parts(entry[1])), line)
+            yield Statement((*table, *_parts(entry[1])), line, start, end)
+
+
+def key_lines(text: str) -> dict[Key, int]:
+    """The line of each header and of each entry's key, counted from 1."""
+    found: dict[Key, int] = {}
+    for each in statements(text):
+        found.setdefault(each.key, each.line)
     return found
 
 
@@ -70,7 +86,7 @@ def spelled(key: Key) -> str:
     return said
 
 
-def _statements(text: str) -> list[tuple[int, int]]:
+def _starts(text: str) -> list[tuple[int, int]]:
     """Where each statement begins, and its line: a line that no value of an earlier one reaches into."""
     starts = [(0, 1)]
     depth, line, at = 0, 1, 0

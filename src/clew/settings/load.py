@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import stat
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,11 +16,11 @@ from msgspec import Struct, structs
 
 from clew.backends.row import Backend, Secret
 from clew.errors import SettingsInvalid
-from clew.settings.examine import Examined, examine
+from clew.settings.examine import Examined, disabled_by, examine
 from clew.settings.home import CONFIG_VARIABLE, home_of
 from clew.settings.lines import Key, key_lines, line_of, spelled
 from clew.settings.shape import Problem
-from clew.settings.values import Settings
+from clew.settings.values import Disabled, Settings
 
 __all__ = ["Fault", "Loaded", "Taken", "config_file", "config_place", "faults_of", "load", "load_taken"]
 
@@ -45,6 +45,9 @@ class Loaded(Struct, frozen=True, kw_only=True):
     origins: Mapping[str, str] = {}
     """Where each key that is not a default came from: `clew.toml:12`, `preset zai`, `environment: ZAI_API_KEY`."""
     warnings: tuple[str, ...] = ()
+    disabled: Mapping[str, Disabled] = {}
+    """Backends that lack a variable where these settings were read. Loaded without keys, they are among the backends of the
+    settings all the same: a gateway that runs may have what is not set here."""
     text: Secret | None = None
     """What the file says. Hidden, because a key may stand in it."""
     names_backends: bool = False
@@ -144,15 +147,30 @@ def _examined(
         return None, (_TOO_DEEP,)
     if examined.settings is None:
         return None, tuple(_faults(examined.problems, lines))
+    disabled = _placed(examined.unset, lines, path)
+    settings = structs.replace(examined.settings, disabled={name: disabled[name] for name in examined.settings.disabled})
     origins = {spelled(key): where for key, where in _origins(examined, lines, path)}
     return Loaded(
-        settings=examined.settings,
+        settings=settings,
+        disabled=disabled,
         file=path,
         origins=origins,
-        warnings=(*examined.warnings, *_readable(path, text, examined.settings)),
+        warnings=(
+            *examined.warnings,
+            *(each.says for each in disabled.values()),
+            *_readable(path, text, examined.settings),
+        ),
         text=Secret(text),
         names_backends=bool(raw.get("backends")),
     ), ()
+
+
+def _placed(unset: Sequence[Problem], lines: Mapping[Key, int], path: Path | None) -> dict[str, Disabled]:
+    first = {str(each.key[1]): each for each in reversed(unset)}
+    return {
+        name: structs.replace(each, where=f"{path}:{line_of(first[name].key, lines)}")
+        for name, each in disabled_by(unset).items()
+    }
 
 
 class _Unreadable(Exception):

@@ -18,10 +18,10 @@ from clew.backends.row import Auth, Backend, Secret
 from clew.errors import SettingsInvalid
 from clew.model.origin import ANTHROPIC
 from clew.settings.document import BackendTable
-from clew.settings.lines import Key
+from clew.settings.lines import Key, spelled
 from clew.settings.manners import Given, manner_faults, manners, unusual
 from clew.settings.shape import Problem, nearest
-from clew.settings.sources import find_key
+from clew.settings.sources import VariableUnset, find_key, unset_in, variables_without
 
 __all__ = ["Made", "backend_of"]
 
@@ -37,6 +37,8 @@ class Made(Struct, frozen=True, kw_only=True):
 
     backend: Backend | None = None
     problems: tuple[Problem, ...] = ()
+    unset: tuple[Problem, ...] = ()
+    """Why the backend is disabled: variables for all of its keys are not set."""
     warnings: tuple[str, ...] = ()
     origins: dict[Key, str] = {}
 
@@ -56,11 +58,12 @@ class _Keys(Struct, frozen=True, kw_only=True):
     found: tuple[Secret, ...] = ()
     named: int = 0
     problems: tuple[Problem, ...] = ()
+    unset: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def backend_of(name: str, table: BackendTable, given: Given, environ: Mapping[str, str] | None) -> Made:
-    """The row of a table. `given` are the keys of its manner that it names; without an `environ` no key is looked up."""
+def backend_of(name: str, table: BackendTable, given: Given, environ: Mapping[str, str], *, keys: bool = True) -> Made:
+    """The row of a table. `given` are the keys of its manner that it names; with `keys=False` no key is looked up."""
     named = presets().get(table.preset)
     dialect = table.dialect or (named.dialect if named else DIALECTS[0])
     preset = named.speaking(dialect) if named else None
@@ -68,16 +71,21 @@ def backend_of(name: str, table: BackendTable, given: Given, environ: Mapping[st
     problems = (*_faults(name, table, preset, url), *manner_faults(("backends", name), table, given, dialect))
     if problems:
         return Made(problems=problems)
-    keys = _keys(name, table, environ)
+    shown = _keys(name, table, environ) if keys else _named_keys(name, table, environ)
     vendor = preset or preset_of_host(url)
-    auth = _auth(table, vendor, keys, dialect)
-    problems = keys.problems or tuple(_auth_faults(name, auth, keys))
+    auth = _auth(table, vendor, shown, dialect)
+    problems = shown.problems or tuple(_auth_faults(name, auth, shown))
     if problems or auth is None:
         return Made(problems=problems)
-    if environ is not None and keys.named and not keys.found:
+    if keys and shown.unset and not shown.found:
+        return Made(unset=shown.unset)
+    if keys and shown.named and not shown.found:
         return Made(warnings=(f"backends.{name}: left out, since its key is empty",))
-    row = _row(name, table, _Endpoint(dialect, url, auth, keys.found, preset, vendor), given)
-    return Made(backend=row, warnings=(*keys.warnings, *_exposed(row)), origins=_origins(name, table, preset, given))
+    row = _row(name, table, _Endpoint(dialect, url, auth, shown.found, preset, vendor), given)
+    unset = shown.unset if len(shown.unset) == shown.named else ()
+    spare = (f"{spelled(each.key)}: {each.says}" for each in shown.unset if not unset)
+    warnings = (*shown.warnings, *spare, *_exposed(row))
+    return Made(backend=row, unset=unset, warnings=warnings, origins=_origins(name, table, preset, given))
 
 
 def _faults(name: str, table: BackendTable, preset: Preset | None, url: str) -> Iterator[Problem]:
@@ -110,23 +118,42 @@ def _no_preset(table: BackendTable, key: Key) -> Problem:
     return Problem((*key, "dialect"), f"nothing is known of such an endpoint of {named.title}: it speaks {spoken}")
 
 
-def _keys(name: str, table: BackendTable, environ: Mapping[str, str] | None) -> _Keys:
+def _key_texts(name: str, table: BackendTable) -> list[tuple[Key, str]]:
     named: list[tuple[Key, str]] = [(("backends", name, "key"), table.key)] if table.key else []
-    named += [(("backends", name, "keys", place), text) for place, text in enumerate(table.keys)]
-    if environ is None:
-        return _Keys(named=len(named))
+    return named + [(("backends", name, "keys", place), text) for place, text in enumerate(table.keys)]
+
+
+def _named_keys(name: str, table: BackendTable, environ: Mapping[str, str]) -> _Keys:
+    """Without looking any up: no file is opened, and no keyring asked."""
+    named = _key_texts(name, table)
+    missing = ((key, tuple(variables_without(text, environ))) for key, text in named)
+    return _Keys(named=len(named), unset=tuple(Problem(key, unset_in(names)) for key, names in missing if names))
+
+
+def _keys(name: str, table: BackendTable, environ: Mapping[str, str]) -> _Keys:
+    named = _key_texts(name, table)
     found: list[Secret] = []
     problems: list[Problem] = []
+    unset: list[Problem] = []
     warnings: list[str] = []
     for key, text in named:
         try:
             each = find_key(text, environ)
+        except VariableUnset as error:
+            unset.append(Problem(key, str(error)))
+            continue
         except SettingsInvalid as error:
             problems.append(Problem(key, str(error)))
             continue
         found += [each.key] if each.key else []
         warnings += [f"backends.{name}: {each.warning}"] if each.warning else []
-    return _Keys(found=tuple(found), named=len(named), problems=tuple(problems), warnings=tuple(warnings))
+    return _Keys(
+        found=tuple(found),
+        named=len(named),
+        problems=tuple(problems),
+        unset=tuple(unset),
+        warnings=tuple(warnings),
+    )
 
 
 def _auth(table: BackendTable, vendor: Preset | None, keys: _Keys, dialect: str) -> Auth | None:

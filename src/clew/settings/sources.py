@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, cast
@@ -17,7 +17,7 @@ from typing import Final, Protocol, cast
 from clew.backends.credential import Secret
 from clew.errors import SettingsInvalid
 
-__all__ = ["Found", "expanded", "find_key", "variables_without"]
+__all__ = ["Found", "VariableUnset", "expanded", "find_key", "unset_in", "variables_without"]
 
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _MOST_BYTES: Final = 64 * 1024
@@ -33,22 +33,29 @@ class Found:
         self.warning = warning
 
 
+class VariableUnset(SettingsInvalid):
+    """A text names variables that are not set here. What needs the text cannot be used; the rest of the file can."""
+
+    def __init__(self, variables: Sequence[str]) -> None:
+        super().__init__(unset_in(variables))
+
+
+def unset_in(variables: Sequence[str]) -> str:
+    """In words."""
+    if len(variables) == 1:
+        return f"the variable {variables[0]} is not set"
+    return f"the variables {', '.join(variables[:-1])} and {variables[-1]} are not set"
+
+
 class _Keyring(Protocol):
     def get_password(self, service_name: str, username: str) -> str | None: ...
 
 
 def expanded(text: str, environ: Mapping[str, str]) -> str:
-    """The text with its variables put in. Raises SettingsInvalid for one that is not set and has no default."""
-
-    def value(match: re.Match[str]) -> str:
-        found = environ.get(match[1], "") or match[2]
-        if found is None:
-            raise SettingsInvalid(
-                f"the variable {match[1]} is not set: set it, or write ${{{match[1]}:-}} to go without this backend"
-            )
-        return found
-
-    return _VARIABLE.sub(value, text)
+    """The text with its variables put in. Raises VariableUnset for those that are not set and have no default."""
+    if unset := list(dict.fromkeys(variables_without(text, environ))):
+        raise VariableUnset(unset)
+    return _VARIABLE.sub(lambda match: environ.get(match[1], "") or match[2], text)
 
 
 def variables_without(text: str, environ: Mapping[str, str]) -> Iterator[str]:

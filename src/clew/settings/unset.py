@@ -1,7 +1,7 @@
 """Variables that keys are to come from, and that are not set here.
 
-For commands that call nobody and so look up no key, but should not say that all is well where a start would refuse the
-config. Only the environment is looked at: no file is opened for it, and no keyring asked.
+For commands that call nobody and so look up no key, but should say which backends a start here would disable. Only the
+environment is looked at: no file is opened for it, and no keyring asked.
 """
 
 from __future__ import annotations

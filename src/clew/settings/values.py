@@ -25,6 +25,7 @@ from clew.thinking.budgets import BudgetRules
 __all__ = [
     "BuildSettings",
     "ChatSettings",
+    "Disabled",
     "GatewaySettings",
     "LogSettings",
     "Retry",
@@ -219,12 +220,29 @@ class BuildSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose."""
 
 
+class Disabled(Struct, frozen=True, kw_only=True):
+    """A backend of the file that cannot be called here, because a variable that it names is not set."""
+
+    name: str
+    key: str
+    """Of the file: `backends.glm.key`."""
+    why: str
+    where: str = ""
+    """The file and its line."""
+
+    @property
+    def says(self) -> str:
+        return f"{self.name} is disabled: {self.why} ({self.key}, {self.where})"
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """Everything that the operator decides. Complete without any file."""
 
     active: str
     """The backend that takes what no rule and no pin sends elsewhere."""
     backends: Mapping[str, Backend]
+    disabled: Mapping[str, Disabled] = {}
+    """Backends of the file that cannot be called here. A request for one gets a 503; no other answers in its place."""
     rules: tuple[Rule, ...] = ()
     """The first that fits decides."""
     failover: tuple[str, ...] = ()
@@ -245,6 +263,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Our rows about models, with the operator's on top."""
     build: BuildSettings = BuildSettings()
     chat: ChatSettings = ChatSettings()
+
+    @property
+    def wants_no_key(self) -> bool:
+        """Whether nothing of the operator's can be spent: every backend takes the client's own credential. A disabled one
+        counts as one with a key, which it nearly always is."""
+        return not self.disabled and all(backend.auth == "passthrough" for backend in self.backends.values())
 
 
 def options_of(settings: Settings) -> Options:

@@ -62,9 +62,9 @@ async def page_backends(desk: Desk, request: Request) -> Response:
     owner = principal(request)
     shown = await desk.read(lambda: _shown(desk, owner))
     snapshot = desk.current.snapshot
-    return page(
-        desk, request, "backends.html", {"shown": shown, "now": snapshot.active, "failover": snapshot.settings.failover}
-    )
+    settings = snapshot.settings
+    values = {"shown": shown, "disabled": tuple(settings.disabled.values()), "now": snapshot.active}
+    return page(desk, request, "backends.html", {**values, "failover": settings.failover})
 
 
 def deviations(row: Backend) -> Iterator[Chip]:

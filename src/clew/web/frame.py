@@ -89,8 +89,16 @@ def _frame(desk: Desk, request: Request) -> dict[str, object]:
         "static": static_prefix(),
         "version": desk.version,
         "active": desk.current.snapshot.active if caller else "",
+        "active_disabled": _active_disabled(desk) if caller else "",
         "settings_problem": desk.redactor()(desk.current.problem) if caller else "",
     }
+
+
+def _active_disabled(desk: Desk) -> str:
+    """Why the active backend cannot answer; "" if it can."""
+    snapshot = desk.current.snapshot
+    disabled = snapshot.settings.disabled.get(snapshot.active)
+    return disabled.says if disabled else ""
 
 
 def _here(path: str) -> str:

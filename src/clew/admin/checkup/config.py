@@ -29,7 +29,8 @@ def config(at: Circumstances) -> Iterator[Finding]:
     where = f"{at.loaded.file}" if at.loaded.file else "no config file; what the environment gives is used"
     active = f"{settings.active} is active unless `clew use` chose another"
     yield fine(f"{where}: {_some(len(settings.backends), 'backend')}, {active}")
-    yield from (warning(each, "") for each in at.loaded.warnings)  # these say themselves how to mend it
+    elsewhere = {each.says for each in settings.disabled.values()}  # by the check of the backends
+    yield from (warning(each, "") for each in at.loaded.warnings if each not in elsewhere)  # they say what to do
 
 
 def backends(at: Circumstances) -> Iterator[Finding]:
@@ -37,6 +38,9 @@ def backends(at: Circumstances) -> Iterator[Finding]:
     if at.loaded is None:
         return
     settings = at.loaded.settings
+    for disabled in settings.disabled.values():
+        found = broken if disabled.name == settings.active else warning
+        yield found(disabled.says, f"set it, and start the gateway again; or `clew backends remove {disabled.name}`")
     names = list(settings.backends.values())
     problems = asyncio.run(_reached(names, settings, at)) if at.online else [""] * len(names)
     for backend, problem in zip(names, problems, strict=True):

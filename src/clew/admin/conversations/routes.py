@@ -172,8 +172,9 @@ def _told(found: LocalDesk) -> tuple[ToldTurn, ...]:
 
 def _place(desk: Desk) -> Place:
     current = desk.working.current
+    settings = current.settings
     return Place(
-        backends={name: backend.model for name, backend in current.settings.backends.items()},
+        backends={**dict.fromkeys(settings.disabled, ""), **{name: row.model for name, row in settings.backends.items()}},
         active=current.snapshot.active,
     )
 
