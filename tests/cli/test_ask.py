@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import pytest
 
 from clew.cli.endings import in_words
@@ -16,7 +17,7 @@ from clew.testing import Simulator
 from tests.chat.conversation.test_blocking import PNG
 from tests.cli.homes import Home
 from tests.cli.ptys import on_terminal
-from tests.gateway.served import MOST_SECONDS, until
+from tests.gateway.served import MOST_SECONDS, Served, backend, until
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -134,6 +135,29 @@ def test_a_conversation_goes_on_with_whom_it_is_told(home: Home, simulator: Simu
     assert (said["model"], said["system"]) == ("claude-opus-5-5", "Be brief.")
     assert [message["role"] for message in said["messages"]] == ["user", "assistant", "user"]
     assert len(home.json("show")) == 1
+
+
+def test_a_backend_is_asked_once_and_a_client_in_the_same_thread_goes_on_with_its_own(tmp_path: Path) -> None:
+    """As a live session of Claude Code has it: a question on another backend does not take the session there."""
+    with Simulator() as claude, Simulator(kind="deepseek-chat") as deepseek:
+        other = f'\n[backends.deepseek]\npreset = "deepseek"\ndialect = "openai-chat"\nurl = "{deepseek.url}/v1"\n'
+        config = f'active = "claude"\n{backend("claude", claude.url)}realm = "anthropic"\n{other}key = "{deepseek.key}"\n'
+        with Served(config) as gateway:
+            url, key = gateway.url, {"x-api-key": "a-gateway-key", "x-claude-code-session-id": "a-session"}
+            client = anthropic.Anthropic(base_url=url, api_key="a-gateway-key", default_headers=key)
+            talk = [{"role": "user", "content": "One."}]
+
+            def answered() -> str:
+                reply = client.messages.with_raw_response.create(model="claude-opus-5-5", max_tokens=2000, messages=talk)
+                talk.append({"role": "assistant", "content": [block.to_dict() for block in reply.parse().content]})
+                talk.append({"role": "user", "content": "And?"})
+                return reply.headers["x-clew-backend"]
+
+            assert answered() == "claude"
+            aside = gateway.clew("ask", "--thread", "last", "--backend", "deepseek", "--json", "A quick question.")
+            assert json.loads(aside.stdout)["backend"] == "deepseek", aside.stderr
+            assert answered() == "claude"
+            assert len({exchange.thread for exchange in gateway.exchanges()}) == 1
 
 
 def test_files_go_before_the_question(home: Home, simulator: Simulator, tmp_path: Path) -> None:

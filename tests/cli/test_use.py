@@ -102,14 +102,31 @@ def test_a_gateway_with_a_file_of_its_own_is_switched_among_its_own_backends(hom
         unregister(Place(home.root), gateway)
 
 
+def test_threads_that_stay_with_a_backend_are_listed_with_the_command_that_lets_them_go(home: Home) -> None:
+    """By whoever lists or switches backends, and by the status: what is active is not what such a thread gets."""
+    home.keep(*talk(yesterday()))
+    home.environ["A_KEY_THAT_NOBODY_SET"] = "a-key"
+    assert (home.json("use")["pins"], home.json("status")["pins"]) == ([], [])
+    home.clew("use", "glm", "--thread", THREAD)
+    pinned = [{"thread": THREAD, "title": home.json("show")[0]["title"], "backend": "glm"}]
+    assert (home.json("use")["pins"], home.json("status")["pins"]) == (pinned, pinned)
+    said = f"stays with glm: `clew use --reset --thread {THREAD}` lets it go."
+    for command in (["use"], ["use", "claude"], ["status"]):
+        [line] = [line for line in home.lines(*command) if "stays with" in line]
+        assert line.endswith(said), command
+    home.clew("use", "--reset", "--thread", THREAD)
+    assert [line for line in home.lines("status") if "stays with" in line] == []
+
+
 def test_a_gateway_that_does_not_run_is_refused_with_those_that_do(home: Home, gateway: str) -> None:
     assert home.refused("use", "glm", "--gateway", "g2") == (2, "Error: No gateway 'g2' runs. There are: g1.")
 
 
 def test_a_thread_is_pinned_and_let_go_by_the_beginning_of_its_id(home: Home) -> None:
     home.keep(*talk(yesterday()))
-    assert home.lines("use", "glm", "--thread", THREAD[:5]) == [f"thread {THREAD} stays with glm."]
-    assert home.lines("use", "claude", "--thread", "last") == [f"thread {THREAD} stays with claude; before: glm."]
+    back = f"`clew use --reset --thread {THREAD}` lets it go."
+    assert home.lines("use", "glm", "--thread", THREAD[:5]) == [f"thread {THREAD} stays with glm. {back}"]
+    assert home.lines("use", "claude", "--thread", "last") == [f"thread {THREAD} stays with claude; before: glm. {back}"]
     assert home.lines("use", "--thread", "last")[-2] == f"thread {THREAD} stays with claude."
     assert settings(home) == {}
     reset = f"thread {THREAD} follows the active backend again; before: claude."
@@ -145,6 +162,7 @@ def test_json_says_the_same(home: Home) -> None:
         "gateway": "",
         "family": "",
         "agents": False,
+        "pins": [],
     }
     listed = home.json("use")
     assert listed["active"] == {"backend": "glm", "source": "clew use", "gone": ""}

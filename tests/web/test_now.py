@@ -38,6 +38,19 @@ def test_the_switches_show_what_was_chosen_and_what_the_config_says(booth: Booth
     assert '<option value="glm" selected>' in haiku
 
 
+def test_a_pinned_thread_is_named_with_the_command_that_lets_it_go(booth: Booth) -> None:
+    """However long ago it was used: it does not follow what everything goes to."""
+    assert booth.store is not None
+    for number in range(12):
+        booth.store.record(
+            structs.replace(turn(recorded(f"r{number}", thread=f"t{number}")), title=f"Talk {number}")
+        ).result()
+    assert "lets it go" not in text(booth)
+    booth.store.pin("local", "t0", "glm").result()
+    for path in ("/", "/now/top"):
+        assert "Talk 0 stays with glm: <code>clew use --reset --thread t0</code> lets it go" in text(booth, path)
+
+
 def test_a_request_is_a_row_and_nothing_in_it_is_believed(booth: Booth) -> None:
     """X9: model ids, agents, reasons, titles."""
     made = turn(recorded("r"))

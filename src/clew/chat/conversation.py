@@ -56,7 +56,7 @@ class AsyncConversation:
         self._desk = desk
         self._wishes = wishes
         self._tip = desk.tree.newest
-        self._backend = desk.thread.pin
+        self._backend = ""
         self._models: dict[str, str] = {}
         """The model that was named for a backend, by the backend."""
 
@@ -84,10 +84,12 @@ class AsyncConversation:
 
         `home`, `config` and `environ` are looked up as the command line does. With `url` the conversation is held over a
         gateway that runs there (its admin's address), with one of its keys; `url="auto"` is the one of this home, if one
-        runs. Without `backend` the active one answers; without `model` the one that answered last. A question that does
-        not fit the model's window any more is refused; with `on_overflow="compact"` the model is asked for a summary, and
-        the conversation goes on from that, on a line of its own. Raises SettingsInvalid, StoreError, RequestInvalid if
-        there is no such thread, and BackendUnreachable if there is no such gateway.
+        runs. Without `backend` the one that the thread stays with answers (`clew use NAME --thread T`), else the active
+        one; a backend that is named is for this object and does not pin the thread. Without `model` it is the one that
+        answered last. A question that does not fit the model's window any more is refused; with `on_overflow="compact"`
+        the model is asked for a summary, and the conversation goes on from that, on a line of its own. Raises
+        SettingsInvalid, StoreError, RequestInvalid if there is no such thread, and BackendUnreachable if there is no such
+        gateway.
         """
         check_overflow(on_overflow)
         _check_tools(tools)
@@ -131,6 +133,7 @@ class AsyncConversation:
     def use(self, backend: str, *, model: str = "") -> None:
         """Let another backend answer from now on, in the middle of a tool loop too. Raises SettingsInvalid.
 
+        It is for this object: the thread is not pinned, and whoever else goes on with it has the active backend.
         `model` is what is asked of this backend alone: whoever goes back to another one has that one's again.
         """
         known = self._desk.backends
@@ -185,7 +188,13 @@ class AsyncConversation:
     @property
     def backend(self) -> str:
         """Who answers next."""
-        return self._backend or self._desk.active
+        return self._backend or self._pin or self._desk.active
+
+    @property
+    def _pin(self) -> str:
+        """The backend that the thread stays with, as long as there is one of that name."""
+        pin = self._desk.thread.pin
+        return pin if pin in self._desk.backends else ""
 
     @property
     def model(self) -> str:

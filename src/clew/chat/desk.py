@@ -48,7 +48,7 @@ class Question(Struct, frozen=True, kw_only=True):
     follows: str
     model: str
     backend: str = ""
-    """The one that the thread stays with from now on; "" is whichever is active."""
+    """Who is asked for this answer alone; "" is the one that the thread stays with, or whichever is active."""
     wishes: Wishes
 
 

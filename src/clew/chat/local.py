@@ -157,7 +157,6 @@ class LocalDesk(Floor):
         hearing.id = entry.id
         try:
             await self._keep(entry, question.model, begun)
-            await self._pin(question.backend)
             line, sealer = self.tree.line(question.follows), self.works.current.snapshot.sealer
             asked = question.model, question.wishes, line, question.asked, sealer
             hearing.listen(self._call(entry, *await asyncio.to_thread(request_of, *asked)))
@@ -175,6 +174,7 @@ class LocalDesk(Floor):
             session=own.session,
             agent=own.agent,
             follows=question.follows,
+            backend=question.backend,
             asked=question.asked,
             told=lambda exchange, recording: self._put(question.asked, exchange, recording),
             failed=hearing.fail,
@@ -206,11 +206,6 @@ class LocalDesk(Floor):
         begun(entry.id)
         if problem := await outcome(self.store.record(turn), COMMIT_SECONDS):
             raise problem
-
-    async def _pin(self, backend: str) -> None:
-        if backend != self.thread.pin:
-            await outcome(self.store.pin(self.thread.principal, self.thread.id, backend), COMMIT_SECONDS)
-            self.thread = structs.replace(self.thread, pin=backend)
 
     def _call(self, entry: Entry, body: bytes, betas: tuple[str, ...]) -> Call:
         own, credential = self.thread, self._credential

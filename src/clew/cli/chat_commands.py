@@ -161,7 +161,7 @@ def _quit(talk: Talk, rest: str, asked: Asked) -> None:
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
-    "use": Command("/use [NAME [MODEL]]", "Let another backend answer from now on; or list them.", _use, _backends),
+    "use": Command("/use [NAME [MODEL]]", "Let another backend answer in this chat; or list them.", _use, _backends),
     "thinking": Command(
         "/thinking on|off|show|fold",
         "Ask for thinking or not; show its text, or only a count.",

@@ -22,6 +22,7 @@ from clew.cli.exchange_lines import at_time, lines_of
 from clew.cli.json_output import say_json
 from clew.cli.kept import Place, opened, place, principal_option
 from clew.cli.pages import Line, Page, Table, printable, show
+from clew.cli.pins import Pin, pin_lines, pins_in
 from clew.engine.told_tries import with_told_tries
 from clew.errors import StoreError
 from clew.settings.running import Running, running
@@ -64,6 +65,8 @@ class Status(Struct, frozen=True, kw_only=True):
     active: Active | None
     chosen: tuple[Rule, ...] = ()
     """For a part of the requests: a family of models, or all sub-agents."""
+    pins: tuple[Pin, ...] = ()
+    """Threads that stay with a backend, whatever is active."""
     config: str
     problem: str
     unset: tuple[Unset, ...] = ()
@@ -117,7 +120,7 @@ def _with(at: Place, store: SqliteStore | None, principal: str) -> Status:
         return found
     counted = store.statistics(principal, backend=found.active.backend if found.active else "", now=time.time())
     last = map(with_told_tries, store.exchanges(principal, limit=LAST)[::-1])
-    return msgspec.structs.replace(found, thinking=counted, last=tuple(last))
+    return msgspec.structs.replace(found, pins=pins_in(store, principal), thinking=counted, last=tuple(last))
 
 
 def _without(at: Place, kept: Kept, store: SqliteStore | None) -> Status:
@@ -172,6 +175,7 @@ def _active(found: Status) -> Iterator[Line]:
         yield Line(f"{found.active.gone} was chosen, but is not in the settings any more: `clew use --reset`", "bad")
     for rule in found.chosen:
         yield Line(said_of(rule))
+    yield from pin_lines(found.pins)
 
 
 def _config(found: Status) -> Iterator[Line]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import click
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from clew.backends.names import FAMILIES, Family
 from clew.backends.row import Backend
@@ -20,6 +20,7 @@ from clew.cli.endings import Failed, told
 from clew.cli.json_output import say_json
 from clew.cli.kept import Place, opened, opened_to_write, place, principal_option, thread_named
 from clew.cli.pages import Line, Page, Table, printable, show
+from clew.cli.pins import Pin, pin_lines, pins_in
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.settings.running import Running, running
 from clew.settings.values import Rule
@@ -40,6 +41,8 @@ class Switched(Struct, frozen=True, kw_only=True):
     gateway: str = ""
     family: str = ""
     agents: bool = False
+    pins: tuple[Pin, ...] = ()
+    """Threads that do not follow, where it was for all."""
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -112,7 +115,10 @@ def _switched(at: Place, name: str | None, part: Part, principal: str) -> Switch
             return _pinned(store, principal, part.thread, name or "")
         if part.gateway is not None and name is not None:
             _check_gateway(part.gateway, running(at.home))
-        return _chosen_for(store, name, part) if part.setting != ACTIVE else _chosen(at, store, name, part.gateway or "")
+        if part.setting != ACTIVE:
+            return _chosen_for(store, name, part)
+        done = _chosen(at, store, name, part.gateway or "")
+        return structs.replace(done, pins=pins_in(store, principal))
 
 
 def _pinned(store: SqliteStore, principal: str, given: str, name: str) -> Switched:
@@ -165,13 +171,14 @@ def _say(done: Switched, at: Place, json_: bool) -> None:
     was = f"before: {done.before}" if done.before != done.active else "as before"
     apart = [Line(printable(said), "quiet") for said in _apart(at, done)]
     now = Line(printable(f"{done.active} is active{whose} ({done.source}); {was}."))
-    show([now, Line(_followers(at, done, len(apart)), "quiet"), *apart])
+    show([now, Line(_followers(at, done, len(apart)), "quiet"), *apart, *pin_lines(done.pins)])
 
 
 def _said_of_thread(done: Switched) -> str:
     now = f"stays with {done.active}" if done.active else "follows the active backend again"
     was = f"; before: {done.before}" if done.before and done.before != done.active else ""
-    return printable(f"thread {done.thread} {now}{was}.")
+    back = f" `clew use --reset --thread {done.thread}` lets it go." if done.active else ""
+    return printable(f"thread {done.thread} {now}{was}.{back}")
 
 
 def _said_of_part(done: Switched) -> str:
@@ -230,6 +237,8 @@ class Listed(Struct, frozen=True, kw_only=True):
     active: Active
     backends: tuple[Row, ...]
     chosen: tuple[Rule, ...] = ()
+    pins: tuple[Pin, ...] = ()
+    """Threads that stay with a backend, whatever is active."""
     thread: str = ""
     pin: str = ""
 
@@ -248,11 +257,12 @@ def _listed(at: Place, part: Part, principal: str) -> Listed:
         active = active_of(at, store, part.gateway or "") or said_by_settings(loaded)
         chosen = tuple(rule for rule in chosen_in(at, store) if _is_of(rule, part))
         pinned = thread_named(store, principal, part.thread) if part.thread is not None else None
+        pins = pins_in(store, principal) if part == Part() else ()
     if part.gateway is not None and not active.is_its_own:
         _check_gateway(part.gateway, running(at.home))
     rows = tuple(_row(each, active) for each in loaded.settings.backends.values())
     told = {"thread": pinned.id, "pin": pinned.pin} if pinned else {}
-    return Listed(active=active, backends=rows, chosen=chosen, **told)
+    return Listed(active=active, backends=rows, chosen=chosen, pins=pins, **told)
 
 
 def _is_of(rule: Rule, part: Part) -> bool:
@@ -281,6 +291,7 @@ def _page(listed: Listed, part: Part) -> Page:
     lines += [Line(printable(f"{said_of(rule)}.")) for rule in listed.chosen]
     if part.setting != ACTIVE and not listed.chosen:
         lines.append(Line(f"{_usual(part)}."))
+    lines += pin_lines(listed.pins)
     if listed.thread:
         lines.append(Line(printable(f"thread {listed.thread} " + _pin_of(listed.pin))))
     return [table, Line(""), *lines, Line("Switch with `clew use NAME`; the running conversation goes on.", "quiet")]

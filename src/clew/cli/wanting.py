@@ -15,7 +15,9 @@ __all__ = ["wanting"]
 
 
 _OPTIONS: Final = (
-    click.option("--backend", metavar="NAME", default="", help="Who answers. Default: the active one."),
+    click.option(
+        "--backend", metavar="NAME", default="", help="Who answers here; the thread is not pinned. Default: the active one."
+    ),
     click.option(
         "--model",
         metavar="NAME",

@@ -94,9 +94,16 @@ def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | Non
         shelf=shelf,
         newest=newest,
         thread=thread or new_thread,
-        ways=_ways(call, request, snapshot, newest, store.pin_of(call.principal, thread) if store and thread else ""),
+        ways=_ways(call, request, snapshot, newest, _pin(call, store, thread)),
         streams=call.kind == "messages" and _streams(request),
     )
+
+
+def _pin(call: Call, store: Store | None, thread: str) -> str:
+    """The backend that was chosen for this answer, else the one that the thread stays with."""
+    if call.entry and call.entry.backend:
+        return call.entry.backend
+    return store.pin_of(call.principal, thread) if store and thread else ""
 
 
 def _streams(request: Request) -> bool:

@@ -38,6 +38,8 @@ class Entry(Struct, frozen=True, kw_only=True, eq=False):
     agent: str = ""
     follows: str = ""
     """The recording that this request goes on from; "" if it is the first."""
+    backend: str = ""
+    """Who is asked for this answer alone; "" is the thread's own backend, or whichever is active."""
     asked: tuple[bytes, ...]
     """What is new in it, as it was said."""
     told: Callable[[Exchange, Recording | None], None]

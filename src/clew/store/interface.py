@@ -158,6 +158,10 @@ class Store(Protocol):
         """The backend that a thread stays with; "" for none."""
         ...
 
+    def pinned(self, principal: str, *, limit: int = 100) -> list[Thread]:
+        """Threads that stay with a backend, the last used first."""
+        ...
+
     def passages(self, principal: str, thread: str) -> list[Passage]:
         """A thread as it was said, oldest first."""
         ...

@@ -19,6 +19,7 @@ __all__ = [
     "exchange",
     "exchanges",
     "passages",
+    "pinned",
     "settings",
     "spent",
     "statistics",
@@ -34,6 +35,7 @@ SELECT id, principal, session, agent, title, pin, created, used,
     (SELECT count(*) FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id) AS turns
 FROM threads WHERE principal = :principal"""
 _THREADS = f"{_ROWS} AND id >= :first AND id < :last AND used < :before ORDER BY used DESC, id LIMIT :limit"
+_PINNED = f"{_ROWS} AND pin <> '' ORDER BY used DESC, id LIMIT :limit"
 _BESIDE = f"""{_ROWS} AND id <> :thread AND session <> '' AND session = (
     SELECT session FROM threads WHERE principal = :principal AND id = :thread AND agent = ''
 ) ORDER BY created, id
@@ -102,6 +104,10 @@ def thread_of(connection: Database, principal: str, session: str, agent: str) ->
 def pin_of(connection: Database, principal: str, thread: str) -> str:
     found = connection.execute("SELECT pin FROM threads WHERE principal = ? AND id = ?", (principal, thread)).get
     return found if isinstance(found, str) else ""
+
+
+def pinned(connection: Database, principal: str, limit: int) -> list[Thread]:
+    return [_typed(Thread, row) for row in _named(connection.execute(_PINNED, {"principal": principal, "limit": limit}))]
 
 
 def passages(connection: Database, principal: str, thread: str) -> list[Passage]:

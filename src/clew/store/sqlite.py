@@ -254,6 +254,10 @@ class SqliteStore:
         with self._readers.use() as connection:
             return look.pin_of(connection, principal, thread)
 
+    def pinned(self, principal: str, *, limit: int = 100) -> list[Thread]:
+        with self._readers.use() as connection:
+            return look.pinned(connection, principal, limit)
+
     def passages(self, principal: str, thread: str) -> list[Passage]:
         with self._readers.use() as connection:
             return look.passages(connection, principal, thread)

@@ -30,6 +30,7 @@ ROWS: Final = 50
 _LOOKED_AT: Final = 300
 """Exchanges by which the health of backends is judged."""
 _THREADS: Final = 6
+_PINS: Final = 20
 
 
 class Switch(Struct, frozen=True, kw_only=True):
@@ -63,7 +64,9 @@ def _top(desk: Desk, owner: str) -> dict[str, object]:
     """Reads the store, so it belongs into a thread."""
     status, store = status_of(desk), desk.store
     lately = store.exchanges(owner, limit=_LOOKED_AT) if store else []
-    threads = store.threads(owner, limit=_THREADS) if store else []
+    pinned = store.pinned(owner, limit=_PINS) if store else []
+    newest = store.threads(owner, limit=_THREADS) if store else []
+    threads = [*pinned, *(thread for thread in newest if not thread.pin)]
     return {
         "status": status,
         "owner": owner,

@@ -53,7 +53,7 @@ def both() -> Iterator[dict[str, Simulator]]:
 
 
 @pytest.mark.slow
-def test_a_backend_stays_with_the_chat_until_another_is_named(both: dict[str, Simulator], tmp_path: Any) -> None:
+def test_a_backend_is_chosen_for_one_answer_and_the_chat_is_not_pinned(both: dict[str, Simulator], tmp_path: Any) -> None:
     """Thinking goes back to whoever made it, and to nobody else."""
     usual = '[chat]\nmodel = "claude-opus-5-5"\nsystem = "Be kind."\n'
     with ChatServer(configured(tmp_path / "h", both, usual)) as chat:
@@ -65,10 +65,25 @@ def test_a_backend_stays_with_the_chat_until_another_is_named(both: dict[str, Si
             frames = [json.loads(line[6:]) for line in reply.raw.decode().splitlines() if line.startswith("data: {")]
             held.append(folded(frames))
             answered.append(held[-1]["metadata"]["backend"])
-        assert answered == ["claude", "other", "other", "claude"]
+        assert answered == ["claude", "other", "claude", "claude"]
+        assert chat.call_api("/api/chat").json["threads"][0]["pin"] == ""
         asked = [json.loads(both["claude"].body(entry["n"])) for entry in both["claude"].journal()]
-        assert [body["system"] for body in asked] == ["Be kind."] * 2
+        assert [body["system"] for body in asked] == ["Be kind."] * 3
         assert [refusals(each) for each in both.values()] == [[], []]
+
+
+@pytest.mark.slow
+def test_a_chat_that_is_pinned_stays_so_whatever_is_chosen_for_one_answer(both: dict[str, Simulator], tmp_path: Any) -> None:
+    """Without a word the pinned one answers; the choice `active` is a choice too."""
+    with ChatServer(configured(tmp_path / "h", both, '[chat]\nmodel = "claude-opus-5-5"\n')) as chat:
+        chat.post("One. [[scenario:text]]", chat="one")
+        assert chat.ask("/api/use", method="POST", body={"backend": "other", "thread": "one"}).status == 200
+        for wish in ({}, {"backend": "claude"}, {"backend": ""}, {}):
+            held = [*chat.messages("one"), user("Go on. [[scenario:text]]")]
+            chat.call_api("/api/chat", method="POST", body={"id": "one", "messages": held, **wish})
+        answers = [message["metadata"]["backend"] for message in chat.messages("one") if message["role"] == "assistant"]
+        assert answers == ["claude", "other", "claude", "claude", "other"]
+        assert chat.call_api("/api/chat/one").json["backend"] == "other"
 
 
 @pytest.mark.parametrize("id", [".", ".."])

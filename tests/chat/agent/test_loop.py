@@ -441,7 +441,7 @@ def test_two_agents_share_a_conversation_each_with_its_own_tools(stage: SetUp) -
 
 
 def test_an_agent_has_a_backend_and_a_system_prompt_of_blocks(stage: SetUp) -> None:
-    """A tool may be given as what it is, too; the thread stays with the backend."""
+    """A tool may be given as what it is, too; the thread is not pinned to the backend."""
     on = stage(LOOK, "claude", "deepseek")
     system = [{"type": "text", "text": "Be brief."}]
     agent = AsyncAgent(backend="deepseek", model=MODELS["deepseek"], system=system, tools=[Tool.of(look)])
@@ -450,7 +450,7 @@ def test_an_agent_has_a_backend_and_a_system_prompt_of_blocks(stage: SetUp) -> N
     result = asyncio.run(agent.run("Look!", **on.place))
     assert (result.ending, len(on.backends["deepseek"].journal()), on.claude.journal()) == ("answered", 2, [])
     with Agent(tools=[look]).open(result.thread, **on.place) as opened:
-        assert opened.conversation.backend == "deepseek"
+        assert opened.conversation.backend == "claude"
 
 
 def test_a_run_that_becomes_too_long_goes_on_from_a_summary(stage: SetUp) -> None:

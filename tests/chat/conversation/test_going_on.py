@@ -131,7 +131,7 @@ def test_a_backend_that_there_is_not_cannot_be_used(opening: Opening) -> None:
 
 @proves("req:S4-7")
 def test_a_conversation_is_opened_again_where_it_was(opening: Opening, a: Simulator) -> None:
-    """Closed in mid-loop, on another backend than the active one: the same messages, calls, model and backend."""
+    """Closed in mid-loop: the same messages, calls and model."""
 
     async def begin() -> tuple[Any, ...]:
         async with opening(backend="claude") as conversation:
@@ -150,6 +150,30 @@ def test_a_conversation_is_opened_again_where_it_was(opening: Opening, a: Simula
     before = asyncio.run(begin())
     assert asyncio.run(go_on(before[0][:16])) == before
     assert refusals(a) == []
+
+
+def test_a_backend_that_was_used_is_for_this_conversation_and_does_not_pin_the_thread(
+    opening: Opening, home: Path, b: Simulator
+) -> None:
+    """Whoever opens the thread again, or goes on with it through a gateway, has the active backend."""
+
+    async def ask() -> str:
+        async with opening(backend="deepseek", model="deepseek-chat") as conversation:
+            await conversation.ask("One.")
+            await conversation.ask("Two.")
+            assert [turn.backend for turn in conversation.turns] == ["deepseek", "deepseek"]
+            return conversation.thread
+
+    async def open_again(thread: str) -> str:
+        async with opening(thread) as conversation:
+            return conversation.backend
+
+    thread = asyncio.run(ask())
+    with SqliteStore(home / "clew.db") as store:
+        assert store.pin_of("local", thread) == ""
+        assert asyncio.run(open_again(thread)) == "claude"
+        assert store.pin("local", thread, "deepseek").result(60)
+    assert asyncio.run(open_again(thread)) == "deepseek"
 
 
 @proves("req:S4-33")

@@ -43,7 +43,7 @@ class Read(Struct, frozen=True, kw_only=True):
     id: str
     title: str
     backend: str
-    """The one that it stays with; "" is whichever is active."""
+    """The one that it is pinned to; "" is whichever is active."""
     turn: str
     """The last of those that `messages` are."""
     messages: list[JsonObject]

@@ -91,14 +91,14 @@ def _question(posted: Posted, place: Place, table: LocalDesk) -> Question:
     conversation = AsyncConversation(table, posted.wishes(usual, new=not len(table.tree)))
     if place.follows:
         conversation.branch(place.follows)
+    chosen = table.active if posted.backend == "" else posted.backend or ""
     try:
-        if posted.backend:
-            conversation.use(posted.backend)
+        if chosen:
+            conversation.use(chosen)
         model = conversation.model
     except SettingsInvalid as error:
         raise Problem(400, "that cannot be asked", str(error), _NAME_ONE) from None
-    backend = table.thread.pin if posted.backend is None else posted.backend
-    return Question(asked=place.asked, follows=place.follows, model=model, backend=backend, wishes=conversation.wishes)
+    return Question(asked=place.asked, follows=place.follows, model=model, backend=chosen, wishes=conversation.wishes)
 
 
 _NAME_ONE: Final = "name a `model` or a `backend` in the body, or a model under [chat] in the settings"
