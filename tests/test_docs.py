@@ -232,7 +232,7 @@ def serving(home: Path, *options: str) -> Iterator[dict[str, str]]:
     finally:
         process.terminate()
         process.stdout.close()
-        assert process.wait(20) == 0
+        assert process.wait(120) == 0
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ class Unix(http.client.HTTPConnection):
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(10)
+        self.sock.settimeout(120)
         self.sock.connect(str(self._path))
 
 
@@ -135,7 +135,7 @@ class Booth:
         port: bool = False,
     ) -> Iterator[http.client.HTTPResponse]:
         """The answer, still open."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10) if port else Unix(self.admin.socket)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120) if port else Unix(self.admin.socket)
         given = {"content-type": "application/json"} if body is not None else {}
         try:
             connection.request(method, path, None if body is None else json.dumps(body), {**given, **(headers or {})})
@@ -145,7 +145,7 @@ class Booth:
 
     def raw(self, data: bytes) -> bytes:
         """Bytes over TCP as they are; all that comes back."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=120) as connection:
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)
             return b"".join(iter(lambda: connection.recv(65536), b""))
@@ -173,7 +173,7 @@ def settings() -> Settings:
     return Settings(active="claude", backends=backends, models=models())
 
 
-def until(true: Callable[[], Any], seconds: float = 20.0) -> Any:
+def until(true: Callable[[], Any], seconds: float = 120.0) -> Any:
     """What it says, as soon as it says something."""
     end = time.monotonic() + seconds
     while not (said := true()):

@@ -143,7 +143,7 @@ def silent(booth: Booth, count: int) -> Iterator[None]:
     """Connections that say nothing."""
     with ExitStack() as stack:
         for _ in range(count):
-            stack.enter_context(socket.create_connection(("127.0.0.1", booth.port), timeout=10))
+            stack.enter_context(socket.create_connection(("127.0.0.1", booth.port), timeout=120))
         yield
 
 
@@ -164,9 +164,9 @@ def test_a_connection_that_says_nothing_is_closed(tmp_path: Path, monkeypatch: p
 
 def trickling(booth: Booth, said: bytes) -> bytes:
     """What comes back to somebody who says one more byte now and then, to the end."""
-    with socket.create_connection(("127.0.0.1", booth.port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", booth.port), timeout=120) as connection:
         connection.sendall(said)
-        came, end = b"", time.monotonic() + 5
+        came, end = b"", time.monotonic() + 120
         connection.settimeout(0.05)
         with suppress(OSError):
             while time.monotonic() < end:
@@ -203,7 +203,7 @@ def test_a_connection_whose_body_goes_on_after_its_answer_is_closed(tmp_path: Pa
 def test_a_head_without_end_is_refused(kept_booth: Booth, piece: bytes) -> None:
     """It takes no more memory than a large one."""
     head = b"" if piece == b"\r\n" else b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:%d\r\nx: " % kept_booth.port
-    with socket.create_connection(("127.0.0.1", kept_booth.port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", kept_booth.port), timeout=120) as connection:
         connection.sendall(head)
         assert taken(connection, piece * (65536 // len(piece)), 500) < 500
 

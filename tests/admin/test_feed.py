@@ -84,7 +84,7 @@ def test_a_store_that_cannot_be_read_is_asked_again(tmp_path: Path, monkeypatch:
 
 
 async def _next(events: Subscription) -> str:
-    event = await asyncio.wait_for(anext(events), 20)
+    event = await asyncio.wait_for(anext(events), 120)
     assert isinstance(event.value, Exchange)
     return event.value.id
 
@@ -103,4 +103,4 @@ def record(store: SqliteStore, number: int) -> None:
         outcome="whole",
         status=200,
     )
-    store.record(Turn(exchange=exchange, recording=None)).result(5)
+    store.record(Turn(exchange=exchange, recording=None)).result(120)

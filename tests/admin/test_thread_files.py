@@ -10,8 +10,8 @@ from tests.store.turns import recorded, turn
 @pytest.fixture
 def kept(booth: Booth) -> Booth:
     assert booth.store is not None
-    assert booth.store.record(turn(recorded("a", thread="t"))).result(5)
-    assert booth.store.record(turn(recorded("b", thread='../"odd"\n'), at=1.0)).result(5)
+    assert booth.store.record(turn(recorded("a", thread="t"))).result(120)
+    assert booth.store.record(turn(recorded("b", thread='../"odd"\n'), at=1.0)).result(120)
     return booth
 
 
@@ -60,5 +60,5 @@ def test_what_a_format_cannot_say_is_refused_and_the_own_format_says_it(kept: Bo
     """Half a surrogate pair, as a backend may send it."""
     assert kept.store is not None
     half = recorded("h", thread="half", blocks=(b'{"type": "text", "text": "cut \\ud83d"}',))
-    assert kept.store.record(turn(half)).result(5)
+    assert kept.store.record(turn(half)).result(120)
     assert [kept.ask(f"/api/threads/half/export?format={name}").status for name in ("clew", "html")] == [200, 409]

@@ -23,4 +23,4 @@ def fill(path: Path, thread: str, turns: int) -> None:
             written = store.record(structs.replace(turn(answer, at=NOON + number), asked=asked))
             before = (answer,)
             if number % AT_ONCE == 0 or number == turns - 1:
-                assert written.result(30)
+                assert written.result(120)

@@ -102,10 +102,10 @@ def test_the_end_of_an_answer_is_seen_with_its_buttons(visit: Visit) -> None:
     page = asked(visit, LONG)
     ask(page, LONG, 2)
     ask(page, LONG, 3)
-    visit.until(lambda: page.evaluate(FROM_END) <= 1, 3)
+    visit.until(lambda: page.evaluate(FROM_END) <= 1, 120)
     ask(page, "[[scenario:overloaded]] Well?", 4)
     expect(page.locator(".bad")).to_be_visible()
-    visit.until(lambda: page.evaluate(FROM_END) <= 1, 3)
+    visit.until(lambda: page.evaluate(FROM_END) <= 1, 120)
 
 
 def test_a_new_chat_gives_its_name_to_the_tab(visit: Visit) -> None:

@@ -57,9 +57,9 @@ def hostile(demo: Demo) -> Demo:
             title=NAME,
             bodies=bodies,
         )
-        assert store.record(first).result(10)
+        assert store.record(first).result(120)
         failed = turn(exchange=f"x-{NAME}", thread=THREAD, outcome="failed", **{**more, "agent": ""})
-        assert store.record(failed).result(10)
+        assert store.record(failed).result(120)
     return demo
 
 

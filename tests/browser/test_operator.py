@@ -103,7 +103,7 @@ def test_a_long_answer_is_seen_while_it_lasts_and_its_timeline_says_where_the_ti
         row = page.locator("#rows tr").first
         expect(row).to_contain_text("under way")
         expect(row).to_contain_text("end_turn")
-        answer.result(20)
+        answer.result(120)
         until(lambda: bodies_of(stage.demo))
         row.locator("a").first.click()
         thinking = page.locator(".phases li", has_text="thinking").locator(".muted")

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
 
 TELL_VIOLATIONS = """document.addEventListener("securitypolicyviolation",
   (event) => console.error(`csp: ${event.effectiveDirective} ${event.blockedURI} ${event.sample}`))"""
-WAIT_MS = 20_000.0
+WAIT_MS = 120_000.0
 """As long as a machine that is busy with other tests may take."""
 T = TypeVar("T")
 

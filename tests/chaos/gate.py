@@ -29,7 +29,7 @@ from clew.testing.background import Background
 from tests.patient import PATIENT
 
 KEY = "chaos-key"
-PATIENCE = 20.0
+PATIENCE = 120.0
 """Seconds that a commit may take. A turn that a busy disk did not take in time is reported as unrecorded, and its blocks
 cannot be put back: a promise of its own, and what is shown here must not depend on how busy the machine is."""
 
@@ -82,7 +82,7 @@ class Gate:
     def use(self, backend: str) -> None:
         """As `clew use` does it; what follows the store's settings looks at once instead of twice a second."""
         assert self._works.store is not None
-        self._works.store.set(ACTIVE, backend, at=time.time()).result(5)
+        self._works.store.set(ACTIVE, backend, at=time.time()).result(120)
         self._works.current.glance()
 
     def restart(self) -> None:
@@ -119,7 +119,7 @@ class ProcessGate:
 
     def use(self, backend: str) -> None:
         with SqliteStore(self._home.store) as store:
-            store.set(ACTIVE, backend, at=time.time()).result(5)
+            store.set(ACTIVE, backend, at=time.time()).result(120)
 
     def restart(self) -> None:
         self._kill()
@@ -136,7 +136,7 @@ class ProcessGate:
 
     def _kill(self) -> None:
         self._process.kill()
-        self._process.wait(10)
+        self._process.wait(120)
         assert self._process.stdout is not None
         self._process.stdout.close()
 

@@ -35,7 +35,7 @@ class Heard:
 def post(url: str, headers: Mapping[str, str], body: Json, leave_after: int = 0) -> Heard:
     """Ask, and hear the answer out; or hang up when so many bytes of it have come."""
     place = urlsplit(url)
-    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=120)
     try:
         connection.request("POST", "/v1/messages", json.dumps(body).encode(), {**HEADERS, **headers})
         response = connection.getresponse()

@@ -58,7 +58,7 @@ class Home:
     def keep(self, *turns: Turn) -> None:
         with self.store() as store:
             for each in turns:
-                assert store.record(each).result(5)
+                assert store.record(each).result(120)
 
     def clew(self, *arguments: str, input: str | None = None) -> Result:
         with _in_utc():

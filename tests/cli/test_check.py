@@ -439,7 +439,7 @@ def test_help_has_examples_and_the_exit_codes() -> None:
 def test_rich_is_not_loaded_where_there_is_no_terminal(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_bytes(GOOD)
     code = "import sys; from clew.cli import main\ntry: main(['check', 'r.json'])\nexcept SystemExit: pass\nassert 'rich' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, timeout=30)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, timeout=120)
 
 
 @pytest.mark.slow
@@ -450,13 +450,13 @@ def test_on_a_terminal_there_are_colours_and_elsewhere_none(tmp_path: Path) -> N
         "TERM": "xterm",
         "COLUMNS": "120",
     }
-    ran = subprocess.run([*CLEW, "check", "r.json"], cwd=tmp_path, stdout=theirs, env=env, timeout=30)
+    ran = subprocess.run([*CLEW, "check", "r.json"], cwd=tmp_path, stdout=theirs, env=env, timeout=120)
     os.close(theirs)
     shown = os.read(ours, 100_000)
     os.close(ours)
     assert ran.returncode == 1
     assert b"\x1b[1;31m1 violation for claude-opus-5-5" in shown
-    plain = subprocess.run([*CLEW, "check", "r.json"], cwd=tmp_path, capture_output=True, env=env, timeout=30)
+    plain = subprocess.run([*CLEW, "check", "r.json"], cwd=tmp_path, capture_output=True, env=env, timeout=120)
     assert b"\x1b" not in plain.stdout + plain.stderr
 
 
@@ -485,7 +485,7 @@ def _is_reading(pid: int) -> bool:
 @pytest.mark.slow
 def test_a_reader_that_left_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_bytes(BAD)
-    ran = subprocess.run(f"{CLEW[0]} check r.json | true", shell=True, cwd=tmp_path, capture_output=True, timeout=30)
+    ran = subprocess.run(f"{CLEW[0]} check r.json | true", shell=True, cwd=tmp_path, capture_output=True, timeout=120)
     assert ran.stderr == b""
 
 

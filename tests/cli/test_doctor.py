@@ -196,7 +196,7 @@ def test_a_damaged_store_is_broken(patient: Patient, kept: Path) -> None:
 def test_a_store_that_does_not_agree_with_itself_is_broken(patient: Patient, kept: Path) -> None:
     """`verify`, where SQLite itself finds nothing wrong."""
     with SqliteStore(kept) as store:
-        store.record(turn(recorded("r"))).result(5)
+        store.record(turn(recorded("r"))).result(120)
     assert patient.wrong("store") == []
     connection = connected(kept)
     connection.execute("UPDATE recordings SET blocks = x'90'")
@@ -375,7 +375,7 @@ class _Handshakes:
     def __exit__(self, *error: object) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._thread.join(5)
+        self._thread.join(120)
 
     def _take(self) -> None:
         while True:
@@ -384,7 +384,7 @@ class _Handshakes:
             except OSError:
                 return
             with plug:
-                plug.settimeout(5)
+                plug.settimeout(120)
                 try:
                     with self._context.wrap_socket(plug, server_side=True) as inside:
                         self.heard += inside.recv(1)
@@ -446,7 +446,7 @@ def test_it_loads_no_web_server(patient: Patient) -> None:
     """The checks are the admin's, and the command needs nothing else of it."""
     code = "import sys; from clew.cli.doctor import doctor; doctor(['--json'], standalone_mode=False); "
     code += "print([name for name in ('starlette', 'uvicorn', 'prometheus_client', 'rich') if name in sys.modules])"
-    ran = subprocess.run([sys.executable, "-c", code], env=patient.environ, capture_output=True, text=True, timeout=30)
+    ran = subprocess.run([sys.executable, "-c", code], env=patient.environ, capture_output=True, text=True, timeout=120)
     assert ran.stdout.splitlines()[-1] == "[]", ran.stderr
 
 
@@ -464,7 +464,7 @@ def test_a_person_at_a_terminal_sees_what_is_being_looked_at(patient: Patient) -
         while data := os.read(leader, 65536):
             shown += data
     os.close(leader)
-    assert child.wait(30) == 0
+    assert child.wait(120) == 0
     assert b"The store is sound" in shown
     lines = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown).decode().replace("\r", "\n").splitlines()
     assert "clock     ok       plausible" in lines

@@ -164,7 +164,7 @@ def test_old_answers_are_kept_from_the_day_of_their_import(home: Home, tmp_path:
     (tmp_path / "talk.jsonl").write_bytes(given)
     home.lines("import", str(tmp_path / "talk.jsonl"))
     with home.store() as store:
-        assert store.retain(Retention(usage_age=None), now=yesterday()).result(5) == 0
+        assert store.retain(Retention(usage_age=None), now=yesterday()).result(120) == 0
         [thread] = store.threads("local")
         assert (thread.created < yesterday(), thread.turns) == (True, 2)
 

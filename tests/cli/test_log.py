@@ -204,8 +204,8 @@ def test_following_may_begin_before_anything_is_there_and_goes_on_after_a_deleti
     home.keep(first)
     assert "claude-opus-5-5 → claude" in following.stdout.readline()
     with home.store() as store:
-        store.forget("local", THREAD, at=first.exchange.started).result(5)
-        store.record(second).result(5)
+        store.forget("local", THREAD, at=first.exchange.started).result(120)
+        store.record(second).result(120)
     lines = [following.stdout.readline() for _ in range(4)]
     assert [f"{day()} 12:00:07" in line for line in lines].count(True) == 1
     following.send_signal(signal.SIGINT)
@@ -223,4 +223,4 @@ def test_a_reader_of_what_is_followed_who_leaves_ends_it_without_a_word(home: Ho
         assert "claude-opus-5-5 → claude" in following.stdout.readline()
         following.stdout.close()
         home.keep(second)
-        assert (following.stderr.read(), following.wait(30)) == ("", 1)
+        assert (following.stderr.read(), following.wait(120)) == ("", 1)

@@ -43,7 +43,7 @@ def test_it_shows_what_is_active_what_is_kept_and_how_the_last_requests_went(hom
     home.keep(*talk(yesterday()))
     home.lines("use", "glm")
     with home.store() as store:
-        store.touch("local", keys=[talk(0)[0].recording.keys[0], b"u" * 32], at=time.time()).result(5)
+        store.touch("local", keys=[talk(0)[0].recording.keys[0], b"u" * 32], at=time.time()).result(120)
     lines = home.lines("status")
     assert lines[:2] == ["active    glm (clew use)", f"config    {home.config}"]
     assert lines[2].startswith(f"store     {home.file}, ")

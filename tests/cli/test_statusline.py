@@ -108,9 +108,9 @@ MANGLED = {
 def test_whatever_the_config_is_the_prompt_gets_one_line(home: Home, text: bytes) -> None:
     """As a shell or Claude Code runs it."""
     home.config.write_bytes(text)
-    done = subprocess.run([CLEW, "statusline"], env=home.environ, input="{}", capture_output=True, text=True, timeout=30)
+    done = subprocess.run([CLEW, "statusline"], env=home.environ, input="{}", capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"clew → no backend · {BROKEN}\n", "")
-    checked = subprocess.run([CLEW, "config", "check"], env=home.environ, capture_output=True, text=True, timeout=30)
+    checked = subprocess.run([CLEW, "config", "check"], env=home.environ, capture_output=True, text=True, timeout=120)
     assert (checked.returncode, "Traceback" in checked.stderr) == (5, False)
 
 
@@ -126,7 +126,7 @@ def loaded_by(home: Home) -> set[str]:
     runs = "import sys; from clew.cli import main; main(['statusline'], standalone_mode=False); print(*sys.modules)"
     asked = [sys.executable, "-c", runs]
     given = json.dumps({"session_id": "s1"})
-    done = subprocess.run(asked, env=home.environ, input=given, capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(asked, env=home.environ, input=given, capture_output=True, text=True, check=True, timeout=120)
     line, modules = done.stdout.splitlines()
     assert line.startswith("claude-opus-5-5 → glm glm-5.3"), done.stderr
     return set(modules.split())

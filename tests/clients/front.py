@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from tests.clients.installed import HERE, NODE
 
-MOST_SECONDS = 30
+MOST_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

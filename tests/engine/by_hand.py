@@ -165,7 +165,7 @@ class ByHand:
             return Seen((), b"", (), str(error))
         if work is not None:
             client.hand_over(work)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             await client.done.wait()
             for _ in range(_TURNS):  # a connection that ended is lost a few turns later
                 await asyncio.sleep(0)

@@ -14,7 +14,7 @@ from tests.engine.gate import Answer, Gate
 __all__ = ["eventually", "exchange_of", "exchanges_of", "once_over", "recording_of", "store_of"]
 
 T = TypeVar("T")
-SECONDS = 10.0
+SECONDS = 120.0
 
 
 def eventually(look: Callable[[], T | None]) -> T:

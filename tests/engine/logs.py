@@ -29,7 +29,7 @@ class Stuck(io.StringIO):
 
     def write(self, text: str) -> int:
         self.reached.set()
-        assert self.open.wait(10)
+        assert self.open.wait(120)
         return super().write(text)
 
 

@@ -94,7 +94,7 @@ def test_on_one_connection_too_each_request_has_its_own_betas(gating: Gating, a:
         "x-api-key": KEY,
         "anthropic-beta": "one-beta",
     }
-    connection = http.client.HTTPConnection(gate.url.removeprefix("http://"), timeout=20)
+    connection = http.client.HTTPConnection(gate.url.removeprefix("http://"), timeout=120)
     came: list[str] = []
     for mode in ("adaptive", "disabled") * 2:
         body = {"model": MODEL, "max_tokens": 2000, "messages": [user("[[scenario:text]]")], "thinking": {"type": mode}}

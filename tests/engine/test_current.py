@@ -98,7 +98,7 @@ def test_the_choice_in_the_store_outranks_the_file_and_one_gateways_own_outranks
         now = current(environ, store=store, gateway="g")
         seen = [now.snapshot.active]
         for value, scope in (("b", ""), ("a", "g"), (None, "g"), ("nobody", ""), (None, "")):
-            store.set(ACTIVE, value, scope=scope, at=0.0).result(5)
+            store.set(ACTIVE, value, scope=scope, at=0.0).result(120)
             now.glance()
             seen.append(f"{now.snapshot.active} by {now.snapshot.active_from}")
         chosen = current(environ, store=store, gateway="g", choice="b")
@@ -133,15 +133,15 @@ def test_a_thread_that_somebody_deletes_is_told_of_once(environ: dict[str, str],
     """By any process, so that nobody remembers it; nothing else that is written is told."""
     told: list[str] = []
     with SqliteStore(tmp_path / "s" / "clew.db") as store, SqliteStore(tmp_path / "s" / "clew.db") as other:
-        other.record(turn(recorded("before", thread="t"))).result(5)
-        other.forget("local", "t", at=1.0).result(5)
+        other.record(turn(recorded("before", thread="t"))).result(120)
+        other.forget("local", "t", at=1.0).result(120)
         now = current(environ, store=store, deleted=lambda: told.append("deleted"))
         for thread in ("t", "u"):
-            other.record(turn(recorded(f"r-{thread}", thread=thread))).result(5)
+            other.record(turn(recorded(f"r-{thread}", thread=thread))).result(120)
         now.glance()
         assert told == []
         for number, thread in enumerate(("t", "u"), 1):
-            other.forget("local", thread, at=1.0 + number).result(5)
+            other.forget("local", thread, at=1.0 + number).result(120)
             glances(now)
             assert told == ["deleted"] * number
 
@@ -152,10 +152,10 @@ def test_a_store_that_cannot_be_read_for_a_moment_changes_nothing(
     """What was chosen stays chosen, and is looked at again though nothing more was written."""
     switches: list[tuple[str, str]] = []
     with SqliteStore(tmp_path / "clew.db") as store:
-        store.set(ACTIVE, "b", at=0.0).result(5)
+        store.set(ACTIVE, "b", at=0.0).result(120)
         now = current(environ, store=store, switched=lambda old, new: switches.append((old, new)))
         now.glance()
-        store.set(AGENTS, "b", at=1.0).result(5)
+        store.set(AGENTS, "b", at=1.0).result(120)
         with monkeypatch.context() as broken:
             broken.setattr(store, "settings", Mock(side_effect=StoreError("a disk that stutters", file="clew.db")))
             now.glance()
@@ -172,11 +172,11 @@ def test_a_choice_for_a_part_is_a_rule_in_front_of_the_files_own(environ: dict[s
     with SqliteStore(tmp_path / "clew.db") as store:
         now = current(environ, store=store)
         for name, value in ((AGENTS, "b"), (family_choice("haiku"), "b"), (family_choice("opus"), "nobody")):
-            store.set(name, value, at=0.0).result(5)
+            store.set(name, value, at=0.0).result(120)
         now.glance()
         chosen, rules = now.snapshot.chosen, now.snapshot.settings.rules
-        store.set(AGENTS, None, at=0.0).result(5)
-        store.set(family_choice("haiku"), None, at=0.0).result(5)
+        store.set(AGENTS, None, at=0.0).result(120)
+        store.set(family_choice("haiku"), None, at=0.0).result(120)
         now.glance()
 
     assert chosen == (Rule(agent="*", backend="b"), Rule(family="haiku", backend="b"))
@@ -244,7 +244,7 @@ def test_a_change_is_told_in_the_loop_of_whoever_attends_and_no_thread_is_left(
         async with followed(now):
             with now.attend(tell):
                 (tmp_path / "clew.toml").write_text(TWO.format(active="b"))
-                await asyncio.wait_for(changed.wait(), 20)
+                await asyncio.wait_for(changed.wait(), 120)
         return told
 
     before = glancing()
@@ -259,10 +259,10 @@ def test_whoever_attends_is_told_whoever_glanced_and_not_when_he_has_left(enviro
         now, told = current(environ, store=store), list[str]()
         with now.attend(lambda: told.append(now.snapshot.active)):
             for backend in ("b", "b", "a"):
-                store.set(ACTIVE, backend, at=0.0).result(5)
+                store.set(ACTIVE, backend, at=0.0).result(120)
                 await asyncio.to_thread(now.glance)
                 await asyncio.to_thread(now.glance)
-        store.set(ACTIVE, "b", at=0.0).result(5)
+        store.set(ACTIVE, "b", at=0.0).result(120)
         await asyncio.to_thread(now.glance)
         await asyncio.sleep(0)
         return told

@@ -280,5 +280,5 @@ def test_a_process_that_ends_writes_its_last_lines() -> None:
     """Nobody has to close the log."""
     code = "from clew.engine.log.request_log import RequestLog, open_log; from clew.engine.redact import Redactor; "
     code += "from tests.engine.logs import Wanted; open_log(Wanted(), Redactor()); RequestLog(Wanted()).switched('a', 'b')"
-    ran = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=30)
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=120)
     assert json.loads(ran.stderr)["event"] == "backend switch"

@@ -32,7 +32,7 @@ def test_a_blocked_output_costs_nobody_time_and_the_loss_is_told(monkeypatch: py
     out = Stuck()
     sink = Sink(out, LINE)
     sink.emit(record("first"))
-    assert out.reached.wait(10)
+    assert out.reached.wait(120)
     for number in range(5):
         sink.emit(record(f"waiting {number}"))
     out.open.set()

@@ -154,7 +154,7 @@ def test_no_more_lines_of_rows_wait_than_may_and_all_that_are_lost_are_counted(m
     sink = Sink(out, partial(line_of, redact=Redactor(), form=as_json))
     log = RequestLog(Wanted(), sink=sink)
     log.finished_alike(row(LIKE, over("a")))
-    assert out.reached.wait(10)
+    assert out.reached.wait(120)
     log.finished_alike(row(LIKE, over("b"), over("c")))
     log.finished_alike(row(LIKE, over("d"), over("e")))
     log.finished_alike(row(LIKE, over("f")))

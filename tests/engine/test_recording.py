@@ -62,7 +62,7 @@ def test_the_turn_is_committed_before_its_end_is_told(gate: Gate, stream: bool) 
 def leave_after(gate: Gate, body: Any, marker: bytes) -> str:
     """A client that reads until it has seen this, and leaves. Returns the exchange."""
     host, port = gate.url.removeprefix("http://").split(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=20)
+    connection = http.client.HTTPConnection(host, int(port), timeout=120)
     headers = {"content-type": "application/json", "anthropic-version": "2023-06-01", "x-api-key": KEY}
     connection.request("POST", "/v1/messages", json.dumps(body).encode(), headers)
     response = connection.getresponse()

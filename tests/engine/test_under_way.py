@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 def asked(gate: Gate) -> socket.socket:
     host, port = gate.url.removeprefix("http://").split(":")
     raw = json.dumps(BODY).encode()
-    plug = socket.create_connection((host, int(port)), timeout=20)
+    plug = socket.create_connection((host, int(port)), timeout=120)
     head = f"POST /v1/messages HTTP/1.1\r\nhost: {host}:{port}\r\nx-api-key: {KEY}\r\ncontent-type: application/json\r\n"
     plug.sendall(f"{head}anthropic-version: 2023-06-01\r\ncontent-length: {len(raw)}\r\n\r\n".encode() + raw)
     return plug

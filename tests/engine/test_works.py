@@ -123,8 +123,8 @@ def test_what_another_process_deletes_is_forgotten_here_too(play: Play[Any], tmp
         histories.read(Call(body=long))
         assert histories.bytes > len(long)
         with SqliteStore(home.store) as other:
-            other.record(turn(recorded("r", thread="t"))).result(5)
-            other.forget("local", "t", at=2e9).result(5)
+            other.record(turn(recorded("r", thread="t"))).result(120)
+            other.forget("local", "t", at=2e9).result(120)
         await asyncio.to_thread(works.current.glance)
         assert histories.bytes == 0
         await works.close()
@@ -165,7 +165,7 @@ def test_what_is_to_be_kept_is_taken_over_too(
 
     def judge(works: Works) -> None:
         assert works.store is not None
-        works.store.record(said).result(5)
+        works.store.record(said).result(120)
 
     follow(f"[store]\n{began}\n", f"[store]\n{then}\n", tmp_path, judge)
     with SqliteStore(tmp_path / "clew.db") as store:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 __all__ = ["Held"]
 
-MOST_SECONDS = 30.0
+MOST_SECONDS = 120.0
 _LONGEST = 100
 """Bytes of the words behind which an answer is held."""
 

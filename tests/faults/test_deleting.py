@@ -116,7 +116,7 @@ def test_a_stream_that_goes_on_brings_nothing_back(scene: Scene, how: str) -> No
     scene.delete(str(scene.thread(session)), how)
     assert (scene.left(session), asked.done()) == ([], False)
     scene.way.release()
-    answer = asked.result(20)
+    answer = asked.result(120)
     assert answer.kinds[-1] == "message_stop"
     until(lambda: scene.exchange(answer))
     exchange = scene.exchange(answer)
@@ -130,16 +130,16 @@ def test_a_stream_that_goes_on_brings_nothing_back(scene: Scene, how: str) -> No
 def test_an_answer_that_is_not_streamed_brings_nothing_back(scene: Scene) -> None:
     """Nothing of it is in the store before its end, so nobody can know of it. What is said afterwards is kept."""
     session = scene.session()
-    assert scene.ask(session).result(20).status == 200
+    assert scene.ask(session).result(120).status == 200
     scene.way.hold(WHOLE)
     asked = scene.ask(session, stream=False)
-    assert scene.way.held.wait(20)
+    assert scene.way.held.wait(120)
     scene.delete(scene.kept(session), "forget")
     scene.way.release()
-    answer = asked.result(20)
+    answer = asked.result(120)
     until(lambda: scene.exchange(answer))
     assert (scene.thread(session), scene.left(session)) == (None, [])
-    assert scene.ask(session, "And now something new.").result(20).status == 200
+    assert scene.ask(session, "And now something new.").result(120).status == 200
     thread = scene.kept(session)  # by the session's name, which is there again
     assert [len(passage.asked) for passage in scene.store.passages("local", thread)] == [1]
     assert scene.store.verify() == ()
@@ -149,13 +149,13 @@ def test_an_answer_that_is_not_streamed_brings_nothing_back(scene: Scene) -> Non
 def test_an_agent_that_was_just_asked_is_forgotten_with_its_thread(scene: Scene) -> None:
     """Where that is wanted: nothing of the agent is in the store yet."""
     session = scene.session()
-    assert scene.ask(session).result(20).status == 200
+    assert scene.ask(session).result(120).status == 200
     scene.way.hold(WHOLE)
     asked = scene.ask(session, agent="scout", stream=False)
-    assert scene.way.held.wait(20)
+    assert scene.way.held.wait(120)
     scene.delete(scene.kept(session), "forget --agents")
     scene.way.release()
-    until(lambda: scene.exchange(asked.result(20)))
+    until(lambda: scene.exchange(asked.result(120)))
     assert (scene.thread(session, "scout"), scene.left(session)) == (None, [])
 
 
@@ -197,7 +197,7 @@ def test_a_conversation_goes_on_without_what_was_deleted(scene: Scene, tmp_path:
 def deleted(home: Path, thread: str) -> None:
     """By another process, as far as the store can tell."""
     with SqliteStore(home / "clew.db") as store:
-        assert store.forget("local", thread, at=time.time()).result(10)
+        assert store.forget("local", thread, at=time.time()).result(120)
 
 
 @proves("fault:X16")
@@ -206,7 +206,7 @@ def test_a_chat_that_another_process_deletes_ends_for_its_listener_and_is_not_ke
     with ChatServer(home) as chat:
         scene.way.hold(STREAM)
         with chat.posted([user(SAID)], chat="my-chat") as reply:
-            assert scene.way.held.wait(20)
+            assert scene.way.held.wait(120)
             deleted(home, "my-chat")
             scene.way.release()
             parts = parts_of(reply.read())

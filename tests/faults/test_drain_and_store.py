@@ -50,7 +50,7 @@ def test_an_answer_that_only_waits_for_the_store_ends_as_it_is(
         drain.start()
         time.sleep(0.1)
     answer = client.answer()
-    drain.join(20)
+    drain.join(120)
     client.leaves()
     assert (answer.status, story(answer)) == (200, "whole")
     assert [exchange.outcome for exchange in kept(gate, 1 + again)] == ["whole"] * (1 + again)

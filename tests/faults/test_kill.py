@@ -61,7 +61,7 @@ class Talker:
 
     def _sent(self, body: Json) -> Answer | None:
         """What came, however far; None if nothing did."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._gateway.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self._gateway.port, timeout=120)
         headers = {"content-type": "application/json", "anthropic-version": "2023-06-01", "x-api-key": KEY}
         raw = bytearray()
         response = None
@@ -98,7 +98,7 @@ def load(talkers: list[Talker], gateway: Served, seconds: float) -> None:
     gateway.process.kill()
     ending.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
 
 
 def heard_by(talkers: list[Talker]) -> int:
@@ -107,7 +107,7 @@ def heard_by(talkers: list[Talker]) -> int:
 
 def start_again(gateway: Served) -> None:
     """In the home that the dead one left as it was."""
-    gateway.process.wait(10)
+    gateway.process.wait(120)
     assert gateway.process.stdout is not None
     gateway.process.stdout.close()
     gateway.log.close()

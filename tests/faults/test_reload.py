@@ -65,7 +65,7 @@ def load(gate: Gate, clients: int = 3) -> Iterator[list[Answer]]:
     finally:
         ending.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(120)
 
 
 @proves("fault:P5")
@@ -134,7 +134,7 @@ def test_a_broken_file_is_refused_whole_and_the_old_one_stays(gating: Gating, a:
 
 
 def readiness(gate: Gate) -> dict[str, str]:
-    with urllib.request.urlopen(f"{gate.url}/readyz", timeout=5) as response:
+    with urllib.request.urlopen(f"{gate.url}/readyz", timeout=120) as response:
         return json.load(response)
 
 

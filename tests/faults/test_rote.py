@@ -105,7 +105,7 @@ def test_a_thread_that_is_deleted_while_its_answer_comes_stays_deleted(
     a.fault("stall 60 content=3")
     client.asks(question())
     (open,) = until(lambda: [each for each in store.exchanges("local", limit=9) if each.outcome == "open"])
-    assert store.forget("local", open.thread, at=time.time()).result(5)
+    assert store.forget("local", open.thread, at=time.time()).result(120)
     client.leaves()
     until(lambda: gate.tasks() == 0)
     last = until(lambda: store.exchange("local", open.id))

@@ -156,7 +156,7 @@ def admin_answers(gateway: Watched, ids: list[str]) -> Iterator[tuple[str, bytes
 
 
 def over_socket(path: Path, target: str) -> bytes:
-    connection = http.client.HTTPConnection("clew", timeout=10)
+    connection = http.client.HTTPConnection("clew", timeout=120)
     connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.sock.connect(str(path))
     connection.request("GET", target)

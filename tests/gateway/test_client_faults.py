@@ -112,7 +112,7 @@ def test_a_crowd_that_comes_at_once_finds_no_more_room_than_there_is(making: Mak
     holding = threading.Thread(target=lambda: gateway.loop.call(hold()))
     holding.start()
     crowd = [gateway.peer() for _ in range(60)]
-    holding.join(5)
+    holding.join(120)
     assert gateway.ask(x_api_key=KEY)[0] == 200
     assert gateway.server.open_connections <= 10
     assert len(crowd) == 60

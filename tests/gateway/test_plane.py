@@ -103,7 +103,7 @@ def test_a_request_that_is_not_answered_when_the_process_must_end_is_told_so(gat
     closer = threading.Thread(target=lambda: gateway.loop.call(gateway.server.close(grace=0.05)))
     closer.start()
     assert said(peer.response()) == (503, "overloaded_error")
-    closer.join(5)
+    closer.join(120)
     assert gateway.plane.running == 0
 
 

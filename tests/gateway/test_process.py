@@ -157,14 +157,14 @@ def test_a_config_that_cannot_be_used_changes_nothing_and_is_told(vendors: dict[
     with Served(config(vendors, drain=1)) as gateway:
         good = gateway.config.read_text()
         gateway.config.write_text('active = "sho')
-        until(lambda: b"problem" in gateway.get("/readyz")[2], 5)
+        until(lambda: b"problem" in gateway.get("/readyz")[2], 120)
         status, _, body = gateway.get("/readyz")
         assert status == 200
         assert b"clew.toml:1" in body
         assert b"message_stop" in gateway.ask().read_until(b"0\r\n\r\n")
         assert gateway.clew("config", "check", "--config", str(gateway.config)).returncode != 0
         gateway.config.write_text(good.replace('active = "short"', 'active = "long"'))
-        until(lambda: b"problem" not in gateway.get("/readyz")[2], 5)
+        until(lambda: b"problem" not in gateway.get("/readyz")[2], 120)
         begun(gateway.ask())
         assert len(vendors["long"].journal()) == 1
 

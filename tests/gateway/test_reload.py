@@ -38,7 +38,7 @@ class Load:
     def __exit__(self, *error: object) -> None:
         self._ending.set()
         for thread in self._threads:
-            thread.join(20)
+            thread.join(120)
 
     def _ask(self, number: int) -> None:
         peer = self.gateway.peer()

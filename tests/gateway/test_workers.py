@@ -101,14 +101,14 @@ def _accepted(port: int) -> set[str]:
 
 
 def test_they_share_the_port(gateway: Served) -> None:
-    until(lambda: (gateway.peer(), len(serving(gateway)) == 2)[1], 10)
+    until(lambda: (gateway.peer(), len(serving(gateway)) == 2)[1], 120)
     assert all(gateway.get("/healthz")[0] == 200 for _ in range(20))
 
 
 def test_one_that_is_killed_is_replaced(gateway: Served) -> None:
     before = workers(gateway)
     os.kill(before[0], signal.SIGKILL)
-    until(lambda: len(workers(gateway)) == 2 and before[0] not in workers(gateway), 10)
+    until(lambda: len(workers(gateway)) == 2 and before[0] not in workers(gateway), 120)
     until(lambda: gateway.get("/readyz")[0] == 200)
     assert before[1] in workers(gateway), "the other one never noticed"
     until(lambda: "a worker ended with -9" in (gateway.home / "log").read_text())  # the log has a thread of its own
@@ -194,7 +194,7 @@ def test_they_end_when_their_parent_is_killed(gateway: Served) -> None:
     pids = workers(gateway)
     gateway.signal(signal.SIGKILL)
     gateway.ended()
-    until(lambda: not any(map(lives, pids)), 10)
+    until(lambda: not any(map(lives, pids)), 120)
 
 
 NOBODY_LISTENS = (

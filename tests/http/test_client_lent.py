@@ -26,7 +26,7 @@ def looped(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
     @wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         async def bounded() -> None:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(120):
                 await test(*args, **kwargs)
 
         asyncio.run(bounded())

@@ -31,7 +31,7 @@ def loop() -> Iterator[Background]:
 
 def ask(family: socket.AddressFamily, address: object) -> bytes:
     with socket.socket(family, socket.SOCK_STREAM) as peer:
-        peer.settimeout(5)
+        peer.settimeout(120)
         peer.connect(address)
         peer.sendall(GET)
         return b"".join(iter(lambda: peer.recv(4096), b""))

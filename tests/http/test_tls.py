@@ -142,7 +142,7 @@ async def secured(certificate: Certificate, endpoint: Endpoint, above: asyncio.P
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not is_so():  # noqa: ASYNC110 - what is waited for is another's
             await asyncio.sleep(0.005)
 
@@ -318,7 +318,7 @@ def test_a_large_request_goes_as_fast_as_it_is_taken(play: Play[Any], certificat
             assert above.told == ["wait"]
             assert transport.get_write_buffer_size() > len(body) // 2
             may_read.set()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(120):
                 await above.all_sent.wait()
             assert transport.get_write_buffer_size() == 0
             await until(lambda: bool(heard))
@@ -344,7 +344,7 @@ def test_a_request_that_is_called_off_while_it_is_sent_closes(play: Play[Any], c
             connection = await asking.open()
             connection.abort()
             asking.end()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(120):
                 await closed.wait()
 
     play(scene())
@@ -407,7 +407,7 @@ async def heard_from(server: subprocess.Popen[bytes], words: bytes) -> None:
     """Until the server has said so."""
     assert server.stdout
     said = b""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while words not in said:
             said += await asyncio.to_thread(server.stdout.read1)
 

@@ -37,7 +37,7 @@ def test_a_gateway_is_there_from_its_entry_to_its_leave(home: Home) -> None:
 def test_the_dead_are_removed_with_their_sockets(home: Home) -> None:
     """`kill -9` leaves a file and a socket behind."""
     child = subprocess.Popen([sys.executable, "-c", ""])
-    child.wait(30)
+    child.wait(120)
     socket = home.make().socket("gone")
     socket.touch()
     register(home, gateway(pid=child.pid, name="gone", socket=str(socket)))

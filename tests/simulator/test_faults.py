@@ -157,7 +157,7 @@ def test_an_error_for_an_answer_that_is_not_streamed_is_a_status(sim: Simulator)
 
 def raw_body(sim: Simulator, fault: str) -> tuple[bytes, str]:
     """What arrives of the body before the connection ends, and how it ends."""
-    connection = http.client.HTTPConnection(urlsplit(sim.url).netloc, timeout=5)
+    connection = http.client.HTTPConnection(urlsplit(sim.url).netloc, timeout=120)
     prompt = b'{"model":"m","max_tokens":99,"stream":true,"thinking":{"type":"adaptive"},'
     prompt += b'"messages":[{"role":"user","content":"[[scenario:thinking]]"}]}'
     connection.request("POST", "/v1/messages", prompt, {**HEADERS, "x-sim-fault": fault})
@@ -214,7 +214,7 @@ def test_a_stall_and_a_slow_start_take_their_time_and_change_nothing(sim: Simula
 def test_one_byte_chunks_change_nothing(sim: Simulator) -> None:
     """U13."""
     full = whole_stream(sim)
-    connection = socket.create_connection(("127.0.0.1", urlsplit(sim.url).port or 0), timeout=5)
+    connection = socket.create_connection(("127.0.0.1", urlsplit(sim.url).port or 0), timeout=120)
     body = b'{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}'
     head = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nx-api-key: k\r\nx-sim-fault: drip 1\r\nConnection: close\r\n"
     connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
@@ -249,7 +249,7 @@ def test_the_content_type_can_be_a_lie(sim: Simulator) -> None:
 
 def test_hang_up_closes_the_connection_after_a_whole_answer_without_saying_so(sim: Simulator) -> None:
     """U19: the client believes that it can use the connection again."""
-    connection = http.client.HTTPConnection(urlsplit(sim.url).netloc, timeout=5)
+    connection = http.client.HTTPConnection(urlsplit(sim.url).netloc, timeout=120)
     body = b'{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}'
     connection.request("POST", "/v1/messages", body, {**HEADERS, "x-sim-fault": "hang-up"})
     response = connection.getresponse()

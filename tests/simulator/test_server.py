@@ -182,7 +182,7 @@ def test_every_other_path_is_not_found_in_the_vendors_shape(sim: Simulator, meth
 @refuses("rule:R62.too-large")
 def test_a_body_over_32_mb_is_refused_by_the_edge(sim: Simulator) -> None:
     head = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nx-api-key: k\r\nContent-Length: 33554433\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", urlsplit(sim.url).port or 0), timeout=5) as peer:
+    with socket.create_connection(("127.0.0.1", urlsplit(sim.url).port or 0), timeout=120) as peer:
         peer.sendall(head)
         got = b""
         while part := peer.recv(65536):
@@ -228,7 +228,7 @@ def test_a_body_that_cannot_be_unpacked_is_refused(sim: Simulator, coding: str, 
 
 
 def test_bad_framing_is_refused_in_the_vendors_shape(sim: Simulator) -> None:
-    with socket.create_connection(("127.0.0.1", urlsplit(sim.url).port or 0), timeout=5) as peer:
+    with socket.create_connection(("127.0.0.1", urlsplit(sim.url).port or 0), timeout=120) as peer:
         peer.sendall(b"POST /v1/messages HTTP/1.1\r\nHost : x\r\n\r\n")
         text = peer.recv(65536).decode()
     assert text.startswith("HTTP/1.1 400 ")
@@ -381,7 +381,7 @@ def test_control_routes_need_no_key_and_know_their_scenarios(sim: Simulator) -> 
 def test_pipelined_requests_are_all_answered(sim: Simulator) -> None:
     head = b"".join(f"{name}: {value}\r\n".encode() for name, value in HEADERS.items())
     one = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\n" + head + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
-    with socket.create_connection(("127.0.0.1", urlsplit(sim.url).port or 0), timeout=5) as peer:
+    with socket.create_connection(("127.0.0.1", urlsplit(sim.url).port or 0), timeout=120) as peer:
         peer.sendall(one * 3)
         peer.shutdown(socket.SHUT_WR)
         got = b""

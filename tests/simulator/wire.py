@@ -36,7 +36,7 @@ class Reply:
 
 def call(url: str, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Reply:
     """One request on a connection of its own. Raises what http.client raises when the answer breaks off."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=10)
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=120)
     try:
         connection.request(method, path, body=body, headers=HEADERS if headers is None else headers)
         return Reply(connection.getresponse())

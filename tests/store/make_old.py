@@ -28,9 +28,9 @@ def main() -> None:
         path = Path(folder) / "store.sqlite"
         with SqliteStore(path) as store:
             for each in content():
-                store.record(turn(each)).result(5)
-            store.touch("local", keys=[content()[0].keys[0], b"u" * 32], at=NOON).result(5)
-            store.set("active", "glm", at=NOON).result(5)
+                store.record(turn(each)).result(120)
+            store.touch("local", keys=[content()[0].keys[0], b"u" * 32], at=NOON).result(120)
+            store.set("active", "glm", at=NOON).result(120)
         connection = apsw.Connection(str(path))
         connection.pragma("journal_mode", "delete")
         connection.close()

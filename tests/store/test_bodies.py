@@ -22,7 +22,7 @@ WHOLE = Bodies(asked=b'{"messages":[]}' * 100, sent=b'{"messages":[],"x":1}' * 1
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 120
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -86,23 +86,23 @@ def test_bodies_go_with_their_exchange_and_by_age(path: Path) -> None:
     """Whichever way the exchange goes."""
     with SqliteStore(path, keep=None) as store:
         for name, at in (("forgotten", 0), ("old", 0), ("new", 9)):
-            store.record(turn(recorded(name, thread=name), at=NOON + at * DAY, bodies=WHOLE)).result(5)
+            store.record(turn(recorded(name, thread=name), at=NOON + at * DAY, bodies=WHOLE)).result(120)
     with SqliteStore(path, keep=None) as store:
         assert [store.bodies("local", f"x-{name}") for name in ("forgotten", "old", "new")] == [WHOLE] * 3
-        store.forget("local", "forgotten", at=NOON).result(5)
+        store.forget("local", "forgotten", at=NOON).result(120)
         assert store.bodies("local", "x-forgotten") is None
         assert store.bodies("local", "x-old") == WHOLE
-        store.retain(Retention(age=7 * DAY, bytes=None), now=NOON + 10 * DAY).result(5)
+        store.retain(Retention(age=7 * DAY, bytes=None), now=NOON + 10 * DAY).result(120)
         assert [store.bodies("local", f"x-{name}") for name in ("old", "new")] == [None, WHOLE]
 
 
 def test_bodies_that_are_old_go_though_their_exchange_is_still_used(path: Path) -> None:
     """They are for looking at, and nothing needs them; a recording's age counts from its last use, theirs does not."""
     with SqliteStore(path, keep=None) as store:
-        store.record(turn(recorded("r"), bodies=WHOLE)).result(5)
+        store.record(turn(recorded("r"), bodies=WHOLE)).result(120)
     with SqliteStore(path, keep=None) as store:
-        store.touch("local", recordings=["r"], at=NOON + 9 * DAY).result(5)
-        assert store.retain(Retention(age=7 * DAY, bytes=None), now=NOON + 10 * DAY).result(5) == 1
+        store.touch("local", recordings=["r"], at=NOON + 9 * DAY).result(120)
+        assert store.retain(Retention(age=7 * DAY, bytes=None), now=NOON + 10 * DAY).result(120) == 1
         assert (store.bodies("local", "x-r"), store.exchange("local", "x-r") is not None) == (None, True)
 
 
@@ -110,10 +110,10 @@ def test_when_room_is_short_bodies_go_before_any_recording(path: Path) -> None:
     noise = [Random(number).randbytes(60_000) for number in range(6)]
     with SqliteStore(path, keep=None) as store:
         for number, each in enumerate(noise):
-            store.record(turn(recorded(f"r{number}"), at=NOON + number, bodies=Bodies(asked=each))).result(5)
+            store.record(turn(recorded(f"r{number}"), at=NOON + number, bodies=Bodies(asked=each))).result(120)
     with SqliteStore(path, keep=None) as store:
         size = path.stat().st_size
-        assert store.retain(Retention(age=None, bytes=size - 1), now=NOON).result(5) == 1
+        assert store.retain(Retention(age=None, bytes=size - 1), now=NOON).result(120) == 1
         assert [number for number in range(6) if store.bodies("local", f"x-r{number}")] == [1, 2, 3, 4, 5]
         assert [store.recordings("local").by_id(f"r{number}") is not None for number in range(6)] == [True] * 6
 
@@ -124,14 +124,14 @@ def test_a_turn_does_not_wait_for_the_bodies_of_the_one_before(path: Path, monke
 
     def slow(bodies: Bodies, by: Callable[[str, bytes], bytes]) -> bytes:
         pressing.set()
-        go_on.wait(10)
+        go_on.wait(120)
         return press(bodies, by)
 
     monkeypatch.setattr("clew.store.bodies.press", slow)
     with SqliteStore(path) as store:
-        assert store.record(turn(recorded("first"), bodies=WHOLE)).result(5) is True
-        assert pressing.wait(5)
-        assert store.record(turn(recorded("second"))).result(5) is True
+        assert store.record(turn(recorded("first"), bodies=WHOLE)).result(120) is True
+        assert pressing.wait(120)
+        assert store.record(turn(recorded("second"))).result(120) is True
         assert store.bodies("local", "x-first") is None
         go_on.set()
     with SqliteStore(path) as store:
@@ -141,15 +141,15 @@ def test_a_turn_does_not_wait_for_the_bodies_of_the_one_before(path: Path, monke
 def test_bodies_too_many_to_wait_are_not_kept_and_counted(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store._keeper, "_most", 5000)
     large = Bodies(asked=b"a" * 5001)
-    assert store.record(turn(recorded("r"), bodies=large)).result(5) is True
+    assert store.record(turn(recorded("r"), bodies=large)).result(120) is True
     assert (store.health().skipped, store.bodies("local", "x-r")) == (1, None)
-    assert store.record(turn(recorded("s"), bodies=Bodies(asked=b"a" * 5000))).result(5) is True
+    assert store.record(turn(recorded("s"), bodies=Bodies(asked=b"a" * 5000))).result(120) is True
     assert store.health().skipped == 1
 
 
 def test_what_waited_gives_its_room_back(store: SqliteStore) -> None:
     for _ in range(2):  # the second is not new, and brings nothing
-        store.record(turn(recorded("r"), bodies=WHOLE)).result(5)
+        store.record(turn(recorded("r"), bodies=WHOLE)).result(120)
     store._keeper.close()
     store._writer.close()
     assert store._keeper._waiting == 0
@@ -160,13 +160,13 @@ def test_the_bodies_of_an_exchange_that_is_gone_are_not_kept(path: Path, monkeyp
     forgotten = threading.Event()
 
     def slow(bodies: Bodies, by: Callable[[str, bytes], bytes]) -> bytes:
-        forgotten.wait(10)
+        forgotten.wait(120)
         return press(bodies, by)
 
     monkeypatch.setattr("clew.store.bodies.press", slow)
     with SqliteStore(path) as store:
-        store.record(turn(recorded("r"), bodies=WHOLE)).result(5)
-        store.forget("local", "t", at=NOON).result(5)
+        store.record(turn(recorded("r"), bodies=WHOLE)).result(120)
+        store.forget("local", "t", at=NOON).result(120)
         forgotten.set()
     with SqliteStore(path) as store, store._readers.use() as connection:
         assert connection.execute("SELECT count(*) FROM bodies").get == 0
@@ -185,9 +185,9 @@ def test_bodies_that_cannot_be_compressed_are_reported_and_the_next_are_kept(
     monkeypatch.setattr("clew.store.bodies.press", failing)
     with SqliteStore(path) as store:
         for name, asked in (("first", b"no"), ("second", b"yes")):
-            store.record(turn(recorded(name), bodies=Bodies(asked=asked))).result(5)
+            store.record(turn(recorded(name), bodies=Bodies(asked=asked))).result(120)
         until(lambda: store.bodies("local", "x-second") is not None)
-        store.record(turn(recorded("third"), bodies=Bodies(asked=b"yes"))).result(5)
+        store.record(turn(recorded("third"), bodies=Bodies(asked=b"yes"))).result(120)
         until(lambda: store.bodies("local", "x-third") is not None)
         until(lambda: store._keeper._waiting == 0)
         assert (store.bodies("local", "x-first"), store.health().skipped) == (None, 1)
@@ -204,7 +204,7 @@ def test_bodies_that_cannot_be_written_are_counted(path: Path, monkeypatch: pyte
     monkeypatch.setattr("clew.store.bodies._add", failing)
     with SqliteStore(path) as store:
         for name in ("first", "second"):
-            store.record(turn(recorded(name), bodies=WHOLE)).result(5)
+            store.record(turn(recorded(name), bodies=WHOLE)).result(120)
         store._keeper.close()
         until(lambda: store._keeper._waiting == 0)
         assert (store.health().skipped, store.health().state) == (2, "degraded")
@@ -220,9 +220,9 @@ def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:
     large = Bodies(asked=b"a" * LEAST, sent=b"a" * LEAST)
     with SqliteStore(path) as store:
         for name, thread in (("first", "t"), ("second", "u")):
-            store.record(turn(recorded(name, thread=thread), bodies=large)).result(5)
+            store.record(turn(recorded(name, thread=thread), bodies=large)).result(120)
             until(lambda name=name: is_decoded(store, name))
-        store.forget("local", "t", at=NOON + 1).result(5)
+        store.forget("local", "t", at=NOON + 1).result(120)
         store._keeper.close()
         assert list(store._keeper._presser._places) == [("local", "u", "messages", "asked")]
         assert list(store._decoded._kept) == [("local", "second")]
@@ -231,7 +231,7 @@ def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:
 def test_nor_does_anything_where_somebody_else_may_have_deleted_it(path: Path) -> None:
     large = Bodies(asked=b"a" * LEAST, sent=b"a" * LEAST)
     with SqliteStore(path) as store:
-        store.record(turn(recorded("first"), bodies=large)).result(5)
+        store.record(turn(recorded("first"), bodies=large)).result(120)
         assert store.recordings("local").by_id("first")
         store.let_go()
         store._keeper.close()

@@ -45,7 +45,7 @@ def rows(path: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("which", MANY)
 def test_many_changes_take_a_few_bytes_each_and_are_read_back(store: SqliteStore, path: Path, which: str) -> None:
-    store.record(turn(recorded("r"), changes=MANY[which])).result(5)
+    store.record(turn(recorded("r"), changes=MANY[which])).result(120)
     assert len(rows(path)["x-r"]) < OF_ONE * len(MANY[which])
     found = store.exchange("local", "x-r")
     assert found is not None
@@ -56,7 +56,7 @@ def test_many_changes_take_a_few_bytes_each_and_are_read_back(store: SqliteStore
 def test_few_are_kept_as_json(store: SqliteStore, path: Path) -> None:
     """As every exchange was before, and as ordinary ones are: it costs nothing more."""
     few = restored((1, 0), (3, 0))
-    store.record(turn(recorded("r"), changes=few)).result(5)
+    store.record(turn(recorded("r"), changes=few)).result(120)
     store.record(turn(recorded("none"), changes=())).result(5)
     kept = rows(path)
     assert [each["path"] for each in json.loads(kept["x-r"])] == ["messages.1.content.0", "messages.3.content.0"]
@@ -65,7 +65,7 @@ def test_few_are_kept_as_json(store: SqliteStore, path: Path) -> None:
 
 def test_an_older_row_is_read_however_long_it_is(store: SqliteStore, path: Path) -> None:
     many = MANY["one of each answer"]
-    store.record(turn(recorded("r"), changes=many)).result(5)
+    store.record(turn(recorded("r"), changes=many)).result(120)
     as_json = json.dumps([{name: getattr(change, name) for name in change.__struct_fields__} for change in many]).encode()
     assert len(as_json) > LEAST
     with closing(connected(path)) as file:

@@ -30,7 +30,7 @@ def test_an_exchange_keeps_its_tries_and_how_it_was_asked_and_ended(store: Sqlit
         "betas": ("one-2026-01-01", "two-2026-01-02"),
     }
     made = turn(recorded("r"), **more)
-    store.record(made).result(5)
+    store.record(made).result(120)
     assert store.exchanges("local") == [made.exchange]
     assert store.exchange("local", "x-r") == made.exchange
     assert (store.exchange("other", "x-r"), store.exchange("local", "r")) == (None, None)
@@ -39,7 +39,7 @@ def test_an_exchange_keeps_its_tries_and_how_it_was_asked_and_ended(store: Sqlit
 def test_exchanges_are_followed_from_any_one_oldest_first(store: SqliteStore) -> None:
     for number in range(5):
         store.record(turn(recorded(f"r{number}", thread=f"t{number % 2}"), exchange=f"x{number}")).result(5)
-    store.record(turn(recorded("foreign", principal="other"), exchange="x9")).result(5)
+    store.record(turn(recorded("foreign", principal="other"), exchange="x9")).result(120)
 
     def after(id: str, **more) -> list[str]:
         return [each.id for each in store.exchanges("local", after=id, **more)]
@@ -73,17 +73,17 @@ def test_the_last_few_are_found_without_sorting_all(store: SqliteStore) -> None:
 def test_a_count_of_tokens_is_an_exchange_but_no_turn_of_its_thread(store: SqliteStore) -> None:
     """Design §4: a count records nothing."""
     counted = turn(at=NOON, exchange="count", kind="count_tokens", outcome="whole", status=200)
-    assert store.record(counted).result(5) is True
+    assert store.record(counted).result(120) is True
     assert store.exchanges("local") == [counted.exchange]
     assert (store.threads("local"), store.passages("local", "t")) == ([], [])
 
 
 def test_counts_go_by_age_and_by_size(store: SqliteStore) -> None:
     for number in range(3):
-        store.record(turn(at=NOON + number * DAY, exchange=f"c{number}", kind="count_tokens")).result(5)
-    assert store.retain(Retention(age=DAY, bytes=None), now=NOON + 2.5 * DAY).result(5) == 2
+        store.record(turn(at=NOON + number * DAY, exchange=f"c{number}", kind="count_tokens")).result(120)
+    assert store.retain(Retention(age=DAY, bytes=None), now=NOON + 2.5 * DAY).result(120) == 2
     assert [each.id for each in store.exchanges("local")] == ["c2"]
-    while store.retain(Retention(age=None, bytes=0), now=NOON).result(5):
+    while store.retain(Retention(age=None, bytes=0), now=NOON).result(120):
         pass
     assert rows(store)["exchanges"] == 0
 
@@ -92,11 +92,11 @@ def test_a_change_by_anyone_is_seen_and_a_look_is_none(store: SqliteStore, path:
     """By this store's own writer as by another's."""
     first = store.changed()
     assert [store.changed(), store.exchanges("local"), store.changed()] == [first, [], first]
-    store.record(turn(recorded("r"))).result(5)
+    store.record(turn(recorded("r"))).result(120)
     second = store.changed()
     with SqliteStore(path) as other:
         assert store.changed() == second
-        other.set("active", "glm", at=NOON).result(5)
+        other.set("active", "glm", at=NOON).result(120)
         third = store.changed()
         assert other.changed() == other.changed()
     assert len({first, second, third}) == 3
@@ -112,5 +112,5 @@ def test_a_closed_store_sees_nothing(path: Path) -> None:
 
 def test_usage_of_an_exchange_that_never_ended_is_marked(store: SqliteStore) -> None:
     made = turn(at=NOON, exchange="cut", outcome="cut", usage=Usage(input=3, output=1, estimated=True))
-    store.record(made).result(5)
+    store.record(made).result(120)
     assert store.exchange("local", "cut") == made.exchange

@@ -66,14 +66,14 @@ def test_a_full_disk_is_said_harms_nothing_and_is_tried_again(path: Path, disk: 
     """S1."""
     first, second = recorded("first"), recorded("second", before=(recorded("first"),))
     with SqliteStore(path, vfs=disk.name) as store:
-        store.record(turn(first)).result(5)
+        store.record(turn(first)).result(120)
         disk.full = True
         with pytest.raises(StoreError, match="the disk is full"):
-            store.record(turn(second)).result(5)
+            store.record(turn(second)).result(120)
         assert (store.health().state, "the disk is full" in store.health().why) == ("degraded", True)
         assert [store.recordings("local").by_id(each) for each in ("first", "second")] == [first, None]
         disk.full = False
-        assert store.record(turn(second)).result(5) is True
+        assert store.record(turn(second)).result(120) is True
         assert store.health().state == "ok"
         assert store.verify() == ()
 
@@ -83,17 +83,17 @@ def test_a_disk_that_fails_to_sync_makes_the_store_read_only(path: Path, disk: F
     """S2: after a failed sync nobody knows what is on the disk, and a second one may lie."""
     first = recorded("first")
     with SqliteStore(path, vfs=disk.name) as store:
-        store.record(turn(first)).result(5)
+        store.record(turn(first)).result(120)
         disk.failing = True
         with pytest.raises(StoreError, match="the disk reports an error"):
-            store.record(turn(recorded("second"))).result(5)
+            store.record(turn(recorded("second"))).result(120)
         disk.failing = False
         with pytest.raises(StoreError, match=r"is read-only since a failure: .* the disk reports an error"):
-            store.record(turn(recorded("third"))).result(5)
+            store.record(turn(recorded("third"))).result(120)
         assert store.health().state == "read-only"
         assert store.recordings("local").by_id("first") == first
     with SqliteStore(path) as store:
-        assert store.record(turn(recorded("third"))).result(5) is True
+        assert store.record(turn(recorded("third"))).result(120) is True
         assert store.verify() == ()
 
 
@@ -101,7 +101,7 @@ def test_a_disk_that_fails_to_sync_makes_the_store_read_only(path: Path, disk: F
 def test_what_waited_while_the_disk_failed_is_not_written_either(path: Path, disk: FaultyDisk) -> None:
     """S2: though the disk says by then that all is well again."""
     with SqliteStore(path, vfs=disk.name, limits=Limits(batch=1, checkpoint_pages=1)) as store:
-        store.record(turn(recorded("first"))).result(5)
+        store.record(turn(recorded("first"))).result(120)
         begun = threading.Event()
         held = store._writer.submit(lambda connection: begun.wait(5))
         failing, waiting = (store.record(turn(recorded(name))) for name in ("second", "third"))
@@ -109,9 +109,9 @@ def test_what_waited_while_the_disk_failed_is_not_written_either(path: Path, dis
         held.add_done_callback(lambda _: setattr(disk, "failing", True))
         begun.set()
         with pytest.raises(StoreError, match="the disk reports an error"):
-            failing.result(5)
+            failing.result(120)
         with pytest.raises(StoreError, match=r"is read-only since a failure: .* the disk reports an error"):
-            waiting.result(5)
+            waiting.result(120)
         assert store.health().state == "read-only"
     with SqliteStore(path) as store:
         assert [store.recordings("local").by_id(each) is not None for each in ("first", "third")] == [True, False]
@@ -123,12 +123,12 @@ def test_a_disk_that_is_full_when_the_log_is_emptied_loses_nothing(path: Path, d
     """S1: the turn is in the log, which is where it is found, and the next checkpoint takes it over."""
     with SqliteStore(path, vfs=disk.name, limits=Limits(checkpoint_pages=1)) as store:
         disk.full_for = path.name
-        assert store.record(turn(recorded("first"))).result(5) is True
+        assert store.record(turn(recorded("first"))).result(120) is True
         while store.health().state == "ok":
             time.sleep(0.001)
         assert (store.health().state, store.recordings("local").by_id("first")) == ("degraded", recorded("first"))
         disk.full_for = ""
-        assert store.record(turn(recorded("second"))).result(5) is True
+        assert store.record(turn(recorded("second"))).result(120) is True
     with SqliteStore(path) as store:
         assert [store.recordings("local").by_id(each) is not None for each in ("first", "second")] == [True, True]
         assert store.verify() == ()
@@ -147,7 +147,7 @@ def test_files_are_private_from_the_start(path: Path) -> None:
     old = os.umask(0)
     try:
         with SqliteStore(path) as store:
-            store.record(turn(recorded("r"))).result(5)
+            store.record(turn(recorded("r"))).result(120)
             modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
     finally:
         os.umask(old)
@@ -212,6 +212,6 @@ def test_a_directory_that_is_read_only_is_said() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
         target = Path(folder) / "store.sqlite"
-        done = subprocess.run([sys.executable, "-c", script, str(target)], capture_output=True, text=True, timeout=30)
+        done = subprocess.run([sys.executable, "-c", script, str(target)], capture_output=True, text=True, timeout=120)
         Path(folder).chmod(0o700)
     assert done.stdout == f"{target} cannot be used: {target}: Permission denied\n"

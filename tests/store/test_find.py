@@ -50,7 +50,7 @@ def fill(store: SqliteStore, count: int) -> list[Recording]:
     answers = [recorded(f"r{number}", thread=f"t{number // 50}", digest=b"") for number in range(count)]
     for at in range(0, count, 500):  # the queue takes a thousand
         for write in [store.record(turn(each)) for each in answers[at : at + 500]]:
-            write.result(30)
+            write.result(120)
     return answers
 
 
@@ -93,7 +93,7 @@ def test_a_look_up_touches_hardly_more_pages_in_a_large_store_than_in_a_small_on
 def test_what_was_read_lately_is_not_decoded_again(store: SqliteStore) -> None:
     """And each way leads to the same value."""
     recording = recorded("r")
-    store.record(turn(recording)).result(5)
+    store.record(turn(recording)).result(120)
     found = store.recordings("local")
     first = found.by_id("r")
     assert first == recording
@@ -107,10 +107,10 @@ def test_a_recording_that_another_process_deletes_is_found_no_more_though_it_was
 ) -> None:
     """Deletion is the only thing that happens to a recording, and it is asked for each time."""
     recording, found = recorded("r"), store.recordings("local")
-    store.record(turn(recording)).result(5)
+    store.record(turn(recording)).result(120)
     assert found.by_id("r") == recording
     with SqliteStore(path) as other:
-        other.forget("local", "t", at=NOON).result(5)
+        other.forget("local", "t", at=NOON).result(120)
     assert (found.by_id("r"), found.by_key(recording.keys[0])) == (None, None)
     assert [list(found.by_tool("toolu_r")), list(found.by_place(recording.place))] == [[], []]
 
@@ -118,17 +118,17 @@ def test_a_recording_that_another_process_deletes_is_found_no_more_though_it_was
 def test_a_row_that_takes_the_number_of_a_deleted_one_is_not_mistaken_for_it(store: SqliteStore) -> None:
     """SQLite gives the last number again once its row is gone."""
     first, second, found = recorded("first"), recorded("second", thread="u"), store.recordings("local")
-    store.record(turn(first)).result(5)
+    store.record(turn(first)).result(120)
     assert found.by_key(first.keys[0]) == first
-    store.forget("local", "t", at=NOON).result(5)
-    store.record(turn(second)).result(5)
+    store.forget("local", "t", at=NOON).result(120)
+    store.record(turn(second)).result(120)
     assert (found.by_key(first.keys[0]), found.by_key(second.keys[0])) == (None, second)
 
 
 def test_nobody_gets_what_another_principal_read(store: SqliteStore) -> None:
     mine, theirs = recorded("r"), recorded("r", principal="other", words="Theirs.")
     for each in (mine, theirs):
-        store.record(turn(each)).result(5)
+        store.record(turn(each)).result(120)
     for _ in range(2):
         assert store.recordings("local").by_id("r") == mine
         assert store.recordings("other").by_id("r") == theirs
@@ -152,7 +152,7 @@ def test_of_a_thousand_answers_at_one_place_the_newest_are_looked_at(store: Sqli
     """Whoever asks the same again and again must not wait for all of it."""
     same = [recorded(f"r{number}", words="Hello.", digest=b"") for number in range(find.ALIKE + 20)]
     for write in [store.record(turn(each)) for each in same]:
-        write.result(20)
+        write.result(120)
     assert list(store.recordings("local").by_place(same[0].place)) == same[20:]
 
 
@@ -161,7 +161,7 @@ def test_a_gathering_takes_what_is_nearest_and_ends(store: SqliteStore, monkeypa
     monkeypatch.setattr(find, "LINKED", 5)
     answers = conversation(12, digest=b"")
     for write in [store.record(turn(each)) for each in answers]:
-        write.result(20)
+        write.result(120)
     gathered = store.gather("local", keys=answers[-1].keys)
     assert [each.id for each in answers if gathered.by_id(each.id)] == [f"r{number}" for number in range(6, 12)]
     pointed = store.gather("local", keys=[each.keys[0] for each in answers])
@@ -171,7 +171,7 @@ def test_a_gathering_takes_what_is_nearest_and_ends(store: SqliteStore, monkeypa
 def test_many_threads_look_up_at_once_and_each_gets_its_own(store: SqliteStore) -> None:
     answers = conversation(30, digest=b"")
     for write in [store.record(turn(each)) for each in answers]:
-        write.result(20)
+        write.result(120)
     wrong: list[str] = []
     old = sys.getswitchinterval()
 
@@ -188,7 +188,7 @@ def test_many_threads_look_up_at_once_and_each_gets_its_own(store: SqliteStore) 
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(120)
     finally:
         sys.setswitchinterval(old)
     assert wrong == []

@@ -38,14 +38,14 @@ def test_an_answer_that_ends_later_is_kept_without_a_word(
 ) -> None:
     """It was kept as open, deleted, kept as open once more, and ended: its cost is there, and that it was forgotten."""
     with SqliteStore(path) as other:
-        assert store.record_open(answer(outcome="open")).result(5)
+        assert store.record_open(answer(outcome="open")).result(120)
         assert len(store.search("local", "erased")) == 1
-        assert (other if elsewhere else store).forget("local", "t", at=NOON + 1).result(5)
+        assert (other if elsewhere else store).forget("local", "t", at=NOON + 1).result(120)
         assert words_in(path) == []
-        assert store.record_open(answer(outcome="open")).result(5) is False
+        assert store.record_open(answer(outcome="open")).result(120) is False
         assert (rows(store)["exchanges"], store.verify()) == (0, ())
         ended = answer(outcome=outcome)
-        assert store.record(ended).result(5) is False
+        assert store.record(ended).result(120) is False
         kept = msgspec.structs.replace(ended.exchange, kind="forgotten", thread="", changes=())
         assert (store.exchanges("local"), store.threads("local")) == ([kept], [])
         assert (store.search("local", "erased"), store.recordings("local").by_id("r")) == ([], None)
@@ -58,39 +58,39 @@ def test_an_answer_that_ends_later_is_kept_without_a_word(
 
 def test_an_answer_of_which_nothing_was_kept_yet_is_heeded_too(store: SqliteStore, path: Path) -> None:
     """One that is not streamed is kept at its end alone. The thread has earlier turns."""
-    store.record(answer("before", began=NOON - 60)).result(5)
-    assert store.forget("local", "t", at=NOON + 1).result(5)
-    assert store.record(answer("after")).result(5) is False
+    store.record(answer("before", began=NOON - 60)).result(120)
+    assert store.forget("local", "t", at=NOON + 1).result(120)
+    assert store.record(answer("after")).result(120) is False
     store.close()
     assert words_in(path) == []
 
 
 def test_what_is_said_afterwards_is_kept(store: SqliteStore) -> None:
     """In the same thread, as a conversation goes on; and a turn of another thread is nobody's business."""
-    store.record(answer()).result(5)
-    assert store.forget("local", "t", at=NOON + 1).result(5)
-    assert store.record(answer("later", began=NOON + 2)).result(5)
-    assert store.record(answer("beside", thread="u")).result(5)
-    assert store.record(answer("theirs", principal="other")).result(5)
+    store.record(answer()).result(120)
+    assert store.forget("local", "t", at=NOON + 1).result(120)
+    assert store.record(answer("later", began=NOON + 2)).result(120)
+    assert store.record(answer("beside", thread="u")).result(120)
+    assert store.record(answer("theirs", principal="other")).result(120)
     assert [(each.id, each.turns) for each in store.threads("local")] == [("t", 1), ("u", 1)]
     assert [each.id for each in store.threads("other")] == ["t"]
 
 
 def test_a_fork_that_is_under_way_ends_without_what_it_followed(store: SqliteStore) -> None:
     """It goes on in a thread of its own; only its strand ends where the deleted one was."""
-    store.record(before := answer("a")).result(5)
+    store.record(before := answer("a")).result(120)
     assert before.recording is not None
     fork = recorded("b", before=(before.recording,), thread="u")
-    assert store.forget("local", "t", at=NOON + 1).result(5)
-    assert store.record(turn(fork, started=NOON - 1)).result(5)
+    assert store.forget("local", "t", at=NOON + 1).result(120)
+    assert store.record(turn(fork, started=NOON - 1)).result(120)
     assert (store.recordings("local").by_id("b"), store.verify()) == (fork, ())
 
 
 def test_bodies_do_not_come_after_the_deletion(store: SqliteStore, path: Path) -> None:
     """They are written a moment after their turn. Whoever keeps the same turn again keeps that it was forgotten."""
-    assert store.record(answer()).result(5)
-    assert store.forget("local", "t", at=NOON + 10).result(5)
-    assert store.record(answer()).result(5) is False
+    assert store.record(answer()).result(120)
+    assert store.forget("local", "t", at=NOON + 10).result(120)
+    assert store.record(answer()).result(120) is False
     store.close()  # what lingers is written
     assert words_in(path) == []
     with SqliteStore(path) as again:
@@ -99,42 +99,42 @@ def test_bodies_do_not_come_after_the_deletion(store: SqliteStore, path: Path) -
 
 def test_agents_that_are_just_told_of_it_are_meant_where_that_is_said(store: SqliteStore) -> None:
     """One that was kept as refused, and one of which nothing is kept yet: both are of the deleted thread's session."""
-    store.record(answer("main", thread="main", session="s")).result(5)
+    store.record(answer("main", thread="main", session="s")).result(120)
     refused = turn(at=NOON, exchange="x", session="s", agent="a1", thread="scout")
-    store.record(refused).result(5)
+    store.record(refused).result(120)
     assert [each.id for each in store.beside("local", "main")] == ["scout"]
     assert store.beside("local", "scout") == []
-    assert store.forget("local", "main", at=NOON + 1, agents=True).result(5)
-    assert store.record(answer("late", thread="late", session="s", agent="a2")).result(5) is False
-    assert store.record(answer("other", thread="other", session="s2", agent="a2")).result(5)
-    assert store.record(answer("new", thread="new", session="s", agent="a3", began=NOON + 2)).result(5)
+    assert store.forget("local", "main", at=NOON + 1, agents=True).result(120)
+    assert store.record(answer("late", thread="late", session="s", agent="a2")).result(120) is False
+    assert store.record(answer("other", thread="other", session="s2", agent="a2")).result(120)
+    assert store.record(answer("new", thread="new", session="s", agent="a3", began=NOON + 2)).result(120)
 
 
 def test_agents_stay_where_nobody_said_so(store: SqliteStore) -> None:
-    store.record(answer("main", thread="main", session="s")).result(5)
-    assert store.forget("local", "main", at=NOON + 1).result(5)
-    assert store.record(answer("late", thread="late", session="s", agent="a2")).result(5)
+    store.record(answer("main", thread="main", session="s")).result(120)
+    assert store.forget("local", "main", at=NOON + 1).result(120)
+    assert store.record(answer("late", thread="late", session="s", agent="a2")).result(120)
 
 
 def test_a_clock_that_is_set_back_brings_nothing_back(store: SqliteStore) -> None:
     """The answer began at noon, and then it was an hour earlier."""
-    store.record_open(answer(outcome="open")).result(5)
-    assert store.forget("local", "t", at=NOON - 3600).result(5)
-    assert store.record(answer()).result(5) is False
+    store.record_open(answer(outcome="open")).result(120)
+    assert store.forget("local", "t", at=NOON - 3600).result(120)
+    assert store.record(answer()).result(120) is False
 
 
 def test_an_import_brings_back_what_it_has_and_the_answer_under_way_stays_forgotten(store: SqliteStore) -> None:
-    store.record(answer("a")).result(5)
-    assert store.forget("local", "t", at=NOON + 1).result(5)
-    assert store.record(answer("a"), brought_back=True).result(5)
-    assert store.record(answer("b")).result(5) is False
+    store.record(answer("a")).result(120)
+    assert store.forget("local", "t", at=NOON + 1).result(120)
+    assert store.record(answer("a"), brought_back=True).result(120)
+    assert store.record(answer("b")).result(120) is False
     assert [each.turns for each in store.threads("local")] == [1]
 
 
 def test_the_note_of_a_deletion_says_nothing_and_goes_in_time(store: SqliteStore, path: Path) -> None:
     """A front end may name its threads as it likes."""
-    store.record(answer(thread="about-my-divorce")).result(5)
-    assert store.forget("local", "about-my-divorce", at=NOON + 10).result(5)
+    store.record(answer(thread="about-my-divorce")).result(120)
+    assert store.forget("local", "about-my-divorce", at=NOON + 10).result(120)
     assert b"divorce" not in everything_in(path)
     assert notes(store) == 1
     tidied(store, EVERYTHING, NOON + LONGEST)
@@ -145,7 +145,7 @@ def test_the_note_of_a_deletion_says_nothing_and_goes_in_time(store: SqliteStore
 
 def test_a_thread_that_is_not_there_is_not_noted(store: SqliteStore) -> None:
     """Whoever may delete may not fill the file with it."""
-    assert store.forget("local", "nothing", at=NOON).result(5) is False
+    assert store.forget("local", "nothing", at=NOON).result(120) is False
     assert notes(store) == 0
 
 
@@ -155,9 +155,9 @@ def notes(store: SqliteStore) -> int:
 
 
 def test_an_exchange_that_was_forgotten_grows_old_as_counts_do(store: SqliteStore) -> None:
-    store.record(answer("a")).result(5)
-    store.forget("local", "t", at=NOON + 1).result(5)
-    store.record(answer("b")).result(5)
+    store.record(answer("a")).result(120)
+    store.forget("local", "t", at=NOON + 1).result(120)
+    store.record(answer("b")).result(120)
     assert [each.id for each in store.exchanges("local")] == ["b"]
     assert tidied(store, Retention(age=60, bytes=None), NOON + 120) == 1
     assert rows(store)["exchanges"] == 0
@@ -166,27 +166,27 @@ def test_an_exchange_that_was_forgotten_grows_old_as_counts_do(store: SqliteStor
 @pytest.mark.parametrize("way", ["on request", "by age"])
 def test_what_an_agent_noted_about_a_thread_goes_with_it(store: SqliteStore, way: str) -> None:
     """`calls-begun:…` stands among the settings of the thread's owner."""
-    store.record(answer()).result(5)
+    store.record(answer()).result(120)
     for name, scope in (("calls-begun:t", "local"), ("calls-begun:t", "other"), ("active", "")):
-        store.set(name, "r", scope=scope, at=NOON).result(5)
-    store.record(answer(principal="other", began=NOON + 500)).result(5)
+        store.set(name, "r", scope=scope, at=NOON).result(120)
+    store.record(answer(principal="other", began=NOON + 500)).result(120)
     if way == "on request":
-        assert store.forget("local", "t", at=NOON + 10).result(5)
+        assert store.forget("local", "t", at=NOON + 10).result(120)
     else:
         assert tidied(store, Retention(age=60, bytes=None), NOON + 120) == 1
     assert [store.settings(scope) for scope in ("local", "other", "")] == [{}, {"calls-begun:t": "r"}, {"active": "r"}]
 
 
 def test_what_an_agent_notes_after_the_deletion_goes_with_the_next_tidying(store: SqliteStore) -> None:
-    store.set("calls-begun:t", "r", scope="local", at=NOON).result(5)
+    store.set("calls-begun:t", "r", scope="local", at=NOON).result(120)
     tidied(store, EVERYTHING, NOON)
     assert store.settings("local") == {}
 
 
 def test_verify_says_where_a_forgotten_exchange_has_words(store: SqliteStore, path: Path) -> None:
-    store.record(answer("a")).result(5)
-    store.forget("local", "t", at=NOON + 1).result(5)
-    store.record(answer("b")).result(5)
+    store.record(answer("a")).result(120)
+    store.forget("local", "t", at=NOON + 1).result(120)
+    store.record(answer("b")).result(120)
     connection = connected(path)
     connection.execute("UPDATE exchanges SET asked = x'91c0'")
     connection.close()
@@ -196,5 +196,5 @@ def test_verify_says_where_a_forgotten_exchange_has_words(store: SqliteStore, pa
 def test_the_beside_of_a_thread_is_whole(store: SqliteStore) -> None:
     """As `threads` lists them."""
     for each in (answer("m", thread="m", session="s"), answer("n", thread="n", session="s", agent="a", began=NOON + 1)):
-        store.record(each).result(5)
+        store.record(each).result(120)
     assert store.beside("local", "m") == store.threads("local", limit=1)

@@ -14,7 +14,7 @@ FIVE_DAYS = Retention(age=5 * DAY, bytes=None)
 
 def fill(store: SqliteStore, count: int) -> None:
     for write in [store.record(turn(recorded(f"r{number}", thread=f"t{number}"))) for number in range(count)]:
-        write.result(20)
+        write.result(120)
 
 
 def test_what_is_too_old_goes_bite_by_bite(store: SqliteStore) -> None:
@@ -52,7 +52,7 @@ def test_the_house_is_kept_by_the_settings_of_the_moment(store: SqliteStore) -> 
 
     async def keep() -> None:
         task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON + 6 * DAY, every=0.01))
-        await asyncio.wait_for(asked.wait(), 10)
+        await asyncio.wait_for(asked.wait(), 120)
         task.cancel()
 
     asyncio.run(keep())
@@ -74,7 +74,7 @@ def test_a_store_that_cannot_be_written_is_tried_again(path: Path) -> None:
 
     async def keep() -> bool:
         task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON, every=0))
-        await asyncio.wait_for(enough.wait(), 10)
+        await asyncio.wait_for(enough.wait(), 120)
         ended = task.done()
         task.cancel()
         return ended
@@ -101,7 +101,7 @@ def test_where_turns_come_without_end_retention_still_gets_its_turn(store: Sqlit
     async def keep() -> None:
         keeping = keep_house(store, retention, clock=lambda: NOON, every=0.01, most=0.05)
         tasks = [asyncio.create_task(talk()), asyncio.create_task(keeping)]
-        await asyncio.wait_for(enough.wait(), 10)
+        await asyncio.wait_for(enough.wait(), 120)
         for task in tasks:
             task.cancel()
 
@@ -121,7 +121,7 @@ def test_a_round_that_did_not_get_done_is_followed_by_the_next_at_once(store: Sq
 
     async def keep() -> None:
         task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON + 6 * DAY, every=3600, most=0))
-        await asyncio.wait_for(empty.wait(), 20)
+        await asyncio.wait_for(empty.wait(), 120)
         task.cancel()
 
     asyncio.run(keep())

@@ -53,7 +53,7 @@ def test_a_turn_is_committed_while_others_linger(path: Path, monkeypatch: pytest
     with SqliteStore(path, limits=Limits(linger=LONG)) as store:
         sizes = transactions(store, monkeypatch)
         lazy = [store._writer.submit(lambda _: "done", lazily=True) for _ in range(3)]
-        assert store.record(turn(recorded("r"))).result(5) is True
+        assert store.record(turn(recorded("r"))).result(120) is True
         assert ([write.done() for write in lazy], sizes) == ([False] * 3, [1])
     assert ([write.result(0) for write in lazy], sizes) == (["done"] * 3, [1, 3])
 
@@ -62,7 +62,7 @@ def test_a_turn_is_committed_while_others_linger(path: Path, monkeypatch: pytest
 def test_it_is_done_though_nobody_asks_again(path: Path, linger: float, count: int) -> None:
     with SqliteStore(path, limits=Limits(linger=linger)) as store:
         writes = [store._writer.submit(lambda _: "done", lazily=True) for _ in range(count)]
-        assert [write.result(5) for write in writes] == ["done"] * count
+        assert [write.result(120) for write in writes] == ["done"] * count
 
 
 def test_what_requests_brought_is_marked_as_seen_in_one_go(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def test_what_requests_brought_is_marked_as_seen_in_one_go(path: Path, monkeypat
     answers, others = conversation(3), conversation(2, "o", principal="other")
     with SqliteStore(path, limits=Limits(linger=LONG)) as store:
         for each in (*answers, *others):
-            store.record(turn(each)).result(5)
+            store.record(turn(each)).result(120)
         sizes = transactions(store, monkeypatch)
         for each in (*answers[:2], others[0]):
             store.touch(each.principal, keys=each.keys, recordings=[each.id], at=NOON + 9, lazily=True)
@@ -86,8 +86,8 @@ def test_a_moment_later_there_is_another_go(path: Path) -> None:
     first, second = conversation(2)
     with SqliteStore(path, limits=Limits(linger=0.001)) as store:
         for each in (first, second):
-            store.record(turn(each)).result(5)
-            store.touch("local", keys=each.keys, at=NOON + 9, lazily=True).result(5)
+            store.record(turn(each)).result(120)
+            store.touch("local", keys=each.keys, at=NOON + 9, lazily=True).result(120)
         assert store.statistics("local", backend="claude", now=NOON).confirmed == 2
 
 
@@ -98,9 +98,9 @@ def test_a_turn_that_is_over_is_not_replaced_by_one_that_lingered(path: Path, li
     with SqliteStore(path, limits=Limits(linger=lingers)) as store:
         opened = store.record_open(turn(half, exchange="r", outcome="open"))
         if lingers != LONG:
-            assert opened.result(5) is True
+            assert opened.result(120) is True
         assert store.recordings("local").by_id("r") == half
-        assert store.record(turn(whole, exchange="r")).result(5) is True
+        assert store.record(turn(whole, exchange="r")).result(120) is True
         assert store.recordings("local").by_id("r") == whole
     assert opened.result(0) is (lingers != LONG)
     with SqliteStore(path) as store:
@@ -143,7 +143,7 @@ def test_the_bodies_of_several_turns_are_one_transaction(path: Path, monkeypatch
         monkeypatch.setattr(store._keeper, "_lingering", Lingering(LONG))
         sizes = transactions(store, monkeypatch)
         for each, bodies in zip(conversation(3), kept, strict=True):
-            store.record(turn(each, bodies=bodies)).result(5)
+            store.record(turn(each, bodies=bodies)).result(120)
     assert sizes == [1, 1, 1, 1]
     with SqliteStore(path) as store:
         assert [store.bodies("local", f"x-r{number}") for number in range(3)] == [None, kept[1], kept[2]]

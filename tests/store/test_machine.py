@@ -123,7 +123,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(answer=coming)
     def is_flushed(self, answer: Coming) -> None:
         """What came so far is kept as open, now and then; if its thread was deleted meanwhile, it is not."""
-        kept = self.store.record_open(self._turn_of(answer, half := self._half(answer), "open")).result(10)
+        kept = self.store.record_open(self._turn_of(answer, half := self._half(answer), "open")).result(120)
         assert kept is not self._was_deleted(answer)
         if kept:
             self._replace(half, answer.id)
@@ -132,7 +132,7 @@ class StoreMachine(RuleBasedStateMachine):
     def is_over(self, answer: Coming, whole: bool) -> tuple[Recording, ...]:
         """Its end is kept; of one whose thread was deleted since it began, that it was, and no word."""
         made, outcome = (self._whole(answer), "whole") if whole else (self._half(answer), "cut")
-        kept = self.store.record(self._turn_of(answer, made, outcome)).result(10)
+        kept = self.store.record(self._turn_of(answer, made, outcome)).result(120)
         assert kept is not self._was_deleted(answer)
         if kept:
             self._replace(made, answer.id)
@@ -180,7 +180,7 @@ class StoreMachine(RuleBasedStateMachine):
         return msgspec.structs.replace(plain, asked=(asked,), title=f"About {canary}", bodies=bodies)
 
     def _keep(self, turn: Turn) -> None:
-        assert self.store.record(turn).result(10) is True
+        assert self.store.record(turn).result(120) is True
 
     def _note(self, made: Recording, exchange: str) -> None:
         self._add(made, exchange)
@@ -199,7 +199,7 @@ class StoreMachine(RuleBasedStateMachine):
         before, principal = rows(self.store), history[0].principal
         known = [each for each in history if each in self._kept()]
         keys = [key for each in known for key in each.keys]
-        self.store.touch(principal, keys=keys, recordings=[each.id for each in known], at=NOON).result(10)
+        self.store.touch(principal, keys=keys, recordings=[each.id for each in known], at=NOON).result(120)
         assert rows(self.store) == before
         self.confirmed |= {(principal, key) for key in keys}
         gathered = self.store.gather(principal, keys=keys)
@@ -210,7 +210,7 @@ class StoreMachine(RuleBasedStateMachine):
     def record_twice(self, data: st.DataObject) -> None:
         again = data.draw(st.sampled_from([each for each in self.turns if each.exchange.startswith("x-")]))
         before = rows(self.store)
-        assert self.store.record(self._turn(again.recording)).result(10) is False
+        assert self.store.record(self._turn(again.recording)).result(120) is False
         assert rows(self.store) == before
 
     @rule()
@@ -238,7 +238,7 @@ class StoreMachine(RuleBasedStateMachine):
         """In the process that hears answers, or in the other. What began before it is gone, what begins later is not."""
         gone = [each for each in self.turns if each.owner == (principal, thread)]
         at = NOON + self.count - 0.5
-        assert (self.other if elsewhere else self.store).forget(principal, thread, at=at).result(10) is bool(gone)
+        assert (self.other if elsewhere else self.store).forget(principal, thread, at=at).result(120) is bool(gone)
         if gone:
             self.deleted[principal, thread] = at
         self._forget(gone)
@@ -249,9 +249,9 @@ class StoreMachine(RuleBasedStateMachine):
         """Retention: what was made before some moment goes."""
         age = data.draw(st.integers(0, self.count))
         gone = [each for each in self.turns if each.at < NOON + self.count - age]
-        while self.store.retain(Retention(age=age, bytes=None, usage_age=None), now=NOON + self.count).result(10):
+        while self.store.retain(Retention(age=age, bytes=None, usage_age=None), now=NOON + self.count).result(120):
             pass
-        self.store.touch("local", at=NOON).result(10)  # after this the log is empty: nobody reads
+        self.store.touch("local", at=NOON).result(120)  # after this the log is empty: nobody reads
         self._forget(gone)
 
     def _forget(self, gone: list[Kept]) -> None:

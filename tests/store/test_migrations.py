@@ -53,7 +53,7 @@ def test_an_old_file_opens_with_all_that_it_held(version: int, path: Path) -> No
             assert store.thread_of("local", "s", "a") == "u"
             assert store.verify() == ()
     with SqliteStore(path) as store:
-        assert store.record(turn(recorded("new"))).result(5)
+        assert store.record(turn(recorded("new"))).result(120)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -63,7 +63,7 @@ def test_a_changed_byte_in_an_old_file_is_found(version: int, path: Path) -> Non
     shutil.copy(OLD / f"v{version}.sqlite", path)
     path.chmod(0o600)
     with SqliteStore(path) as store:
-        store.record(turn(recorded("new"))).result(5)
+        store.record(turn(recorded("new"))).result(120)
         assert store.verify() == ()
         connection = connected(path)
         connection.execute("UPDATE recordings SET account = account || 'x' WHERE id = 'g'")
@@ -129,7 +129,7 @@ def test_many_may_open_a_new_file_at_once(path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(120)
     assert len(opened) == 8
     for number, store in enumerate(opened):
         assert store.record(turn(recorded(f"r{number}"))).result(5)

@@ -26,7 +26,7 @@ def answer() -> Turn:
 @proves("fault:P3")
 def test_it_is_there_as_open_if_its_gateway_dies(store: SqliteStore, answer: Turn) -> None:
     """reliability 3.5: recoverable, and not taken for whole."""
-    store.record(under_way(answer, 1)).result(5)
+    store.record(under_way(answer, 1)).result(120)
 
     (exchange,) = store.exchanges("local")
     kept = store.recordings("local").by_id("r0")
@@ -35,9 +35,9 @@ def test_it_is_there_as_open_if_its_gateway_dies(store: SqliteStore, answer: Tur
 
 def test_it_is_replaced_by_what_it_becomes(store: SqliteStore, answer: Turn) -> None:
     """And by a later look at it; nothing of the earlier one stays."""
-    assert store.record(under_way(answer, 1)).result(5)
-    assert store.record(under_way(answer, 2)).result(5)
-    assert store.record(answer).result(5)
+    assert store.record(under_way(answer, 1)).result(120)
+    assert store.record(under_way(answer, 2)).result(120)
+    assert store.record(answer).result(120)
 
     assert store.exchanges("local") == [answer.exchange]
     assert store.recordings("local").by_id("r0") == answer.recording
@@ -47,9 +47,9 @@ def test_it_is_replaced_by_what_it_becomes(store: SqliteStore, answer: Turn) -> 
 
 def test_what_is_over_is_not_opened_again(store: SqliteStore, answer: Turn) -> None:
     """A look that comes late, from a thread that was slow."""
-    store.record(answer).result(5)
+    store.record(answer).result(120)
 
-    assert store.record(under_way(answer, 1)).result(5) is False
+    assert store.record(under_way(answer, 1)).result(120) is False
     assert store.exchanges("local") == [answer.exchange]
     assert store.recordings("local").by_id("r0") == answer.recording
 
@@ -57,9 +57,9 @@ def test_what_is_over_is_not_opened_again(store: SqliteStore, answer: Turn) -> N
 def test_what_follows_an_open_answer_is_left_alone(store: SqliteStore) -> None:
     first, second = conversation(2)
     whole = turn(first, exchange=first.id)
-    store.record(under_way(whole, 1)).result(5)
-    store.record(turn(second, exchange=second.id)).result(5)
-    store.record(whole).result(5)
+    store.record(under_way(whole, 1)).result(120)
+    store.record(turn(second, exchange=second.id)).result(120)
+    store.record(whole).result(120)
 
     assert [store.recordings("local").by_id(each.id) for each in (first, second)] == [first, second]
     assert store.verify() == ()

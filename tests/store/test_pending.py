@@ -16,15 +16,15 @@ def a_writer_that_is_busy(store: SqliteStore) -> Iterator[None]:
 
     def wait(_: object) -> None:
         began.set()
-        go.wait(10)
+        go.wait(120)
 
     busy = store._writer.submit(wait)
-    assert began.wait(10)
+    assert began.wait(120)
     try:
         yield
     finally:
         go.set()
-        busy.result(10)
+        busy.result(120)
 
 
 def looked_up(recordings: Recordings, answer) -> list[object]:
@@ -44,18 +44,18 @@ def test_it_is_found_before_it_is_committed_and_after(store: SqliteStore) -> Non
         assert not written.done()
         assert looked_up(store.recordings("local"), answer) == [answer] * 4
         assert store.recordings("somebody else").by_id("r0") is None
-    assert written.result(10)
+    assert written.result(120)
     assert looked_up(store.recordings("local"), answer) == [answer] * 4
 
 
 def test_beside_one_that_is_written_it_is_the_newer(store: SqliteStore) -> None:
     first = recorded("r0", words="the same words")
-    store.record(turn(first)).result(10)
+    store.record(turn(first)).result(120)
     second = recorded("r1", words="the same words")
     with a_writer_that_is_busy(store):
         store.record(turn(second))
         assert store.recordings("local").by_place(first.place) == [first, second]
-    store.record(turn(recorded("r2"))).result(10)
+    store.record(turn(recorded("r2"))).result(120)
     assert store.recordings("local").by_place(first.place) == [first, second]
 
 

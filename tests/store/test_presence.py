@@ -18,7 +18,7 @@ from pathlib import Path
 from clew.store import SqliteStore
 from tests.store.test_presence import under_way
 store = SqliteStore(Path(sys.argv[1]))
-store.record(under_way("theirs")).result(20)
+store.record(under_way("theirs")).result(120)
 print("heard", flush=True)
 sys.stdin.read()
 """
@@ -40,25 +40,25 @@ def files(path: Path) -> list[Path]:
 
 
 def test_it_is_open_for_everybody_while_its_process_is_there(store: SqliteStore, path: Path) -> None:
-    store.record(under_way("ours")).result(5)
+    store.record(under_way("ours")).result(120)
     with SqliteStore(path) as other:
         assert (outcomes(store), outcomes(other)) == ({"ours": "open"}, {"ours": "open"})
         assert [stat.S_IMODE(file.stat().st_mode) for file in files(path)] == [0o600]
-        store.record(turn(recorded("ours"), exchange="ours")).result(5)
+        store.record(turn(recorded("ours"), exchange="ours")).result(120)
         assert outcomes(other) == {"ours": "whole"}
 
 
 def test_whoever_only_looks_or_keeps_what_is_over_leaves_nothing_beside_the_store(store: SqliteStore, path: Path) -> None:
-    store.record(turn(recorded("r"))).result(5)
+    store.record(turn(recorded("r"))).result(120)
     assert (outcomes(store), files(path)) == ({"x-r": "whole"}, [])
 
 
 def test_what_a_process_that_ended_left_open_was_cut(path: Path) -> None:
     """Of several, those of the one that ended."""
     with SqliteStore(path) as stays:
-        stays.record(under_way("a")).result(5)
+        stays.record(under_way("a")).result(120)
         with SqliteStore(path) as goes:
-            goes.record(under_way("b")).result(5)
+            goes.record(under_way("b")).result(120)
             assert outcomes(stays) == {"b": "open", "a": "open"}
         assert outcomes(stays) == {"b": "cut", "a": "open"}
     assert files(path) == []
@@ -68,7 +68,7 @@ def test_what_a_process_that_ended_left_open_was_cut(path: Path) -> None:
 @pytest.mark.slow
 def test_what_a_process_that_was_killed_left_open_was_cut(store: SqliteStore, path: Path) -> None:
     """Nothing of the process is left but its file, which the next one removes. Another process goes on hearing."""
-    store.record(under_way("ours")).result(5)
+    store.record(under_way("ours")).result(120)
     with subprocess.Popen(
         [sys.executable, "-c", HEARS, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -76,10 +76,10 @@ def test_what_a_process_that_was_killed_left_open_was_cut(store: SqliteStore, pa
         assert process.stdout.readline() == "heard\n"
         assert outcomes(store) == {"theirs": "open", "ours": "open"}
         process.kill()
-        process.wait(20)
+        process.wait(120)
     assert (outcomes(store), len(files(path))) == ({"theirs": "cut", "ours": "open"}, 2)
     with SqliteStore(path) as another:
-        another.record(under_way("new")).result(5)
+        another.record(under_way("new")).result(120)
         assert (outcomes(another), len(files(path))) == ({"new": "open", "theirs": "cut", "ours": "open"}, 2)
     store.close()
     assert files(path) == []
@@ -87,15 +87,15 @@ def test_what_a_process_that_was_killed_left_open_was_cut(store: SqliteStore, pa
 
 def test_an_import_hears_nothing(store: SqliteStore) -> None:
     """It brings an answer that was under way when it was exported."""
-    assert store.record(under_way("then"), brought_back=True).result(5)
+    assert store.record(under_way("then"), brought_back=True).result(120)
     assert outcomes(store) == {"then": "cut"}
 
 
 def test_what_was_cut_so_is_replaced_by_its_end_all_the_same(path: Path) -> None:
     """A process that closed its store and opened it again still knows how it went on."""
     with SqliteStore(path) as store:
-        store.record(under_way("r")).result(5)
+        store.record(under_way("r")).result(120)
     with SqliteStore(path) as store:
         ended = turn(recorded("r"), exchange="r", at=NOON + 1)
-        assert store.record(ended).result(5)
+        assert store.record(ended).result(120)
         assert store.exchanges("local") == [ended.exchange]

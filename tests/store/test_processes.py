@@ -28,7 +28,7 @@ def kill_after(worker: subprocess.Popen[str], turns: int) -> list[str]:
     heard = [worker.stdout.readline() for _ in range(turns)]
     worker.kill()
     heard += worker.stdout.readlines()
-    worker.wait(10)
+    worker.wait(120)
     worker.stdout.close()
     return [line.strip() for line in heard if line.endswith("\n")]
 

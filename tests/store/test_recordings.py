@@ -10,7 +10,7 @@ from tests.store.turns import GLM, NOON, bare, conversation, recorded, turn
 
 def keep(store: SqliteStore, *recordings) -> None:
     for recording in recordings:
-        assert store.record(turn(recording)).result(5)
+        assert store.record(turn(recording)).result(120)
 
 
 def test_the_sqlite_store_is_a_store(store: SqliteStore) -> None:
@@ -103,7 +103,7 @@ def test_a_gathering_ends_where_links_lead_in_a_circle_or_nowhere(store: SqliteS
 def test_a_turn_that_is_recorded_again_adds_nothing(store: SqliteStore) -> None:
     """A lost acknowledgement is answered by sending the turn again."""
     first = turn(recorded("r"))
-    assert [store.record(first).result(5) for _ in range(3)] == [True, False, False]
+    assert [store.record(first).result(120) for _ in range(3)] == [True, False, False]
     assert len(store.passages("local", "t")) == 1
     assert store.spent("local")[0].calls == 1
 
@@ -114,7 +114,9 @@ def test_a_history_that_is_sent_again_adds_nothing(store: SqliteStore) -> None:
     before = rows(store)
     keys = [key for each in answers for key in each.keys]
     for later in range(3):
-        store.touch("local", keys=keys, recordings=[each.id for each in answers], at=NOON + later * USED_STEP * 2).result(5)
+        store.touch("local", keys=keys, recordings=[each.id for each in answers], at=NOON + later * USED_STEP * 2).result(
+            120
+        )
     assert rows(store) == before
     assert [store.recordings("local").by_id(each.id) for each in answers] == answers
 

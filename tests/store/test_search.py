@@ -28,7 +28,7 @@ def said(
 
 def keep(store: SqliteStore, *turns: Turn) -> None:
     for each in turns:
-        assert store.record(each).result(5)
+        assert store.record(each).result(120)
 
 
 def found(store: SqliteStore, typed: str, principal: str = "local") -> list[str]:
@@ -129,7 +129,7 @@ def test_a_turn_that_goes_on_is_found_by_its_last_state(store: SqliteStore) -> N
 def test_what_is_forgotten_is_not_found(store: SqliteStore) -> None:
     keep(store, said("a", "heron", "Yes.", thread="t"), said("b", "heron", "Yes.", thread="u"))
     assert found(store, "heron") == ["x-b", "x-a"]
-    store.forget("local", "u", at=NOON - 60).result(5)
+    store.forget("local", "u", at=NOON - 60).result(120)
     assert found(store, "heron") == ["x-a"]
     keep(store, said("c", "heron", "Yes.", thread="u"))  # where the last one was
     assert (found(store, "heron"), store.verify()) == (["x-c", "x-a"], ())
@@ -148,7 +148,7 @@ def test_an_old_store_is_indexed_when_it_is_searched(version: int, path: Path) -
 
 def test_a_bite_is_bounded_in_turns_and_in_words(store: SqliteStore) -> None:
     keep(store, *(said(f"r{number}", "x" * (BITE_CHARACTERS // 2), "Yes.") for number in range(5)))
-    assert [store.catch_up().result(5) for _ in range(4)] == [2, 2, 1, 0]
+    assert [store.catch_up().result(120) for _ in range(4)] == [2, 2, 1, 0]
 
 
 def test_a_store_that_cannot_be_written_is_searched_as_it_is(store: SqliteStore, path: Path) -> None:

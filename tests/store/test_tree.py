@@ -8,7 +8,7 @@ from tests.store.turns import NOON, conversation, recorded, turn
 
 def keep(store: SqliteStore, *answers: Recording) -> None:
     for at, each in enumerate(answers):
-        assert store.record(turn(each, at=NOON + 10 * at)).result(5)
+        assert store.record(turn(each, at=NOON + 10 * at)).result(120)
 
 
 def branch(after: str, *names: str, began: int, thread: str = "t", agent: str = "", ended: int | None = None) -> Branch:
@@ -22,7 +22,7 @@ def branch(after: str, *names: str, began: int, thread: str = "t", agent: str = 
 
 def test_a_thread_that_nobody_left_is_one_stretch(store: SqliteStore) -> None:
     keep(store, *conversation(3))
-    store.record(turn(at=NOON + 99)).result(5)  # refused: nothing follows it
+    store.record(turn(at=NOON + 99)).result(120)  # refused: nothing follows it
     assert store.tree("local", "t") == [branch("", "r0", "r1", "r2", began=0)]
     assert store.tree("local", "u") == store.tree("other", "t") == []
 
@@ -57,6 +57,6 @@ def test_a_sub_agent_begins_after_the_answer_that_sent_it(store: SqliteStore) ->
 def test_an_answer_whose_predecessor_is_forgotten_begins_anew(store: SqliteStore) -> None:
     answers = conversation(2)
     keep(store, *answers, recorded("fork", before=tuple(answers), thread="u"))
-    assert store.forget("local", "t", at=NOON).result(5)
+    assert store.forget("local", "t", at=NOON).result(120)
     assert store.tree("local", "u") == [branch("", "fork", began=2, thread="u")]
     assert (store.thread("local", "t"), getattr(store.thread("local", "u"), "turns", None)) == (None, 1)

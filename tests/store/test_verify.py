@@ -19,7 +19,7 @@ OTHER = b"o" * 32
 @pytest.fixture
 def filled(store: SqliteStore) -> SqliteStore:
     for each in (*conversation(2), recorded("g", origin=GLM, keys=(OTHER,), digest=b"d" * 32)):
-        store.record(turn(each)).result(5)
+        store.record(turn(each)).result(120)
     assert store.verify() == ()
     return store
 
@@ -48,8 +48,8 @@ def test_a_mark_that_leads_nowhere_is_found(filled: SqliteStore, path: Path) -> 
 
 def test_keys_and_digests_are_recomputed(store: SqliteStore) -> None:
     """Wrong from the start, so that sums and marks agree: only the recomputation can tell."""
-    store.record(turn(recorded("key", keys=(OTHER,), digest=b""))).result(5)
-    store.record(turn(recorded("digest", digest=b"d" * 32))).result(5)
+    store.record(turn(recorded("key", keys=(OTHER,), digest=b""))).result(120)
+    store.record(turn(recorded("digest", digest=b"d" * 32))).result(120)
     assert store.verify() == (
         Fault("key", "its keys are not those of its blocks"),
         Fault("digest", "its digest is not that of its strand"),
@@ -58,9 +58,9 @@ def test_keys_and_digests_are_recomputed(store: SqliteStore) -> None:
 
 def test_a_strand_whose_beginning_is_forgotten_is_no_fault(store: SqliteStore) -> None:
     for each in conversation(3):
-        store.record(turn(each)).result(5)
+        store.record(turn(each)).result(120)
     lost = recorded("lost", before=tuple(conversation(3)), strand=Strand(after="never"), thread="u")
-    store.record(turn(lost)).result(5)
+    store.record(turn(lost)).result(120)
     assert store.verify() == ()
 
 
@@ -117,7 +117,7 @@ def test_a_broken_page_is_found(filled: SqliteStore, path: Path) -> None:
 )
 def test_what_belongs_together_must_be_there_together(store: SqliteStore, path: Path, statement: str, fault: Fault) -> None:
     for each in (*conversation(3), recorded("u", thread="u")):
-        store.record(turn(each)).result(5)
+        store.record(turn(each)).result(120)
     assert len(store.search("local", "secret")) == 4
     assert store.verify() == ()
     tamper(path, statement)
@@ -126,7 +126,7 @@ def test_what_belongs_together_must_be_there_together(store: SqliteStore, path: 
 
 def test_a_strand_that_leads_in_a_circle_is_found(store: SqliteStore) -> None:
     for id, after in (("a", "b"), ("b", "a"), ("c", "c")):
-        store.record(turn(recorded(id, strand=Strand(after=after), digest=b""))).result(5)
+        store.record(turn(recorded(id, strand=Strand(after=after), digest=b""))).result(120)
     assert store.verify() == (Fault("a", "its strand leads in a circle"), Fault("c", "its strand leads in a circle"))
 
 
@@ -136,8 +136,8 @@ def test_what_another_process_did_to_the_index_of_words_is_no_damage(store: Sqli
         whole = turn(recorded(f"r{number}"), exchange=f"r{number}")
         begun = structs.replace(whole, exchange=structs.replace(whole.exchange, outcome="open"))
         with SqliteStore(path) as other:
-            assert store.record(begun).result(5)
-            assert other.catch_up().result(5) == 1
-            assert other.record(whole).result(5)
-            assert other.catch_up().result(5) == 1
+            assert store.record(begun).result(120)
+            assert other.catch_up().result(120) == 1
+            assert other.record(whole).result(120)
+            assert other.catch_up().result(120) == 1
         assert store.verify() == ()

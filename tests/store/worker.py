@@ -19,7 +19,7 @@ def main(path: str, name: str, count: int) -> None:
             last = (
                 recorded(f"{name}-{number}", before=last[-1:], thread=name, words=f"{number} " + "word " * 200, digest=b""),
             )
-            store.record(turn(last[0], bodies=BODIES)).result(30)
+            store.record(turn(last[0], bodies=BODIES)).result(120)
             sys.stdout.write(f"{name}-{number}\n")
             sys.stdout.flush()
 

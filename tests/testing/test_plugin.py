@@ -50,7 +50,7 @@ def test_it_ends_with_its_block_and_leaves_no_thread() -> None:
         url = sim.url
         assert ask(url).status == 200
     with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(url, timeout=2)
+        urllib.request.urlopen(url, timeout=120)
     assert not [thread for thread in threading.enumerate() if thread.name == "clew-background" and thread not in before]
     with pytest.raises(RuntimeError, match="runs only inside its `with` block"):
         _ = clew.testing.Simulator(judge=judge).url
@@ -81,7 +81,7 @@ def test_pytest_finds_the_fixtures_by_itself(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(
         "import urllib.request\n"
         "def test_it(simulator):\n"
-        "    assert urllib.request.urlopen(simulator.url + '/api/hello', timeout=5).status == 200\n"
+        "    assert urllib.request.urlopen(simulator.url + '/api/hello', timeout=120).status == 200\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)

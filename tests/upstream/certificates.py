@@ -45,4 +45,4 @@ def _for(names: str) -> list[str]:
 
 
 def _openssl(*words: str | Path) -> None:
-    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, timeout=30)
+    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, timeout=120)

@@ -175,7 +175,7 @@ def play(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pla
         complaints: list[object] = []
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.get_loop().set_exception_handler(lambda _, context: complaints.append(context))
-            result = runner.run(asyncio.wait_for(scene, 30))
+            result = runner.run(asyncio.wait_for(scene, 120))
         assert complaints == []
         return result
 

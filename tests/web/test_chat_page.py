@@ -19,7 +19,7 @@ def test_a_new_chat_teaches_and_offers_backends_models_and_effort(kept_booth: Bo
 def test_an_old_one_goes_on_from_its_end(booth: Booth) -> None:
     keep(booth, said("a", text("One"), asked="First <b>"), said("b", text("Two"), after="a", at=NOON + 1))
     assert booth.store is not None
-    assert booth.store.pin("local", "t", "glm").result(5)
+    assert booth.store.pin("local", "t", "glm").result(120)
     text_of = page(booth, "/chat/t")
     assert 'data-chat="t"' in text_of and '<option value="glm" selected>' in text_of
     assert 'data-turn="x-b" data-after="a"' in text_of

@@ -69,7 +69,7 @@ def test_one_that_is_not_there_is_a_page_that_says_what_to_do(kept_booth: Booth)
 def test_one_whose_thread_was_deleted_meanwhile_says_so_and_leads_nowhere(booth: Booth) -> None:
     path = record(booth, None)
     assert booth.store is not None
-    booth.store.forget("local", "t", at=NOON).result(5)
+    booth.store.forget("local", "t", at=NOON).result(120)
     record(booth, None)
     page = booth.ask(path).raw.decode()
     assert "no word of it is kept" in page and "deleted meanwhile" in page and 'href="/threads/"' not in page

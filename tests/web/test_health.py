@@ -64,6 +64,6 @@ def test_a_cool_down_that_another_process_learnt_is_told_too(booth: Booth) -> No
     now = time.time()
     tell_cool_downs(store, CoolDowns(), CoolDowns({key: 130.0, ("claude", "a"): 100.0}), now=100.0, wall=now)
     tell_cool_downs(store, CoolDowns({key: 150.0}), CoolDowns({key: 150.5}), now=100.0, wall=now)
-    store.set("nothing", None, at=now).result(5)  # written after those
+    store.set("nothing", None, at=now).result(120)  # written after those
     claude, glm = conditions(booth.admin._desk, [])
     assert (glm.mood, 20.0 < glm.cools <= 30.0, claude.cools) == ("warn", True, 0.0)

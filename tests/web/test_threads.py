@@ -13,7 +13,7 @@ from tests.store.turns import NOON, recorded, turn
 def keep(booth: Booth, *turns: object) -> None:
     assert booth.store is not None
     for each in turns:
-        assert booth.store.record(each).result(5)
+        assert booth.store.record(each).result(120)
 
 
 def test_an_empty_list_teaches_how_to_begin(booth: Booth) -> None:

@@ -66,7 +66,7 @@ def test_closing_waits_for_what_is_stopped(claude: Simulator, tmp_path: Path) ->
 def posted(gateway: Served) -> Iterator[HTTPResponse]:
     """With the gateway's own key, to the admin of a real process."""
     host, _, port = str(gateway.told["admin_url"]).removeprefix("http://").partition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=20)
+    connection = http.client.HTTPConnection(host, int(port), timeout=120)
     body = json.dumps({"id": "one", "messages": [user(SAID)], "model": MODEL, "tools": TOOLS})
     try:
         connection.request("POST", "/api/chat", body, {"content-type": "application/json", "x-api-key": KEY})

@@ -59,7 +59,7 @@ def raw(chat: ChatServer, body: bytes, length: int) -> None:
         f"X-Api-Key: {KEY}",
         f"Content-Length: {length}",
     ]
-    with socket.create_connection(("127.0.0.1", chat.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", chat.port), timeout=120) as connection:
         connection.sendall("\r\n".join([*head, "", ""]).encode() + body)
 
 
@@ -120,7 +120,7 @@ def test_several_may_listen_to_one_answer(chat: ChatServer, claude: Simulator) -
         until(lambda: chat.listeners("several") == 4)
         rest = parts_of(reply.read().removeprefix(b"\n"))
         for thread in threads:
-            thread.join(10)
+            thread.join(120)
     assert heard == [[*first, *rest]] * 3
 
 

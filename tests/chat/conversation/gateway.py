@@ -19,7 +19,7 @@ __all__ = ["Gateway"]
 class Gateway:
     """Enter it, and talk to its `url`, with its `token`."""
 
-    def __init__(self, home: Path, key: str = "", commit_seconds: float = 10.0) -> None:
+    def __init__(self, home: Path, key: str = "", commit_seconds: float = 120.0) -> None:
         self._home = Home(home)
         self._key = key
         self._commit_seconds = commit_seconds

@@ -73,7 +73,7 @@ def test_the_betas_stay_with_the_thread_while_another_vendor_answers(
 def test_the_betas_come_along_in_our_own_format(home: Path, here: Opening, thread: str, a: Simulator) -> None:
     with SqliteStore(home / "clew.db") as store:
         raw = exported(store)
-        store.forget("local", thread, at=time.time()).result(5)
+        store.forget("local", thread, at=time.time()).result(120)
         imported(store, raw)
     go_on(here, thread)
     assert betas(a) == [*SENT]
@@ -86,8 +86,8 @@ def test_a_thread_from_before_betas_were_kept_goes_on_with_those_that_its_messag
     with SqliteStore(home / "clew.db") as store:
         [exchange] = store.exchanges("local", thread=thread)
         [passage] = store.passages("local", thread)
-        store.forget("local", thread, at=time.time()).result(5)
-        store.record(_without_betas(exchange, passage), brought_back=True).result(5)
+        store.forget("local", thread, at=time.time()).result(120)
+        store.record(_without_betas(exchange, passage), brought_back=True).result(120)
     assert go_on(here, thread).role == "assistant"
     assert betas(a) == ["mid-conversation-output-config-2026-07-01"]
     assert refusals(a) == []

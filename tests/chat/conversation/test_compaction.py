@@ -215,10 +215,10 @@ def test_who_stops_it_while_it_is_compacted_leaves_nothing_under_way(
 
             monkeypatch.setattr(conversation.desk, "ask", stopped)
             assert [event async for event in answer if not isinstance(event, Compacted)] == []
-            await asyncio.wait_for(stopping[0], 10)
+            await asyncio.wait_for(stopping[0], 120)
             assert "open" not in {spot.outcome for spot in conversation.desk.tree}
             assert len(conversation.desk.tree) == 2 + wanted
             a.reset()
             await conversation.ask("Three.")
 
-    asyncio.run(asyncio.wait_for(talk(), 25))
+    asyncio.run(asyncio.wait_for(talk(), 120))

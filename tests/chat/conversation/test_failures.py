@@ -134,7 +134,7 @@ def test_a_caller_that_is_cancelled_leaves_what_was_finished(opening: Opening, a
                 await until(lambda: bool(opening.store(conversation).passages("local", conversation.thread)))
                 await asyncio.sleep(0.2)
             else:
-                await asyncio.wait_for(reached.wait(), 10)
+                await asyncio.wait_for(reached.wait(), 120)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -149,7 +149,7 @@ def test_a_caller_that_is_cancelled_leaves_what_was_finished(opening: Opening, a
 
 
 async def until(true: Any) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not true():  # noqa: ASYNC110  (another process's file says it, not an event)
             await asyncio.sleep(0.01)
 

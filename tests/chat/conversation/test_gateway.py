@@ -49,7 +49,7 @@ def at(gateway: Gateway, key: str, thread: str = "") -> AbstractAsyncContextMana
 @contextmanager
 def asked(gateway: Gateway, method: str, path: str, body: Any = None) -> Iterator[http.client.HTTPResponse]:
     """A request by hand; what comes back is the test's to read."""
-    connection = http.client.HTTPConnection(gateway.url.removeprefix("http://"), timeout=20)
+    connection = http.client.HTTPConnection(gateway.url.removeprefix("http://"), timeout=120)
     try:
         headers = {"authorization": f"Bearer {gateway.token}", "content-type": "application/json"}
         connection.request(method, f"/api/conversations{path}", None if body is None else json.dumps(body), headers)
@@ -107,8 +107,8 @@ def test_a_client_that_is_gone_leaves_what_was_finished(
     with asked(gateway, "POST", "/t2/turns", BODY) as response:
         while f"event: {after}".encode() not in response.readline():
             pass
-    until(lambda: outcomes(gateway, "t2") == [("cut", kept)], 10)
-    until(lambda: all(entry["ended"] not in ("no", "whole") for entry in a.journal()), 10)
+    until(lambda: outcomes(gateway, "t2") == [("cut", kept)], 120)
+    until(lambda: all(entry["ended"] not in ("no", "whole") for entry in a.journal()), 120)
     until(lambda: (gateway.answering(), len(gateway.admin._desk.tellings)) == (0, 0), 10)
 
 
@@ -127,7 +127,7 @@ def test_a_client_that_is_gone_before_anything_was_told_stops_the_answer_too(gat
 @contextmanager
 def asked_in_haste(gateway: Gateway, path: str, body: Any) -> Iterator[None]:
     """A client that asks, and does not wait for a word."""
-    connection = http.client.HTTPConnection(gateway.url.removeprefix("http://"), timeout=20)
+    connection = http.client.HTTPConnection(gateway.url.removeprefix("http://"), timeout=120)
     headers = {"authorization": f"Bearer {gateway.token}", "content-type": "application/json"}
     connection.request("POST", f"/api/conversations{path}", json.dumps(body), headers)
     yield
@@ -159,7 +159,7 @@ def test_a_gateway_that_is_killed_loses_nothing_that_was_said(a: Simulator) -> N
 
     with Served(backend("claude", a.url, 'preset = "anthropic"')) as served:
         thread = asyncio.run(talk(served))
-        served.process.wait(10)
+        served.process.wait(120)
         assert asyncio.run(again(served, thread)) == [["whole", "cut"], ["whole", "whole"]]
 
 

@@ -238,7 +238,7 @@ def test_a_conversation_with_a_question_that_failed_is_exported_and_imported(
     thread = asyncio.run(fail())
     with SqliteStore(home / "clew.db") as store:
         shapes = {name: exported(store, name) for name in ("anthropic", "openai", "claude-code", "markdown", "clew")}
-        assert store.forget("local", thread, at=time.time()).result(5)
+        assert store.forget("local", thread, at=time.time()).result(120)
         imported(store, shapes["clew"])
         assert store.verify() == ()
     for name in ("anthropic", "openai"):

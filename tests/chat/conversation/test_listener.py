@@ -44,7 +44,7 @@ def test_a_listener_that_is_behind_says_so_and_is_waited_for() -> None:
         waiting = asyncio.create_task(listener.drained())
         await asyncio.sleep(0)
         done = [waiting.done(), len(await listener.chunk())]
-        await asyncio.wait_for(waiting, 1)
+        await asyncio.wait_for(waiting, 120)
         return [*more, *done, listener.push(b"b")]
 
     assert heard(listen) == [True, False, False, len(MUCH) + 1, True]
@@ -111,7 +111,7 @@ def test_who_leaves_before_the_work_began_is_told_of_its_end() -> None:
     async def listen(listener: Listener) -> list[str]:
         listener.hand_over(work())
         listener.leave()
-        await asyncio.wait_for(listener.over(), 5)
+        await asyncio.wait_for(listener.over(), 120)
         return seen
 
     assert heard(listen) == ["ended"]

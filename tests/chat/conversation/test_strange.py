@@ -118,4 +118,4 @@ def test_a_stream_that_breaks_the_rules_is_broken_off_and_the_conversation_goes_
                 assert conversation.turns[-1].outcome == "cut"
 
     with opened(place, answer(block("text", "Hi", WRONG[wrong])), tmp_path) as opening:
-        asyncio.run(asyncio.wait_for(talk(opening), 20))
+        asyncio.run(asyncio.wait_for(talk(opening), 120))

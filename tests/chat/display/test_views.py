@@ -314,7 +314,7 @@ def test_a_view_is_closed_while_somebody_has_the_screen() -> None:
         view.heard(TextDelta("Meanwhile."))
         closing = Thread(target=view.close)
         closing.start()
-        closing.join(5)
+        closing.join(120)
         assert not closing.is_alive()
     assert terminal.screen.lines == ["Meanwhile."]
 

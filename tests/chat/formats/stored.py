@@ -19,7 +19,7 @@ from tests.store.turns import NOON
 def stored(path: Path, *turns: Turn) -> Iterator[SqliteStore]:
     with SqliteStore(path) as store:
         for each in turns:
-            assert store.record(each).result(5)
+            assert store.record(each).result(120)
         yield store
 
 

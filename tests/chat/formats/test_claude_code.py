@@ -283,7 +283,7 @@ def test_an_old_answer_that_a_client_copied_into_a_new_file_is_not_made_twice(st
 
 def test_what_a_gateway_heard_is_found_and_the_rest_goes_on_in_its_thread(store: SqliteStore) -> None:
     heard = recorded("r1", session=SESSION)
-    assert store.record(turn(heard)).result(5)
+    assert store.record(turn(heard)).result(120)
     given = Scribbler()
     given.user("secret question")
     given.assistant("m1", *map(json.loads, heard.blocks))

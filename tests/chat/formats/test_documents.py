@@ -92,7 +92,7 @@ def test_what_claude_could_not_read_is_not_in_anthropics_messages(store: SqliteS
     unsigned = json.dumps(thinking("no proof", "")).encode()
     last = msgspec.structs.replace(last, blocks=(unsigned,))
     for number, each in enumerate((first, side, glm, last)):
-        assert store.record(turn(each, at=NOON + number)).result(5)
+        assert store.record(turn(each, at=NOON + number)).result(120)
     written = json.loads(exported(store, "anthropic"))
     answers = [message["content"] for message in written["messages"] if message["role"] == "assistant"]
     assert answers == [
@@ -104,7 +104,7 @@ def test_what_claude_could_not_read_is_not_in_anthropics_messages(store: SqliteS
 
 def test_a_question_with_line_breaks_between_its_values_stays_on_its_line(store: SqliteStore) -> None:
     spread = msgspec.structs.replace(turn(recorded("r")), asked=(json.dumps(user("a\nb"), indent=1).encode(),))
-    assert store.record(spread).result(5)
+    assert store.record(spread).result(120)
     for name in ("anthropic", "claude-code"):
         lines = exported(store, name).splitlines()
         assert all(json.loads(line) for line in lines)
@@ -183,7 +183,7 @@ def test_a_conversation_goes_out_in_openais_words_with_its_thinking_as_text(stor
 
 
 def test_nothing_to_write_is_an_empty_conversation(store: SqliteStore) -> None:
-    assert store.record(turn()).result(5)
+    assert store.record(turn()).result(120)
     assert json.loads(exported(store, "anthropic")) == {"model": "", "messages": []}
     assert json.loads(exported(store, "openai"))["messages"] == []
 

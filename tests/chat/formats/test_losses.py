@@ -129,7 +129,7 @@ def test_what_a_format_does_not_say_that_it_loses_is_in_it(store: SqliteStore, n
 
 def test_that_a_block_was_seen_again_leaves_no_trace_in_an_export(store: SqliteStore) -> None:
     before = exported(store)
-    store.touch("local", keys=recorded("r0").keys, recordings=["r0"], at=NOON + 99_999).result(5)
+    store.touch("local", keys=recorded("r0").keys, recordings=["r0"], at=NOON + 99_999).result(120)
     assert exported(store) == before
 
 
@@ -143,7 +143,7 @@ def test_no_credential_is_in_any_export(tmp_path: Path, name: str) -> None:
     bodies = Bodies(asked=client, sent=backend, answered=gateway)
     kept = turn(recorded("r"), bodies=bodies)
     with stored(tmp_path / "clew.db", kept) as store:
-        store.set("key", CANARIES[1], at=NOON).result(5)
+        store.set("key", CANARIES[1], at=NOON).result(120)
         raw = exported(store, name)
     assert [canary for canary in CANARIES if canary.encode() in raw] == []
     assert b"Answer r." in raw

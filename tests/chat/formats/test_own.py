@@ -116,7 +116,7 @@ def test_what_goes_out_comes_in_again_the_same(turns: list[Turn], pin: str) -> N
     """Store, export, a fresh store: every row that the interface tells is equal, and a second import adds nothing."""
     with TemporaryDirectory() as room, stored(Path(room) / "a.db", *turns) as one, stored(Path(room) / "b.db") as other:
         for thread in one.threads("local"):
-            one.pin("local", thread.id, pin).result(5)
+            one.pin("local", thread.id, pin).result(120)
         raw = exported(one)
         tally = imported(other, raw)
         assert (tally.faults, tally.passed) == ([], {})
@@ -131,8 +131,8 @@ def test_a_thread_that_was_kept_while_its_first_answer_came_comes_in_again_the_s
     first = turn(conversation(1)[0], at=1_800_000_000.0)
     early = msgspec.structs.replace(first.exchange, outcome="open", ended=first.exchange.ended - 1)
     with stored(tmp_path / "a.db") as one, stored(tmp_path / "b.db") as other:
-        one.record_open(Turn(exchange=early)).result(5)
-        one.record(first).result(5)
+        one.record_open(Turn(exchange=early)).result(120)
+        one.record(first).result(120)
         imported(other, exported(one))
         assert rows(other) == rows(one)
 
@@ -232,9 +232,9 @@ def test_a_turn_that_is_over_is_not_replaced_by_one_that_was_open(tmp_path: Path
 
 def test_a_pin_that_was_changed_since_stays(tmp_path: Path) -> None:
     with stored(tmp_path / "a.db", turn(recorded("r"))) as store:
-        store.pin("local", "t", "glm").result(5)
+        store.pin("local", "t", "glm").result(120)
         raw = exported(store)
-        store.pin("local", "t", "claude").result(5)
+        store.pin("local", "t", "claude").result(120)
         imported(store, raw)
         assert store.pin_of("local", "t") == "claude"
 
@@ -243,7 +243,7 @@ def test_a_thread_whose_beginning_is_forgotten_comes_in_again_the_same(tmp_path:
     """It is as old as it was."""
     first, second = (turn(each, at=NOON + 100 * at) for at, each in enumerate(conversation(2)))
     with stored(tmp_path / "a.db", first, second) as one, stored(tmp_path / "b.db") as other:
-        while one.retain(Retention(age=50, bytes=None), now=NOON + 100).result(5):
+        while one.retain(Retention(age=50, bytes=None), now=NOON + 100).result(120):
             pass
         assert [(each.turns, each.created) for each in one.threads("local")] == [(1, first.exchange.started)]
         imported(other, exported(one))

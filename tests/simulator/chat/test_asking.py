@@ -160,7 +160,7 @@ def test_a_flood_swells_what_is_said(sim_of: SIM) -> None:
 def test_signs_of_life_are_comments(sim_of: SIM) -> None:
     sim = sim_of("deepseek-chat")
     sim.fault("pings every=0.01")
-    connection = http.client.HTTPConnection(sim.url.removeprefix("http://"), timeout=5)
+    connection = http.client.HTTPConnection(sim.url.removeprefix("http://"), timeout=120)
     body = json.dumps(Talk(sim, "deepseek-chat").ask("Hi.").body(stream=True))
     connection.request("POST", "/chat/completions", body, {"authorization": "Bearer sim-a-1"})
     got = connection.getresponse()
