@@ -25,6 +25,7 @@ from clew.engine.redact import Redactor
 from clew.settings.running import Running, register
 from clew.store import SqliteStore
 from tests.database import connected
+from tests.gateway.served import Served, backend
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
 from tests.upstream.certificates import Certificate, make_certificate
@@ -314,13 +315,27 @@ def port_of(listener: socket.socket) -> int:
     return listener.getsockname()[1]
 
 
+def _this_program() -> str:
+    return Path("/proc/self/comm").read_text().strip()
+
+
+@pytest.mark.slow
+def test_another_clew_is_not_called_another_program(patient: Patient) -> None:
+    """One of another home, which this one's registry does not know."""
+    with Served("[gateway]\nadmin_port = 0\n" + backend("a", "http://127.0.0.1:9")) as other:
+        text = CONFIG.replace("admin_port = 0", f"admin_port = {other.port}")
+        (patient.home / "clew.toml").write_text(text)
+        [finding] = patient.wrong("ports")
+    assert finding.says == f"{other.port} is used by another clew (process {other.process.pid})"
+
+
 @pytest.mark.slow
 def test_a_port_is_free_or_somebodys(patient: Patient, listener: socket.socket) -> None:
     port = port_of(listener)
     text = CONFIG.replace("admin_port = 0", f"admin_port = {port}")
     (patient.home / "clew.toml").write_text(text)
     [finding] = patient.wrong("ports")
-    assert (finding.state, finding.says) == ("warning", f"{port} is used by another program")
+    assert (finding.state, finding.says) == ("warning", f"{port} is used by {_this_program()} (process {os.getpid()})")
     assert finding.mend == "choose another: `[gateway] admin_port = …`, or `--admin-port`"
     register(
         _home(patient), Running(pid=os.getpid(), url="http://127.0.0.1:9", admin_url=f"http://127.0.0.1:{port}", name="mine")

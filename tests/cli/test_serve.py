@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from clew.cli import main
+from clew.cli.busy_ports import moved
 from clew.cli.demo import demo
 from clew.cli.greeting import greeting
 from clew.errors import SettingsInvalid
@@ -37,7 +38,7 @@ from tests.cli.invoking import Clew
 from tests.cli.ptys import on_terminal
 from tests.database import connected
 from tests.gateway.conftest import KEYED, PASSTHROUGH, settings_with
-from tests.gateway.served import CLEW, MOST_SECONDS, backend
+from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend
 from tests.manifest import proves
 
 
@@ -70,11 +71,48 @@ def test_a_busy_port_gives_the_next_unless_it_was_asked_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert Plan(name="x", port=port).ports()[:2] == (port, port + 1)
-        said = f"Error: port {port} is in use: choose another with --port, or a free one with --port 0\n"
+        said = f"Error: port {port} is in use by {_us()}: choose another with --port, or a free one with --port 0\n"
         for workers in ("1", "2"):
             options = ["serve", "--port", str(port), "--no-admin", "--workers", workers]
             failed = CliRunner().invoke(main, options, env={"CLEW_HOME": str(_home())})
             assert (failed.exit_code, failed.stderr) == (1, said)
+
+
+def _us() -> str:
+    return f"{Path('/proc/self/comm').read_text().strip()} (process {os.getpid()})"
+
+
+@pytest.mark.slow
+def test_a_port_that_a_gateway_has_is_named_with_that_gateway(tmp_path: Path) -> None:
+    """Asked for, it is an error; the usual one gives the next, and says where calls to the usual one go."""
+    with Served("[gateway]\nadmin_port = 0\n" + backend("a", "http://127.0.0.1:9")) as first:
+        owner = f"the gateway {first.process.pid} (process {first.process.pid})"
+        failed = first.clew("serve", "--port", str(first.port), "--no-admin")
+        assert (failed.returncode, failed.stderr) == (
+            1,
+            f"Error: port {first.port} is in use by {owner}: use that one, end it with `kill {first.process.pid}`, or choose "
+            "another with --port, or a free one with --port 0\n",
+        )
+        told = list(moved(first.port, "http://127.0.0.1:9", Home(first.home)))
+    assert told == [
+        f"port {first.port} is in use by {owner}, so http://127.0.0.1:9 is taken instead: "
+        f"whoever calls port {first.port} talks to the other one"
+    ]
+
+
+@pytest.mark.slow
+def test_the_second_of_two_gateways_says_who_has_the_usual_port(tmp_path: Path) -> None:
+    """Also a port that a process has which the registry does not know."""
+    with serving("--json", "--no-admin") as first:
+        url = json.loads(line(first))["url"]
+        command, environ = [CLEW, "serve", "--json", "--no-admin"], {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path)}
+        with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as second:
+            other = json.loads(line(second))["url"]
+            second.send_signal(signal.SIGTERM)
+            told = second.communicate(timeout=MOST_SECONDS)[1]
+    assert other != url
+    assert f"so {other} is taken instead: whoever calls port 2539 talks to the other one" in told
+    assert "warning: port 2539 is in use by " in told
 
 
 @pytest.mark.slow
@@ -84,7 +122,7 @@ def test_a_busy_port_for_the_admin_is_named_with_its_own_option() -> None:
         failed = CliRunner().invoke(
             main, ["serve", "--port", "0", "--admin-port", str(port)], env={"CLEW_HOME": str(_home())}
         )
-    said = f"Error: port {port} is in use: choose another with --admin-port, or a free one with --admin-port 0\n"
+    said = f"Error: port {port} is in use by {_us()}: choose another with --admin-port, or a free one with --admin-port 0\n"
     assert (failed.exit_code, failed.stderr) == (1, said)
 
 
@@ -96,7 +134,8 @@ def test_a_busy_port_of_the_settings_is_not_exchanged_for_another(tmp_path: Path
         (tmp_path / "clew.toml").write_text(f"[gateway]\nport = 0\nadmin_port = {port}\n")
         environ = {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path)}
         failed = subprocess.run([CLEW, "serve"], env=environ, capture_output=True, text=True, timeout=MOST_SECONDS)
-    assert (failed.returncode, f"port {port} is in use: choose another with --admin-port" in failed.stderr) == (1, True)
+    said = f"port {port} is in use by {_us()}: choose another with --admin-port"
+    assert (failed.returncode, said in failed.stderr) == (1, True)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.endings import Failed
+from clew.cli.busy_ports import moved, taken
 from clew.cli.stage import Stage
 
 if TYPE_CHECKING:
@@ -100,15 +100,14 @@ async def _admin(stage: Stage, works: Works, key: str, planes: Callable[[], Sequ
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
-    taken = f"port {stage.plan.admin_port} is in use: choose another with --admin-port, or a free one with --admin-port 0"
-    raise Failed(taken)
+    raise taken(stage.plan.admin_port, stage.home, "--admin-port")
 
 
 def _greet(stage: Stage, gateway: Running, key: str, admin: Admin | None) -> None:
     """Only now: with the store, the keys and both ports in hand, nothing that is said here can fail a moment later."""
     from clew.cli.greeting import admin_line, as_json, greeting
 
-    for warning in (*stage.loaded.warnings, *_unseen(stage)):
+    for warning in (*stage.loaded.warnings, *_unseen(stage), *_moved(stage, gateway)):
         click.echo(f"warning: {warning}", err=True)
     if stage.as_json:
         click.echo(as_json(gateway))
@@ -116,6 +115,12 @@ def _greet(stage: Stage, gateway: Running, key: str, admin: Admin | None) -> Non
     click.echo(greeting(stage.loaded, gateway.url, key, stage.home, stage.plan.host))
     if admin:
         click.echo(admin_line(admin.login_url, str(admin.socket)))
+
+
+def _moved(stage: Stage, gateway: Running) -> Iterator[str]:
+    yield from moved(stage.plan.port, gateway.url, stage.home)
+    if gateway.admin_url:
+        yield from moved(stage.plan.admin_port, gateway.admin_url, stage.home)
 
 
 def _unseen(stage: Stage) -> Iterator[str]:

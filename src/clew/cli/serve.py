@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.cli.beside import beside
+from clew.cli.busy_ports import taken
 from clew.cli.endings import Failed, told
 from clew.cli.stage import Stage, staged
 
@@ -77,7 +78,7 @@ async def _serve(options: Mapping[str, Any], deadline: Deadline) -> None:
 async def _alone(stage: Stage, ending: Ending, deadline: Deadline) -> None:
     from clew.gateway.process import opened
 
-    with _listening_at(stage.plan):
+    with _listening_at(stage):
         gateway = await opened(stage.plan, stage.loaded, stage.home, environ=stage.environ)
     gateway.limit(deadline)
     try:
@@ -107,7 +108,7 @@ async def _with_workers(stage: Stage, ending: Ending, deadline: Deadline) -> Non
     from clew.settings.gateway_key import load_key
 
     check_exposure(stage.plan, stage.home.make(), stage.environ)  # here, or every worker fails of it, one after the other
-    with _listening_at(stage.plan):
+    with _listening_at(stage):
         claimed = claim(stage.plan, reuse_port=True)
     with claimed as place:
         plan = msgspec.structs.replace(
@@ -159,12 +160,11 @@ async def _somebody_listens(workers: Workers, running: asyncio.Future[None]) -> 
 
 
 @contextmanager
-def _listening_at(plan: Plan) -> Generator[None]:
+def _listening_at(stage: Stage) -> Generator[None]:
+    plan = stage.plan
     try:
         yield
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            why = f"port {plan.port} is in use: choose another with --port, or a free one with --port 0"
-        else:
-            why = f"cannot listen on {plan.host}: {error.strerror or error}"
-        raise Failed(why) from error
+            raise taken(plan.port, stage.home, "--port") from error
+        raise Failed(f"cannot listen on {plan.host}: {error.strerror or error}") from error

@@ -15,7 +15,8 @@ from msgspec import Struct
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
 from clew.admin.checkup.kept import clock_doubt
 from clew.errors import SettingsInvalid, StoreError
-from clew.settings.running import Running, running
+from clew.gateway.port_owner import gateway_on, owner_of
+from clew.settings.running import running
 from clew.settings.values import GatewaySettings
 from clew.store.clock import Doubt
 
@@ -71,31 +72,18 @@ def _readiness(url: str) -> _Readiness | None:
 def ports(at: Circumstances) -> Iterator[Finding]:
     """Free, or a gateway's own."""
     settings = at.loaded.settings.gateway if at.loaded else GatewaySettings()
-    owners = {port: each for each in _running(at) for port in (_port(each.url), _port(each.admin_url)) if port}
     for name, port in {"port": settings.port, "admin_port": settings.admin_port}.items():
         if port == 0:
             yield fine(f"{name}: a free one is taken")
-        elif port in owners:
-            yield fine(f"{port} is the gateway {owners[port].name}'s")
+        elif owner := gateway_on(port, at.home):
+            yield fine(f"{port} is the gateway {owner.name}'s")
         elif _is_free(settings.host if name == "port" else "127.0.0.1", port):
             yield fine(f"{port} is free")
         else:
             option = f"--{name.replace('_', '-')}"
-            yield warning(f"{port} is used by another program", f"choose another: `[gateway] {name} = …`, or `{option}`")
-
-
-def _running(at: Circumstances) -> list[Running]:
-    try:
-        return running(at.home)
-    except SettingsInvalid:
-        return []  # said by the check of the gateways
-
-
-def _port(url: str) -> int | None:
-    try:
-        return urlsplit(url).port
-    except ValueError:
-        return None
+            yield warning(
+                f"{port} is used by {owner_of(port, at.home)}", f"choose another: `[gateway] {name} = …`, or `{option}`"
+            )
 
 
 def _is_free(host: str, port: int) -> bool:
