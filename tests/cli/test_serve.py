@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from clew.cli import main
 from clew.cli.busy_ports import moved
 from clew.cli.demo import demo
+from clew.cli.exchange_lines import lines_of
 from clew.cli.greeting import greeting
 from clew.errors import SettingsInvalid
 from clew.gateway.border import Border
@@ -407,6 +408,26 @@ def test_a_terminal_that_is_closed_ends_it_as_a_signal_does(tmp_path: Path, work
         with home.store() as store:
             assert [exchange.outcome for exchange in store.exchanges("local", limit=9)] == ["whole"]
         assert list((home.root / "run").iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_on_a_terminal_each_request_is_shown_as_clew_log_shows_it(tmp_path: Path, workers: str) -> None:
+    with Simulator() as vendor:
+        home = UserHome(tmp_path / "home", f"[gateway]\nport = 0\nadmin_port = 0\n{backend('vendor', vendor.url)}")
+        with on_terminal(home, "serve", "--workers", workers, width=200) as terminal:
+            terminal.until("look at it in a browser")
+            [gateway] = running(Home(home.root))
+            with _asked(gateway.url, (home.root / "key").read_text().strip()) as answer:
+                answer.read()
+            shown = terminal.until("tokens: ")
+            terminal.type("\x03")
+            assert terminal.ended() == 0
+        with home.store() as store:
+            [exchange] = store.exchanges("local", limit=9)
+    told = [line.text for line in lines_of(exchange)]
+    assert [line.rstrip() for line in shown if "→" in line or line.startswith("    ")][-len(told) :] == told
+    assert not any("cleanup_orphaned" in line for line in shown)
 
 
 @pytest.mark.slow

@@ -41,6 +41,7 @@ class Wanted(Struct, frozen=True):
     full_body: bool = False
     pretty_print: bool = False
     thinking_text: bool = False
+    form: str = "auto"
 
 
 class Written:

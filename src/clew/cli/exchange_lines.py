@@ -1,101 +1,15 @@
-"""One exchange as lines for people: what was asked and who answered, what became of the thinking and why, what it cost.
-
-Reasons are grouped: a history with forty blocks of one maker has one reason forty times. What a dialect has no field for is
-the same in every request, and one line. `--json` has each.
-"""
+"""One exchange as lines of a page. `--json` has each change; these group them."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator
-
-from clew.cli.pages import Line, printable
-from clew.model.change import THINKING_STEPS, Change, tally
-from clew.store.values import Exchange, Try, Usage
+from clew.cli.pages import Line
+from clew.engine.log.exchange_text import at_time, details_of, head_of, thinking_of
+from clew.store.values import Exchange
 
 __all__ = ["at_time", "lines_of", "thinking_of"]
-
-_DIALECTS = frozenset({"openai_chat"})
-"""Steps that write a request in another dialect."""
-_MOST_PATHS = 3
 
 
 def lines_of(exchange: Exchange) -> list[Line]:
     """The head, and below it what there is to say."""
-    forgotten = ["its conversation was deleted meanwhile: no word of it is kept"] if exchange.kind == "forgotten" else []
-    details = [*forgotten, *_thinking(exchange), *_tokens(exchange.usage), *_tries(exchange)]
-    return [_head(exchange), *(Line(f"    {printable(text)}", "quiet") for text in details)]
-
-
-def at_time(seconds: float) -> str:
-    """The local time; with the day, unless that is today."""
-    moment, today = time.localtime(seconds), time.localtime()
-    return time.strftime("%H:%M:%S" if moment[:3] == today[:3] else "%Y-%m-%d %H:%M:%S", moment)
-
-
-def thinking_of(exchange: Exchange) -> dict[str, int]:
-    """How many blocks were kept, restored, left out, handed over, healed."""
-    counts = tally(change for change in exchange.changes if change.step in THINKING_STEPS)
-    altered = {what: counts.get(what, 0) for what in ("restored", "left out", "handed over", "healed")}
-    return {"kept": exchange.kept, **altered}
-
-
-def _head(exchange: Exchange) -> Line:
-    route = f"{exchange.asked_model} → {exchange.backend} {exchange.model}"
-    agent = f"  agent {exchange.agent}" if exchange.agent else ""
-    text = f"{at_time(exchange.started)}  {exchange.thread[:11]}  {route}  {_ending(exchange)}  {_times(exchange)}{agent}"
-    return Line(printable(text), "" if exchange.outcome == "whole" else "bad")
-
-
-def _ending(exchange: Exchange) -> str:
-    if exchange.outcome == "whole":
-        return exchange.stop_reason or "whole"
-    return f"{exchange.outcome} ({exchange.status})" if exchange.status >= 400 else exchange.outcome
-
-
-def _times(exchange: Exchange) -> str:
-    took = exchange.ended - exchange.started
-    total = f"{took:.2f} s" if took < 1 else f"{took:.1f} s"  # a short answer did not end before its first byte
-    return total if exchange.first_byte is None else f"{total}, first byte {exchange.first_byte:.2f} s"
-
-
-def _thinking(exchange: Exchange) -> Iterator[str]:
-    counts = {name: count for name, count in thinking_of(exchange).items() if count}
-    if counts:
-        yield "thinking: " + ", ".join(f"{count} {name}" for name, count in counts.items())
-    yield from _reasons(change for change in exchange.changes if not _is_wordless(change))
-    if wordless := [change.path for change in exchange.changes if _is_wordless(change)]:
-        yield f"not said in the backend's dialect: {', '.join(wordless)}"
-
-
-def _is_wordless(change: Change) -> bool:
-    """A parameter that is left out for want of words. What is said in the conversation is never among these."""
-    return change.step in _DIALECTS and change.what == "left out" and not change.path.startswith("messages.")
-
-
-def _reasons(changes: Iterable[Change]) -> Iterator[str]:
-    places: dict[tuple[str, str], list[str]] = {}
-    for change in changes:
-        places.setdefault((change.what, change.why), []).append(change.path)
-    for (what, why), paths in places.items():
-        more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
-        yield f"{what} {', '.join(paths[:_MOST_PATHS])}{more}: {why}"
-
-
-def _tokens(usage: Usage | None) -> Iterator[str]:
-    if usage:
-        about = "about " if usage.estimated else ""
-        cache = f"; cache {usage.cache_read:,} read, {usage.cache_written:,} written"
-        yield f"tokens: {about}{usage.input:,} in, {usage.output:,} out{cache}"
-
-
-def _tries(exchange: Exchange) -> Iterator[str]:
-    if len(exchange.tries) > 1 or any(each.why for each in exchange.tries):
-        yield "tries: " + "; ".join(map(_try, exchange.tries))
-    if exchange.request_id and exchange.outcome != "whole":
-        yield f"the backend calls it {exchange.request_id}"
-
-
-def _try(each: Try) -> str:
-    answered = str(each.status) if each.status else "no answer"
-    return f"{each.backend} {answered} after {each.seconds:.1f} s" + (f" ({each.why})" if each.why else "")
+    head = Line(head_of(exchange), "" if exchange.outcome == "whole" else "bad")
+    return [head, *(Line(f"    {text}", "quiet") for text in details_of(exchange))]

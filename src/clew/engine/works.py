@@ -48,6 +48,7 @@ _READ_ONCE: Final[Mapping[str, tuple[str, ...]]] = {
         *("write_seconds", "idle_seconds"),
     ),
     "store": ("url",),
+    "log": ("form",),
 }
 """Tables, and the keys of each that say how a process begins. All others hold as soon as the file is read."""
 

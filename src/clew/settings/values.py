@@ -193,6 +193,9 @@ class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is written about each request. Keys never are."""
 
+    form: Literal["auto", "short", "pairs", "json"] = "auto"
+    """How: `short` as `clew log` shows it, `pairs` as key=value, `json` as a line of JSON. `auto`: short on a terminal, else
+    JSON."""
     level: Literal["error", "warning", "info", "debug", "trace"] = "info"
     """How much."""
     debug: bool = False

@@ -1,6 +1,6 @@
 """How the log is written: a record becomes one line. (`sink` writes it.)
 
-A record is a line of JSON, or of key=value on a terminal. Whatever a client or a model put into a field stays inside its
+A record is a line of JSON, or of key=value. Whatever a client or a model put into a field stays inside its
 quotes: control characters, line separators and marks that turn the direction of writing are escaped, so no field can begin
 a line or move a cursor. Records of other libraries come the same way, with their tracebacks, and all of it goes through the
 redactor.

@@ -22,11 +22,12 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import IO, Final, Protocol
 
 from clew.engine.log.lines import TRACE, Line, as_json, as_pairs, line_of
+from clew.engine.log.short import short_line_of
 from clew.engine.log.sink import Sink
 from clew.engine.log.summary import Counts, Summaries, Summary
 from clew.engine.over import Alike
@@ -63,6 +64,8 @@ class LogWanted(Protocol):
     """What the settings say about the log (`[log]`)."""
 
     @property
+    def form(self) -> str: ...
+    @property
     def level(self) -> str: ...
     @property
     def debug(self) -> bool: ...
@@ -77,13 +80,19 @@ class LogWanted(Protocol):
 def open_log(wanted: LogWanted, redact: Redactor, *, out: IO[str] | None = None) -> Sink:
     """Send what clew and its libraries log to `out` (standard error), until the sink is closed. Once per process."""
     stream = out or sys.stderr
-    form = as_pairs if stream.isatty() else as_json
     own = _own(stream)
-    line = partial(line_of, redact=redact, form=form, pretty=wanted.pretty_print)
-    sink = Sink(own, line, owned=own is not stream)
+    sink = Sink(own, _line(wanted, redact, stream), owned=own is not stream)
     logging.addLevelName(TRACE, "TRACE")
     logging.basicConfig(handlers=[sink], level=logging.WARNING, force=True)
     return sink
+
+
+def _line(wanted: LogWanted, redact: Redactor, stream: IO[str]) -> Callable[[logging.LogRecord], str]:
+    """How a record is written: as the settings say, or as suits the reader."""
+    form = wanted.form if wanted.form != "auto" else "short" if stream.isatty() else "json"
+    if form == "short" and not wanted.full_body:
+        return partial(short_line_of, redact=redact)
+    return partial(line_of, redact=redact, form=as_json if form == "json" else as_pairs, pretty=wanted.pretty_print)
 
 
 def _own(out: IO[str]) -> IO[str]:
