@@ -13,6 +13,7 @@ from clew.backends.row import Backend, Quirks
 from clew.engine import underway
 from clew.http.client.message import ResponseLimits
 from clew.model.events import BlockDelta, BlockStart, BlockStop, MessageDelta, MessageStart, MessageStop
+from clew.model.unfold import events_of
 from clew.settings.values import Retry, StoreSettings, ThinkingSettings
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
@@ -508,6 +509,48 @@ def test_tokens_are_counted(gating: Gating, never: Starting, always: Starting, n
         answer = gate.ask(asking, path="/v1/messages/count_tokens")
         assert (answer.status, answer.json["input_tokens"] > 0) == (200, True)
         if name != "deepseek":
-            simulator.fault("content-type text/event-stream", path="/v1/messages/count_tokens")
+            stream = "status 200 content-type=text/event-stream body='data: {}'"
+            simulator.fault(stream, path="/v1/messages/count_tokens")
             refused = gate.ask(asking, path="/v1/messages/count_tokens")
             assert (refused.status, "instead of JSON" in refused.json["error"]["message"]) == (502, True)
+
+
+# A content type that says something else than what comes.
+
+WHOLE = {**MESSAGE, "stop_sequence": None, "usage": {"input_tokens": 3, "output_tokens": 2}}
+WHOLE["content"] = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "Yes."}]
+CHOICE = {"index": 0, "message": {"reasoning_content": "Hm.", "content": "Yes."}, "finish_reason": "stop"}
+CHAT_USAGE = {"prompt_tokens": 3, "completion_tokens": 2}
+CHAT_WHOLE = {"id": "c", "choices": [CHOICE], "usage": CHAT_USAGE}
+CHAT_END = b"data: " + json.dumps({"choices": [], "usage": CHAT_USAGE}).encode() + b"\n\n"
+BODIES = {
+    ("anthropic", "json"): json.dumps(WHOLE).encode(),
+    ("anthropic", "stream"): b"".join(encode_event(event) for event in events_of(WHOLE, chunk=3)),
+    ("chat", "json"): json.dumps(CHAT_WHOLE).encode(),
+    ("chat", "stream"): chunk(reasoning_content="Hm.") + chunk(content="Yes.") + chunk("stop") + CHAT_END + DONE,
+}
+TYPES = ["text/event-stream; charset=utf-8", "application/json", "text/plain", "application/octet-stream", ""]
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["streams", "one piece"])
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize(("dialect", "form"), BODIES)
+def test_what_comes_decides_and_not_its_content_type(
+    gating: Gating, dialect: str, form: str, kind: str, stream: bool
+) -> None:
+    """A backend that always streams and one that never does, each in both dialects: answered, sealed, counted and kept. White
+    space may come first, as a sign of life."""
+    with telling(b"\r\n", BODIES[dialect, form], kind=kind) as teller:
+        row = chat_row("local", teller.url) if dialect == "chat" else other_at(teller.url)
+        gate = gating(row, **impatient(retry=ONCE))
+        answers = [gate.ask(question(stream=stream)) for _ in range(2)]  # the second one by rote, where that can be
+        for answer in answers:
+            assert answer.status == 200, answer.raw
+            message = accumulated(answer.raw).message() if stream else answer.json
+            said = [block.get("thinking") or block.get("text") for block in message["content"]]
+            assert (said, message["stop_reason"], message["model"]) == (["Hm.", "Yes."], "end_turn", question()["model"])
+            assert message["content"][0]["signature"].startswith("clew")
+            assert (message["usage"]["input_tokens"], message["usage"]["output_tokens"]) == (3, 2)
+            recording = recording_of(gate, answer.headers["x-clew-exchange"])
+            assert recording is not None
+            assert (recording.whole, len(recording.blocks)) == (True, 2)

@@ -64,6 +64,9 @@ class CutReply(Reply):
             raise BackendBroken(f"{self.endpoint}: the connection was closed inside the body of the answer")
         return data
 
+    async def beginning(self, most: int) -> bytes:
+        return self._rest
+
     async def read(self, most: int | None = None) -> bytes:
         return await self.chunk()
 

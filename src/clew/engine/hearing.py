@@ -13,8 +13,8 @@ from clew.engine.aside import aside
 from clew.engine.dialects import Dialect, Hints, Refused
 from clew.engine.failures import shown
 from clew.engine.passing import Passing
-from clew.engine.reading import END_SECONDS, MOST_BYTES, drained, first_content, refusal_in
-from clew.engine.reply_type import JSON, STREAM, check_encoding, not_expected, type_of
+from clew.engine.reading import END_SECONDS, MOST_BYTES, drained, first_content, in_time, refusal_in
+from clew.engine.reply_type import JSON, STREAM, check_encoding, form_of, not_expected, type_of
 from clew.engine.turns import Heard, with_late
 from clew.errors import BackendBroken, BackendError, StreamIllegal
 from clew.http.chunks import Flow
@@ -121,16 +121,24 @@ class StreamHearing:
     async def _open(self, reply: Reply, begun: Callable[[], None]) -> Refused | None:
         """To the first content."""
         check_encoding(reply)
-        if type_of(reply.head) != STREAM:
-            first = await self._unfolded(reply)
-        else:
-            first = self._relay.begin() or await first_content(reply, self._relay, self._seconds, self._since)
+        first = self._relay.begin() if type_of(reply.head) == STREAM else b""
+        if not first:
+            first = await self._first(reply)
         if isinstance(first, Refused):
             return first
         if self._relay.failure is not None and not self._relay.begun:
             return refusal_in(reply, self._relay.failure)
         self.open(first, begun)
         return None
+
+    async def _first(self, reply: Reply) -> bytes | Refused:
+        """The first content. What is named a stream has no more time for it than a stream, whatever it turns out to be."""
+        since = self._since or asyncio.get_running_loop().time()
+        is_named = type_of(reply.head) == STREAM
+        form = await (in_time(form_of(reply), reply, self._seconds, since) if is_named else form_of(reply))
+        if form != STREAM:
+            return await self._unfolded(reply, form)
+        return await first_content(reply, self._relay, self._seconds, since)
 
     def open(self, first: bytes, begun: Callable[[], None]) -> None:
         """The first content is here."""
@@ -144,9 +152,9 @@ class StreamHearing:
         out = relay.begin() + relay.feed(data)
         return out if relay.begun or relay.failure is not None else None
 
-    async def _unfolded(self, reply: Reply) -> bytes | Refused:
+    async def _unfolded(self, reply: Reply, form: str) -> bytes | Refused:
         """Some servers answer in one piece, whatever was asked for; that is told as a stream."""
-        if type_of(reply.head) != JSON:
+        if form != JSON:
             raise await not_expected(reply, "an event stream")
         raw = await reply.read(most=MOST_BYTES)
         message = self._dialect.message(raw, self._hints, "messages")

@@ -7,7 +7,9 @@ the client has seen nothing then, so whatever is wrong with it leaves everything
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from contextlib import suppress
+from typing import Any, TypeVar
 
 from clew.engine.dialects import Refused
 from clew.engine.dialects.refused import refused_with
@@ -16,7 +18,9 @@ from clew.model.events import StreamFailed
 from clew.pipeline.stream.relay import Relays
 from clew.upstream.reply import Reply
 
-__all__ = ["END_SECONDS", "MOST_BYTES", "drained", "first_content", "read_stream", "refusal_in"]
+__all__ = ["END_SECONDS", "MOST_BYTES", "drained", "first_content", "in_time", "read_stream", "refusal_in"]
+
+T = TypeVar("T")
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
@@ -27,18 +31,31 @@ END_SECONDS = 0.25
 async def first_content(reply: Reply, relay: Relays, seconds: float, since: float | None = None) -> bytes:
     """Everything up to the first content, or to the error in its place. It may take so many seconds, from now or from
     `since`, on the loop's clock. Raises BackendError, StreamIllegal."""
-    try:
-        async with asyncio.timeout_at((since or asyncio.get_running_loop().time()) + seconds):
-            while data := await reply.chunk():
-                out = relay.feed(data)
-                if relay.begun or relay.failure is not None:
-                    return out
-    except TimeoutError:
-        raise BackendTimedOut(f"{reply.endpoint}: no content within {seconds:g} s", phase="first content") from None
+    since = since or asyncio.get_running_loop().time()
+    out = await in_time(_to_content(reply, relay), reply, seconds, since)
+    if relay.begun or relay.failure is not None:
+        return out
     out = relay.flush()
     if not relay.begun and relay.failure is None:
         raise BackendBroken(f"{reply.endpoint}: the answer ended before it began")
     return out
+
+
+async def _to_content(reply: Reply, relay: Relays) -> bytes:
+    while data := await reply.chunk():
+        out = relay.feed(data)
+        if relay.begun or relay.failure is not None:
+            return out
+    return b""
+
+
+async def in_time(work: Coroutine[Any, Any, T], reply: Reply, seconds: float, since: float) -> T:
+    """What it gives, if that takes no longer than the first content may. Raises BackendTimedOut."""
+    try:
+        async with asyncio.timeout_at(since + seconds):
+            return await work
+    except TimeoutError:
+        raise BackendTimedOut(f"{reply.endpoint}: no content within {seconds:g} s", phase="first content") from None
 
 
 async def read_stream(reply: Reply, relay: Relays, seconds: float) -> Refused | None:

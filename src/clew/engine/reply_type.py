@@ -1,8 +1,14 @@
-"""What a backend says that its answer is: a stream, one piece, or something that nobody asked for."""
+"""What a backend's answer is: a stream, one piece, or something that nobody asked for.
+
+Servers that do not heed `stream` often keep the content type of the form that was asked for, and some send a type that says
+nothing. So the first bytes decide: a JSON object begins otherwise than an event stream.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from typing import Final
 
 from clew.engine.failures import shown
 from clew.engine.reading import MOST_BYTES
@@ -10,9 +16,16 @@ from clew.errors import BackendBroken
 from clew.http.client.message import ResponseHead
 from clew.upstream.reply import Reply
 
-__all__ = ["JSON", "STREAM", "check_encoding", "comes_as", "not_expected", "type_of"]
+__all__ = ["JSON", "STREAM", "check_encoding", "comes_as", "form_of", "not_expected", "type_of"]
 
 STREAM, JSON = "text/event-stream", "application/json"
+
+_EITHER: Final = frozenset((STREAM, JSON, "", "text/plain", "application/octet-stream", "application/x-ndjson"))
+"""Content types under which both have been seen."""
+_EVENTS: Final = re.compile(rb"(?:data|event|id|retry)?:")
+_BEFORE: Final = b"\xef\xbb\xbf \t\r\n"
+_MOST_BLANK: Final = 64 * 1024
+"""Bytes of white space that are looked at. Some servers send it as a sign of life."""
 
 
 def comes_as(head: ResponseHead, wanted: str) -> bool:
@@ -21,6 +34,17 @@ def comes_as(head: ResponseHead, wanted: str) -> bool:
     if not 200 <= head.status < 300 or (b"content-encoding" in first and _packing(head)):
         return False
     return _named_in(first.get(b"content-type", b"")) == wanted
+
+
+async def form_of(reply: Reply) -> str:
+    """STREAM or JSON, by what comes; else the type that the head names. Waits for the first bytes. Raises BackendError."""
+    named = type_of(reply.head)
+    if named not in _EITHER:
+        return named
+    begun = (await reply.beginning(_MOST_BLANK)).lstrip(_BEFORE)
+    if begun.startswith(b"{"):
+        return JSON
+    return STREAM if _EVENTS.match(begun) else named
 
 
 def check_encoding(reply: Reply) -> None:

@@ -15,7 +15,7 @@ from clew.engine.call import Kind
 from clew.engine.dialects import Dialect, Hints, Refused
 from clew.engine.failures import shown
 from clew.engine.reading import MOST_BYTES, read_stream
-from clew.engine.reply_type import JSON, STREAM, check_encoding, not_expected, type_of
+from clew.engine.reply_type import JSON, STREAM, check_encoding, form_of, not_expected
 from clew.engine.turns import Heard, with_late
 from clew.errors import BackendBroken
 from clew.model.json import JsonObject
@@ -41,7 +41,7 @@ async def hear_whole(
 ) -> Whole | Refused:
     """`first_content`: how many seconds that may take, if it is a stream. Raises BackendError, StreamIllegal."""
     check_encoding(reply)
-    comes = type_of(reply.head)
+    comes = await form_of(reply)
     if comes == STREAM and kind == "messages":
         return await _folded(reply, dress, dialect, hints, first_content)
     if comes != JSON:

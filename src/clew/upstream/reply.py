@@ -43,6 +43,19 @@ class Reply:
         except FOREIGN as error:
             raise translated(error, self.endpoint) from error
 
+    async def beginning(self, most: int) -> bytes:
+        """The body up to the read that brings more than white space, or so many bytes of that. It is still to be taken."""
+        parts: list[bytes] = []
+        size = 0
+        while size < most and (data := await self.chunk()):
+            parts.append(data)
+            size += len(data)
+            if data.strip():
+                break
+        begun = b"".join(parts)
+        self._connection.put_back(begun)
+        return begun
+
     async def chunks(self) -> AsyncGenerator[bytes]:
         """The body, piece by piece."""
         while data := await self.chunk():
