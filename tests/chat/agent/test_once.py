@@ -65,23 +65,25 @@ with agent.open(sys.argv[4], **place) as agent:
 
 
 class Till:
-    """Pays, and takes a moment for it."""
+    """Pays, and takes as long for it as a test lets it. `again`: its tool says that it may be run twice."""
 
-    def __init__(self) -> None:
-        self.paid = 0
+    def __init__(self, *, again: bool = False) -> None:
+        self.paid, self.most = 0, 1
         self.has_begun, self.may_end = asyncio.Event(), asyncio.Event()
+        self.tool = tool(approval=True, idempotent=again)(self.pay)
 
-    @tool(approval=True)
     async def pay(self, amount: int) -> str:
         """Pays."""
         self.paid += 1
         self.has_begun.set()
+        if self.paid > self.most:  # what must not be; and then nobody waits for the end of the test
+            self.may_end.set()
         await self.may_end.wait()
         return "paid"
 
     @property
     def agent(self) -> AsyncAgent[str]:
-        return AsyncAgent(model=MODEL, tools=[self.pay])
+        return AsyncAgent(model=MODEL, tools=[self.tool])
 
 
 @pytest.fixture(params=["here", "over a gateway"])
@@ -100,9 +102,12 @@ async def suspended(agent: AsyncAgent[Any], place: Place) -> tuple[str, dict[str
     return result.thread, {call.id: True for call in result.waiting}
 
 
-async def both(agent: AsyncAgent[Any], thread: str, made: dict[str, bool], place: Place) -> list[Any]:
-    """What came of two that resume at the same time."""
+async def both(till: Till, agent: AsyncAgent[Any], thread: str, made: dict[str, bool], place: Place) -> list[Any]:
+    """What came of two that resume at the same time. The call may end once one of them is over, which did not run it."""
+    till.most = len(made)
     runs = [asyncio.ensure_future(agent.resume(made, thread=thread, **place).result()) for _ in range(2)]
+    await asyncio.wait(runs, return_when=asyncio.FIRST_COMPLETED)
+    till.may_end.set()
     return await asyncio.gather(*runs, return_exceptions=True)
 
 
@@ -110,14 +115,14 @@ def outcome(each: Any) -> str:
     return type(each).__name__ if isinstance(each, Exception) else each.output
 
 
-def test_of_two_that_resume_at_once_one_runs_the_call_and_the_other_is_told(scene: Scene) -> None:
-    """In one process, each with the thread open for itself."""
+@pytest.mark.parametrize("again", [False, True])
+def test_of_two_that_resume_at_once_one_runs_the_call_and_the_other_is_told(scene: Scene, again: bool) -> None:
+    """In one process, each with the thread open for itself. A tool that may be run again after a crash is approved once, too."""
 
     async def talk() -> tuple[list[str], int]:
-        till = Till()
+        till = Till(again=again)
         thread, made = await suspended(till.agent, scene[1])
-        asyncio.get_running_loop().call_later(1.0, till.may_end.set)
-        return sorted(map(outcome, await both(till.agent, thread, made, scene[1]))), till.paid
+        return sorted(map(outcome, await both(till, till.agent, thread, made, scene[1]))), till.paid
 
     assert asyncio.run(talk()) == (["TakenElsewhere", "paid"], 1)
 
@@ -175,11 +180,10 @@ def test_a_sub_agents_call_runs_once_too(stage: SetUp) -> None:
 
     async def talk() -> tuple[list[bool], int, int]:
         till = Till()
-        payer = AsyncAgent(name="payer", model=MODEL, tools=[till.pay])
+        payer = AsyncAgent(name="payer", model=MODEL, tools=[till.tool])
         sender = AsyncAgent(model=MODEL, tools=[payer], limits=Limits(steps=5))
         thread, made = await suspended(sender, on.place)
-        asyncio.get_running_loop().call_later(1.0, till.may_end.set)
-        said = [outcome(each) for each in await both(sender, thread, made, on.place)]
+        said = [outcome(each) for each in await both(till, sender, thread, made, on.place)]
         return sorted(each == "TakenElsewhere" for each in said), till.paid, len(made)
 
     told, paid, calls = asyncio.run(talk())

@@ -56,8 +56,7 @@ async def outputs_of(working: Working, calls: Sequence[ToolCall], turn: str, res
             await working.tell(CallSuspended(call))
         raise Suspended(waiting)
     failed: dict[str, Output] = {fate.call.id: why for fate in fates if (why := await _prevented(working, fate))}
-    running = [(fate.call, fate.tool) for fate in fates if fate.tool and fate.call.id not in failed]
-    given = failed | await _run_all(working, running, turn)
+    given = failed | await _run_all(working, [fate for fate in fates if fate.call.id not in failed], turn)
     working.spending.called(all(isinstance(each, Exception) for each in given.values()))
     return given
 
@@ -88,13 +87,14 @@ async def _prevented(working: Working, fate: _Fate) -> ToolFailed | None:
             return None
 
 
-async def _run_all(working: Working, running: _Running, turn: str) -> dict[str, Output]:
+async def _run_all(working: Working, fates: Sequence[_Fate], turn: str) -> dict[str, Output]:
     """Those that may be put off first. That the others are begun is kept before the first of them runs."""
-    given = await _side_by_side(working, [each for each in running if each[1].may_wait], turn)
-    others = [each for each in running if not each[1].may_wait]
-    if not all(tool.idempotent for _, tool in others):
+    known = [(fate, fate.tool) for fate in fates if fate.tool]
+    given = await _side_by_side(working, [(fate.call, tool) for fate, tool in known if tool.may_wait], turn)
+    others = [(fate, tool) for fate, tool in known if not tool.may_wait]
+    if any(fate.asked or not tool.idempotent for fate, tool in others):  # an approval is for one run of the call
         await working.hold.take(working.conversation, turn)
-    return given | await _side_by_side(working, others, turn)
+    return given | await _side_by_side(working, [(fate.call, tool) for fate, tool in others], turn)
 
 
 async def _side_by_side(working: Working, running: _Running, turn: str) -> dict[str, Output]:
