@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, get_args, get_overloads, get_type_hints
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import get_overloads
+
+import msgspec
 
 import clew
 from clew import errors
@@ -18,6 +21,11 @@ from clew.settings.schema import meanings_of
 _TABLE = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
 _GIVEN = (Answer, AsyncAnswer, Projected)
 """What the others give, and nobody makes."""
+_MODULES = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Za-z])")
+_BETWEEN = ",\0"
+"""Between parameters: types and defaults have commas too."""
+_LONGEST_DEFAULT = 40
+_LONGEST_LINE = 110
 _PARTS = "From its parts"
 """So begins what is said of a constructor that is not for users."""
 
@@ -27,7 +35,7 @@ def python_page(table: _TABLE) -> str:
     parts = [
         "# Python\n",
         "What `from clew import …` offers, [what that gives](#what-is-given) and [what it raises](#errors). `clew.testing`",
-        "has the [simulator](../howto/test-an-agent-without-a-key.md). In a signature, `=…` may be left out.\n",
+        "has the [simulator](../howto/test-an-agent-without-a-key.md).\n",
         *(part for name, value in named for part in _section("##", name, value, table)),
         "## What is given\n",
         *(part for value in _GIVEN for part in _section("###", value.__name__, value, table)),
@@ -39,7 +47,7 @@ def python_page(table: _TABLE) -> str:
 
 def _section(level: str, name: str, value: object, table: _TABLE) -> Iterator[str]:
     yield f"{level} {name}\n"
-    yield f"`{name}{_called(value)}`, in `{value.__module__}`\n"
+    yield f"```text\n{_on_lines(f'{name}{_called(value)}')}\n```\n\nIn `{value.__module__}`.\n"
     yield _docstring(value)
     if isinstance(value, type) and (rows := list(members(value))):
         yield table(("it has", "which is"), rows)
@@ -65,7 +73,7 @@ def members(kind: type) -> Iterator[tuple[str, str]]:
     for name, value in vars(kind).items():
         own = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
         if not name.startswith("_") and inspect.isroutine(own):
-            called = "" if isinstance(value, property) else _called(getattr(kind, name))
+            called = "" if isinstance(value, property) else _called(getattr(kind, name)).replace(_BETWEEN, ", ")
             wait = "await " if inspect.iscoroutinefunction(own) else ""
             yield f"`{wait}{name}{called}`", _said(own)
 
@@ -83,7 +91,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _called(value: object) -> str:
-    """The names of the parameters; types are for the editor, defaults would be long."""
+    """The parameters with their types and defaults."""
     made = value.__init__ if isinstance(value, type) else value
     if not callable(value) or value in _GIVEN or (made.__doc__ or "").startswith(_PARTS):
         return ""
@@ -92,9 +100,16 @@ def _called(value: object) -> str:
     parameters = [each for each in inspect.signature(_fullest(value)).parameters.values() if each.name != "self"]
     placed = [_parameter(each) for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
     named = [_parameter(each) for each in parameters if each.kind is each.KEYWORD_ONLY]
-    open_ended = [word for each in parameters if each.kind is each.VAR_KEYWORD for word in _unpacked(made, each.name)]
-    by_name = [*open_ended, *named]
-    return f"({', '.join([*placed, *(['*'] if by_name else []), *by_name])})"
+    rest = [f"**{_parameter(each)}" for each in parameters if each.kind is each.VAR_KEYWORD]
+    return f"({_BETWEEN.join([*placed, *(['*'] if named else []), *named, *rest])})"
+
+
+def _on_lines(called: str) -> str:
+    """A parameter on each line, where all of them are too many for one."""
+    if len(called) <= _LONGEST_LINE:
+        return called.replace(_BETWEEN, ", ")
+    head, _, parameters = called.removesuffix(")").partition("(")
+    return f"{head}(\n    {f',{chr(10)}    '.join(parameters.split(_BETWEEN))},\n)"
 
 
 def _fullest(value: Callable[..., object]) -> Callable[..., object]:
@@ -103,16 +118,23 @@ def _fullest(value: Callable[..., object]) -> Callable[..., object]:
     return max(forms, key=lambda each: len(inspect.signature(each).parameters), default=value)
 
 
-def _unpacked(function: Any, name: str) -> list[str]:
-    """The keywords that a `**name: Unpack[…]` stands for."""
-    inner = inspect.unwrap(function)
-    hints: Mapping[str, Any] = get_type_hints(inner)
-    [keywords] = get_args(hints[name]) or (None,)
-    return [f"{each}=…" for each in keywords.__annotations__] if keywords else [f"**{name}"]
-
-
 def _parameter(parameter: inspect.Parameter) -> str:
-    return parameter.name if parameter.default is inspect.Parameter.empty else f"{parameter.name}=…"
+    empty = inspect.Parameter.empty
+    said = f"{parameter.name}: {_type(parameter.annotation)}" if parameter.annotation is not empty else parameter.name
+    if parameter.default is empty:
+        return said
+    return f"{said} = {_default(parameter.default)}" if ": " in said else f"{said}={_default(parameter.default)}"
+
+
+def _type(annotation: object) -> str:
+    said = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return _MODULES.sub("", said)
+
+
+def _default(value: object) -> str:
+    """As it would be written. What is made anew each time, or is too long to read, is not."""
+    said = f"{type(value).__name__}()" if isinstance(value, msgspec.Struct) else repr(value)
+    return "…" if "<" in said or len(said) > _LONGEST_DEFAULT else said
 
 
 def _docstring(value: object) -> str:

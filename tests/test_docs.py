@@ -63,8 +63,11 @@ def test_the_reference_says_something_of_all_that_a_public_name_has(generate) ->
     kinds = [kind for name in clew.__all__ if isinstance(kind := getattr(clew, name), type)]
     assert [f"{kind.__name__}.{name}" for kind in kinds for name, said in members(kind) if not said] == []
     page = (ROOT / "docs/reference/python.md").read_text()
-    assert "`ask(content)`" in page
-    assert "`Agent(*, name=…, description=…, system=…, tools=…, model=…" in page, "keywords are named, not their table"
+    assert "`ask(content: Content)`" in page
+    assert "on_overflow: OnOverflow = 'error'" in page
+    assert "Agent(\n    *,\n    output: Any = None,\n    name: str = 'agent',\n" in page, (
+        "keywords are named, not their table"
+    )
 
 
 def test_the_reference_has_no_page_that_nothing_makes(generate) -> None:

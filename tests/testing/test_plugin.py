@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import clew.testing
+from clew import Conversation
 from clew.testing.background import Background
 from clew.testing.plugin import StartSimulator
 from tests.simulator.standin import judge
@@ -42,6 +43,23 @@ def test_faults_and_resets_need_no_http(simulators: StartSimulator) -> None:
     assert ask(sim.url).status == 500
     sim.reset()
     assert (sim.journal(), ask(sim.url).status) == ([], 200)
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "compat", "deepseek-chat", "openrouter", "tags"])
+def test_a_home_names_simulators_of_every_kind(kind: str, simulators: StartSimulator, tmp_path: Path) -> None:
+    other = simulators(kind=kind)
+    home = simulators().home(tmp_path / "home", other=other)
+    with Conversation.open(home=home, environ={}, model="claude-opus-5-5") as conversation:
+        conversation.use("other", model="" if kind in ("anthropic", "compat") else "deepseek-v4-pro")
+        assert conversation.ask("Hello!").message().role == "assistant"
+    assert len(other.journal()) == 1
+
+
+def test_a_home_without_a_directory_goes_with_the_simulator() -> None:
+    with clew.testing.Simulator() as sim:
+        home = sim.home()
+        assert (home / "clew.toml").stat().st_mode & 0o777 == 0o600
+    assert not home.exists()
 
 
 def test_it_ends_with_its_block_and_leaves_no_thread() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Self, TypedDict, Unpack
 
 from clew.chat.answer import AsyncAnswer
@@ -14,6 +14,7 @@ from clew.chat.events import Said
 from clew.chat.loop import Loop
 from clew.chat.messages import Message, ToolCall
 from clew.chat.projected import Projected
+from clew.chat.signatures import signed_like
 from clew.chat.turns import Turn
 from clew.model.json import JsonObject
 
@@ -67,6 +68,7 @@ class Opening(TypedDict, total=False):
     home: str | Path | None
     config: str | Path | None
     environ: Mapping[str, str] | None
+    backends: Mapping[str, Mapping[str, object]] | None
     url: str
     key: str
     backend: str
@@ -79,40 +81,58 @@ class Opening(TypedDict, total=False):
     on_overflow: OnOverflow
 
 
+async def _opened(thread: str, wishes: Opening) -> AsyncConversation:
+    return await AsyncConversation.open(thread, **wishes)
+
+
 class Conversation:
     """A conversation that is stored and shown as it was said, and sent as each backend needs it.
 
-    `open` takes what `AsyncConversation.open` takes.
+    `open` takes what `AsyncConversation.open` takes. Use it in a `with`, or `close` it when you are done.
 
-    >>> import pathlib, tempfile
     >>> from clew import Conversation
     >>> from clew.testing import Simulator
-    >>> with Simulator() as claude, tempfile.TemporaryDirectory() as home:
-    ...     settings = pathlib.Path(home) / "clew.toml"
-    ...     _ = settings.write_text(f'[backends.claude]\\nurl = "{claude.url}"\\nkey = "{claude.key}"')
-    ...     with Conversation.open(home=home, model="claude-opus-5-5") as conversation:
-    ...         message = conversation.ask("Hello!").message()
-    ...         [turn] = conversation.turns
+    >>> with Simulator() as claude:
+    ...     conversation = Conversation.open(home=claude.home(), model="claude-opus-5-5")
+    ...     message = conversation.ask("Hello!").message()
+    ...     [turn] = conversation.turns
+    ...     conversation.close()
     >>> (message.role, turn.outcome, turn.backend)
     ('assistant', 'whole', 'claude')
     """
 
-    def __init__(self, conversation: AsyncConversation, loop: Loop) -> None:
-        """From its parts; `open` is the way for everybody else."""
+    def __init__(self, conversation: AsyncConversation, loop: Loop, *, is_opener: bool = False) -> None:
+        """From its parts; `open` is the way for everybody else. `is_opener`: the loop ends with it."""
         self._own = conversation
         self._loop = loop
+        self._is_opener = is_opener
 
     @classmethod
-    @contextmanager
-    def open(cls, thread: str = "", **wishes: Unpack[Opening]) -> Generator[Self]:
-        """A new conversation, or the one with this thread's id, at its newest turn: see `AsyncConversation.open`."""
-        with Loop() as loop:
-            opening = AsyncConversation.open(thread, **wishes)
-            conversation = loop.call(opening.__aenter__())
-            try:
-                yield cls(conversation, loop)
-            finally:
-                loop.call(opening.__aexit__(None, None, None))
+    @signed_like(AsyncConversation.open)
+    def open(cls, thread: str = "", **wishes: Unpack[Opening]) -> Self:
+        """A new conversation, or the one with this thread's id, at its newest turn: see `AsyncConversation.open`.
+
+        In a `with` it is closed at the end of the block; without one, by `close`.
+        """
+        loop = Loop().__enter__()
+        try:
+            return cls(loop.call(_opened(thread, wishes)), loop, is_opener=True)
+        except BaseException:
+            loop.__exit__(None, None, None)
+            raise
+
+    def close(self) -> None:
+        """Stop an answer that is under way, and let go of all that was opened for this conversation. Again is nothing."""
+        if self._is_opener:
+            self._is_opener = False
+            self._loop.call(self._own.close())
+            self._loop.__exit__(None, None, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
     def ask(self, content: Content) -> Answer:
         """Say something: words, or blocks."""

@@ -7,9 +7,10 @@ goes to a backend is worked out from them each time, and can be looked at (`as_s
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
+from types import TracebackType
 from typing import Literal, Self, TypeAlias, get_args
 
 import msgspec
@@ -19,6 +20,7 @@ from clew.chat.answer import AsyncAnswer
 from clew.chat.compacting import Compacting
 from clew.chat.contents import Content, Output, result_block, user_message
 from clew.chat.desk import Desk, Hearing, Question
+from clew.chat.later import Later
 from clew.chat.messages import ToolCall
 from clew.chat.opening import Where, opened
 from clew.chat.projected import Projected
@@ -36,17 +38,15 @@ OnOverflow: TypeAlias = Literal["error", "compact"]
 class AsyncConversation:
     """A conversation for programs with an event loop. `Conversation` is the same for all others.
 
-    >>> import asyncio, pathlib, tempfile
+    >>> import asyncio
     >>> from clew import AsyncConversation
     >>> from clew.testing import Simulator
     >>> async def talk(home):
     ...     async with AsyncConversation.open(home=home, model="claude-opus-5-5") as conversation:
     ...         message = await conversation.ask("Hello!")
     ...         return message.role, conversation.turns[0].outcome
-    >>> with Simulator() as claude, tempfile.TemporaryDirectory() as home:
-    ...     settings = pathlib.Path(home) / "clew.toml"
-    ...     _ = settings.write_text(f'[backends.claude]\\nurl = "{claude.url}"\\nkey = "{claude.key}"')
-    ...     asyncio.run(talk(home))
+    >>> with Simulator() as claude:
+    ...     asyncio.run(talk(claude.home()))
     ('assistant', 'whole')
     """
 
@@ -59,16 +59,19 @@ class AsyncConversation:
         self._backend = ""
         self._models: dict[str, str] = {}
         """The model that was named for a backend, by the backend."""
+        self._standing = AsyncExitStack()
+        """What was opened for it, and is closed with it."""
+        self._is_closed = False
 
     @classmethod
-    @asynccontextmanager
-    async def open(
+    def open(
         cls,
         thread: str = "",
         *,
         home: str | Path | None = None,
         config: str | Path | None = None,
         environ: Mapping[str, str] | None = None,
+        backends: Mapping[str, Mapping[str, object]] | None = None,
         url: str = "",
         key: str = "",
         backend: str = "",
@@ -79,27 +82,52 @@ class AsyncConversation:
         thinking: JsonObject | None = None,
         effort: str = "",
         on_overflow: OnOverflow = "error",
-    ) -> AsyncGenerator[Self]:
+    ) -> Later[Self]:
         """A new conversation, or the one with this thread's id (or how it begins), at its newest turn.
 
-        `home`, `config` and `environ` are looked up as the command line does. With `url` the conversation is held over a
-        gateway that runs there (its admin's address), with one of its keys; `url="auto"` is the one of this home, if one
-        runs. Without `backend` the one that the thread stays with answers (`clew use NAME --thread T`), else the active
-        one; a backend that is named is for this object and does not pin the thread. Without `model` it is the one that
-        answered last. A question that does not fit the model's window any more is refused; with `on_overflow="compact"`
-        the model is asked for a summary, and the conversation goes on from that, on a line of its own. Raises
-        SettingsInvalid, StoreError, RequestInvalid if there is no such thread, and BackendUnreachable if there is no such
-        gateway.
+        `async with` closes it at the end of the block; after `await` it is open until `close`.
+
+        `home`, `config` and `environ` are looked up as the command line does. `backends` are who can answer, in place of a
+        config file: a table for each name, with the keys that the tables of a file have. With `url` the conversation is held
+        over a gateway that runs there (its admin's address), with one of its keys; `url="auto"` is the one of this home, if
+        one runs.
+
+        Without `backend` the one that the thread stays with answers (`clew use NAME --thread T`), else the active one (the
+        first of `backends`); a backend that is named is for this object and does not pin the thread. Without `model` it is
+        the one that answered last. A question that does not fit the model's window any more is refused; with
+        `on_overflow="compact"` the model is asked for a summary, and the conversation goes on from that, on a line of its
+        own.
+
+        Raises SettingsInvalid, StoreError, RequestInvalid if there is no such thread, and BackendUnreachable if there is no
+        such gateway.
         """
         check_overflow(on_overflow)
         _check_tools(tools)
         wishes = Wishes(model=model, system=system, tools=tools, max_tokens=max_tokens, thinking=thinking, effort=effort)
-        where = Where(home=home, config=config, environ=environ, url=url, key=key)
-        async with opened(thread, where) as desk:
-            conversation = cls(desk, wishes, on_overflow=on_overflow)
+        where = Where(home=home, config=config, environ=environ, backends=backends, url=url, key=key)
+        return Later(lambda: cls._opened(thread, where, wishes, on_overflow, backend))
+
+    @classmethod
+    async def _opened(cls, thread: str, where: Where, wishes: Wishes, on_overflow: OnOverflow, backend: str) -> Self:
+        async with AsyncExitStack() as stack:
+            conversation = cls(await stack.enter_async_context(opened(thread, where)), wishes, on_overflow=on_overflow)
             if backend:
                 conversation.use(backend)
-            yield conversation
+            conversation._standing = stack.pop_all()
+        return conversation
+
+    async def close(self) -> None:
+        """Stop an answer that is under way, and let go of all that was opened for this conversation. Again is nothing."""
+        self._is_closed = True
+        await self._standing.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
 
     # Saying.
 
@@ -259,6 +287,8 @@ class AsyncConversation:
 
     async def _begin(self, asked: tuple[bytes, ...], follows: str) -> Hearing:
         """What others said meanwhile is seen first; whoever asks goes on from where they are, so theirs is a branch."""
+        if self._is_closed:
+            raise RequestInvalid("this conversation is closed: open its thread again")
         await self._desk.refresh()
         question = Question(asked=asked, follows=follows, model=self.model, backend=self._backend, wishes=self._wishes)
         hearing = await self._desk.ask(question, self._go_to)

@@ -44,7 +44,7 @@ class Loop(LoopThread):
 
     def _why_not(self) -> str:
         if self._loop.is_closed():
-            return "this was closed with the `with` that it was opened in"
+            return "this was closed: open it again"
         if threading.current_thread() is self._thread:
             return "a coroutine cannot wait for the loop that it runs on: take a plain function"
         return ""

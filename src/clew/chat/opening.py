@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from clew.backends.address import is_local
 from clew.backends.credential import Credential, credential_in
 from clew.chat.desk import Desk
 from clew.chat.local import COMMIT_SECONDS, LocalDesk
@@ -20,9 +21,10 @@ from clew.chat.remote.finding import AUTO, gateway_in, line_at, line_to
 from clew.chat.remote.line import Line
 from clew.engine.ids import new_id
 from clew.engine.works import Works, build_works
-from clew.errors import BackendUnreachable, RequestInvalid
+from clew.errors import BackendUnreachable, RequestInvalid, SettingsInvalid
+from clew.settings.found import BASE_URL
 from clew.settings.home import HOME_VARIABLE, home_of
-from clew.settings.load import load
+from clew.settings.load import Loaded, load, load_given
 from clew.store import Store
 from clew.store.values import Thread
 
@@ -38,8 +40,18 @@ class Where(Struct, frozen=True, kw_only=True):
     home: str | Path | None = None
     config: str | Path | None = None
     environ: Mapping[str, str] | None = None
+    backends: Mapping[str, Mapping[str, object]] | None = None
     url: str = ""
     key: str = ""
+
+    def check(self) -> None:
+        """Raises SettingsInvalid for what is of another type, and for what excludes each other."""
+        _check_path("home", self.home)
+        _check_path("config", self.config)
+        _check_tables(self.backends)
+        for name, value in (("config", self.config), ("url", self.url)):
+            if value and self.backends is not None:
+                raise SettingsInvalid(f"backends and {name} exclude each other: both say who can answer", key="backends")
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -47,9 +59,23 @@ class Where(Struct, frozen=True, kw_only=True):
         return given if self.home is None else {**given, HOME_VARIABLE: str(self.home)}
 
 
+def _check_path(name: str, value: object) -> None:
+    kind = type(value).__name__
+    if value is not None and not isinstance(value, str | os.PathLike):
+        more = ": backends that are no file go into `backends={…}`" if isinstance(value, Mapping) else ""
+        raise SettingsInvalid(f"{name} is a path, not a {kind}{more}", key=name)
+
+
+def _check_tables(value: object) -> None:
+    kind = type(value).__name__
+    if value is not None and not isinstance(value, Mapping):
+        raise SettingsInvalid(f"backends are a table for each name, not a {kind}", key="backends")
+
+
 @asynccontextmanager
 async def opened(thread: str, where: Where) -> AsyncGenerator[Desk]:
     """The desk of one conversation; all that it stands on ends with it."""
+    where.check()
     async with AsyncExitStack() as stack:
         desk = await _elsewhere(thread, where, stack) or await _here(thread, where, stack)
         stack.push_async_callback(desk.close)
@@ -61,7 +87,9 @@ async def _elsewhere(thread: str, where: Where, stack: AsyncExitStack) -> Desk |
     environment = where.environment
     if where.url != AUTO:
         return await _joined(line_at(where.url, where.key, environment), thread, stack) if where.url else None
-    gateway = None if where.config else await asyncio.to_thread(gateway_in, home_of(environment))
+    gateway = (
+        None if where.config or where.backends is not None else await asyncio.to_thread(gateway_in, home_of(environment))
+    )
     if gateway is not None:
         with suppress(BackendUnreachable):
             return await _joined(line_to(gateway, environment), thread, stack)
@@ -75,12 +103,29 @@ async def _joined(line: Line, thread: str, stack: AsyncExitStack) -> Desk:
 
 async def _here(thread: str, where: Where, stack: AsyncExitStack) -> LocalDesk:
     environment, file = where.environment, Path(where.config) if where.config else None
-    loaded = await asyncio.to_thread(load, file, environment)
+    loaded = await asyncio.to_thread(_loaded, where, file)
     own = await asyncio.to_thread(home_of(environment).make)
-    works = await build_works(loaded, own, file=file, environ=environment, logs=False, commit_seconds=COMMIT_SECONDS)
+    first = next(iter(where.backends or ()), "")  # what `clew use` chose is of the backends of a file
+    works = await build_works(
+        loaded, own, file=file, choice=first, environ=environment, logs=False, commit_seconds=COMMIT_SECONDS
+    )
     stack.push_async_callback(works.close)
     works.keep_up()
     return await asyncio.to_thread(desk_on, works, thread, credential=credential_in(environment))
+
+
+def _loaded(where: Where, file: Path | None) -> Loaded:
+    if where.backends is not None:
+        return load_given(where.backends, where.environment)
+    loaded = load(file, where.environment)
+    given = (where.environ or {}).get(BASE_URL, "")
+    if given and given != os.environ.get(BASE_URL) and is_local(given) and not loaded.names_backends:
+        raise SettingsInvalid(
+            f"environ: {BASE_URL} is not used where it names this machine, because it may be a gateway of clew. "
+            f'Say instead: backends={{"claude": {{"url": "{given}", "key": "…"}}}}',
+            key="environ",
+        )
+    return loaded
 
 
 def desk_on(works: Works, thread: str = "", *, principal: str = PRINCIPAL, credential: Credential = ()) -> LocalDesk:

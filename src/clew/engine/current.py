@@ -275,7 +275,7 @@ class Current:
             _log.error("the settings stay as they were: %s", error)
 
     def _stamped(self) -> _Stamps:
-        return stamp_of(self._place), stamp_of(self.loaded.settings.ca_file)
+        return stamp_of(None if self.loaded.is_given else self._place), stamp_of(self.loaded.settings.ca_file)
 
     def _rekeyed(self) -> bool:
         """Seals that another gateway minted with a new key must open here too."""

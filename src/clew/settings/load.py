@@ -10,7 +10,7 @@ import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct, structs
 
@@ -22,7 +22,7 @@ from clew.settings.lines import Key, key_lines, line_of, spelled
 from clew.settings.shape import Problem
 from clew.settings.values import Disabled, Settings
 
-__all__ = ["Fault", "Loaded", "Taken", "config_file", "config_place", "faults_of", "load", "load_taken"]
+__all__ = ["Fault", "Loaded", "Taken", "config_file", "config_place", "faults_of", "load", "load_given", "load_taken"]
 
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _EMPTY: Final = (
@@ -54,6 +54,8 @@ class Loaded(Struct, frozen=True, kw_only=True):
     """Whether the file has backends of its own, or leaves them to the environment."""
     is_handed_over: bool = False
     """Another process read the file: it may say something else by now."""
+    is_given: bool = False
+    """A program said them. No file is read, nor followed."""
 
     @property
     def place(self) -> str:
@@ -96,6 +98,19 @@ def load_taken(taken: Taken, environ: Mapping[str, str]) -> Loaded:
     if loaded is None:
         raise _invalid(path, faults)
     return structs.replace(loaded, is_handed_over=True)
+
+
+def load_given(backends: Mapping[str, object], environ: Mapping[str, str]) -> Loaded:
+    """Settings with the backends that a program gives, in place of a file: a name and a table for each, with the keys that
+    the tables of a file have. Raises SettingsInvalid with every mistake."""
+    tables = {
+        name: dict(cast("Mapping[str, object]", table)) if isinstance(table, Mapping) else table
+        for name, table in backends.items()
+    }
+    loaded, faults = _examined(None, "", {"backends": tables}, environ, keys=True)
+    if loaded is None:
+        raise _invalid(None, faults)
+    return structs.replace(loaded, is_given=True)
 
 
 def faults_of(file: Path, environ: Mapping[str, str]) -> tuple[Fault, ...]:

@@ -9,6 +9,7 @@ with Simulator(seed=7) as sim:
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -16,9 +17,13 @@ from typing import Any, Self
 
 import msgspec
 
+from clew.backends.presets import presets
+from clew.settings.home import Home
+from clew.settings.private_file import write_private
 from clew.simulator.faults import Fault, parse
 from clew.simulator.interfaces import Judge, Kind, Stance
 from clew.simulator.journal import encoded
+from clew.simulator.kinds import speaks_chat
 from clew.simulator.server import Simulation, start
 from clew.simulator.shell import Settings
 from clew.simulator.stances import stance as make_stance
@@ -49,6 +54,7 @@ class Simulator:
         self._judge = judge
         self._background = Background()
         self._simulation: Simulation | None = None
+        self._homes: list[tempfile.TemporaryDirectory[str]] = []
 
     def __enter__(self) -> Self:
         self._background.__enter__()
@@ -58,11 +64,38 @@ class Simulator:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._background.call(self._running.close(grace=0))
         self._background.__exit__(kind, error, trace)
+        for each in self._homes:
+            each.cleanup()
 
     @property
     def url(self) -> str:
         """The base URL for a client."""
         return self._running.url
+
+    @property
+    def backend(self) -> dict[str, str]:
+        """The table of a backend that calls it: `Conversation.open(backends={"claude": simulator.backend})`."""
+        kind = self._settings.kind
+        if not speaks_chat(kind):
+            realm = {"realm": "anthropic"} if kind == "anthropic" else {}
+            return {"url": self.url, **realm, "auth": "key", "key": self.key}
+        vendor = kind.removesuffix("-chat")
+        preset = {"preset": vendor} if vendor in presets() else {}
+        return {**preset, "dialect": "openai-chat", "url": f"{self.url}/v1", "key": self.key}
+
+    def home(self, directory: Path | None = None, **others: Simulator) -> Path:
+        """A home directory with a config, as `home=` and `CLEW_HOME` want it: this simulator is the active backend `claude`,
+        and `others` are beside it.
+
+        Without `directory` it is a new one that goes with the simulator.
+        """
+        if directory is None:
+            self._homes.append(made := tempfile.TemporaryDirectory(prefix="clew-test-", ignore_cleanup_errors=True))
+            directory = Path(made.name)
+        tables = {"claude": self.backend, **{name: each.backend for name, each in others.items()}}
+        rows = [f"[backends.{name}]\n{_written(table)}" for name, table in tables.items()]
+        write_private(Home(directory).make().config, "\n".join(['active = "claude"\n', *rows]).encode())
+        return directory
 
     def journal(self, since: int = 0) -> list[dict[str, Any]]:
         """What happened, entry by entry, as `GET /_sim/journal` tells it."""
@@ -103,6 +136,10 @@ class Simulator:
 
     async def _reset(self) -> None:
         self._running.shell.reset()
+
+
+def _written(table: Mapping[str, str]) -> str:
+    return "".join(f'{key} = "{value}"\n' for key, value in table.items())
 
 
 def _real_judge() -> Judge:

@@ -22,6 +22,8 @@ from clew.chat.agent.tools import Tool, tool_of
 from clew.chat.agent.working import Tell, Working
 from clew.chat.contents import Content
 from clew.chat.conversation import AsyncConversation, OnOverflow, check_overflow
+from clew.chat.opening import Where
+from clew.chat.signatures import shows_keywords
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 
@@ -69,6 +71,7 @@ class Place(TypedDict, total=False):
     home: str | Path | None
     config: str | Path | None
     environ: Mapping[str, str] | None
+    backends: Mapping[str, Mapping[str, object]] | None
     url: str
     key: str
 
@@ -81,17 +84,15 @@ class AsyncAgent(Generic[T]):
     that want it, `retries` how often a model call that failed is tried again. `name` and `description` are for an agent that
     is another's tool. The rest is as for `AsyncConversation.open`.
 
-    >>> import asyncio, pathlib, tempfile
+    >>> import asyncio
     >>> from clew import AsyncAgent
     >>> from clew.testing import Simulator
     >>> async def read(path: str) -> str:
     ...     '''Reads a file.'''
     ...     return "127.0.0.1 localhost"
     >>> agent = AsyncAgent(model="claude-opus-5-5", tools=[read])
-    >>> with Simulator() as claude, tempfile.TemporaryDirectory() as home:
-    ...     settings = pathlib.Path(home) / "clew.toml"
-    ...     _ = settings.write_text(f'[backends.claude]\\nurl = "{claude.url}"\\nkey = "{claude.key}"')
-    ...     result = asyncio.run(agent.run("Look!", home=home))
+    >>> with Simulator() as claude:
+    ...     result = asyncio.run(agent.run("Look!", home=claude.home()))
     >>> result.ending, result.output
     ('answered', 'I read: “127.0.0.1 localhost”')
     """
@@ -100,6 +101,7 @@ class AsyncAgent(Generic[T]):
     def __init__(self: AsyncAgent[str], *, output: None = None, **ways: Unpack[Ways]) -> None: ...
     @overload
     def __init__(self, *, output: type[T], **ways: Unpack[Ways]) -> None: ...
+    @shows_keywords(Ways, Plan)
     def __init__(self, *, output: Any = None, **ways: Unpack[Ways]) -> None:
         """Raises SettingsInvalid for tools that no model could call."""
         self._plan = plan_of(output, ways)
@@ -120,6 +122,7 @@ class AsyncAgent(Generic[T]):
             raise RequestInvalid("this agent has no conversation yet: `async with agent.open() as agent`")
         return self._conversation
 
+    @shows_keywords(Place, Where)
     @asynccontextmanager
     async def open(self, thread: str = "", **place: Unpack[Place]) -> AsyncGenerator[Self]:
         """The same agent on a conversation, for several runs: a new one, or the one with this thread's id."""
@@ -138,6 +141,7 @@ class AsyncAgent(Generic[T]):
         bound._conversation = conversation
         return bound
 
+    @shows_keywords(Place, Where)
     async def run(
         self, prompt: Content, *, thread: str = "", listen: Listen | None = None, **place: Unpack[Place]
     ) -> Result[T]:
@@ -153,10 +157,12 @@ class AsyncAgent(Generic[T]):
                     await heard
             return await run.result()
 
+    @shows_keywords(Place, Where)
     def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[Place]) -> AsyncRun[T]:
         """The same, told as it happens: iterate it."""
         return self._run(lambda conversation: asked(conversation, prompt), {}, thread, place)
 
+    @shows_keywords(Place, Where)
     def resume(
         self, decisions: Mapping[str, Decision] | None = None, *, thread: str = "", **place: Unpack[Place]
     ) -> AsyncRun[T]:

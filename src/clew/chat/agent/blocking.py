@@ -18,6 +18,8 @@ from clew.chat.agent.run import AsyncRun
 from clew.chat.blocking import Conversation
 from clew.chat.contents import Content
 from clew.chat.loop import Loop
+from clew.chat.opening import Where
+from clew.chat.signatures import shows_keywords
 from clew.errors import RequestInvalid
 
 __all__ = ["Agent", "Run"]
@@ -28,13 +30,10 @@ T = TypeVar("T")
 class Run(Generic[T]):
     """One run of an agent. Iterate it, or ask for its `result`; nothing happens before that.
 
-    >>> import pathlib, tempfile
     >>> from clew import Agent
     >>> from clew.testing import Simulator
-    >>> with Simulator() as claude, tempfile.TemporaryDirectory() as home:
-    ...     settings = pathlib.Path(home) / "clew.toml"
-    ...     _ = settings.write_text(f'[backends.claude]\\nurl = "{claude.url}"\\nkey = "{claude.key}"')
-    ...     run = Agent(model="claude-opus-5-5").stream("Hello!", home=home)
+    >>> with Simulator() as claude:
+    ...     run = Agent(model="claude-opus-5-5").stream("Hello!", home=claude.home())
     ...     kinds = [type(event).__name__ for event in run]
     >>> kinds[0], kinds[-1], run.result().ending
     ('StepStarted', 'RunEnded', 'answered')
@@ -127,17 +126,14 @@ class Agent(Generic[T]):
 
     It takes what `AsyncAgent` takes, which is the same for programs with an event loop.
 
-    >>> import pathlib, tempfile
     >>> from clew import Agent
     >>> from clew.testing import Simulator
     >>> def read(path: str) -> str:
     ...     '''Reads a file.'''
     ...     return "127.0.0.1 localhost"
     >>> agent = Agent(model="claude-opus-5-5", tools=[read])
-    >>> with Simulator() as claude, tempfile.TemporaryDirectory() as home:
-    ...     settings = pathlib.Path(home) / "clew.toml"
-    ...     _ = settings.write_text(f'[backends.claude]\\nurl = "{claude.url}"\\nkey = "{claude.key}"')
-    ...     result = agent.run("Look!", home=home)
+    >>> with Simulator() as claude:
+    ...     result = agent.run("Look!", home=claude.home())
     >>> result.ending, result.output, result.steps
     ('answered', 'I read: “127.0.0.1 localhost”', 2)
     """
@@ -146,6 +142,7 @@ class Agent(Generic[T]):
     def __init__(self: Agent[str], *, output: None = None, **ways: Unpack[Ways]) -> None: ...
     @overload
     def __init__(self, *, output: type[T], **ways: Unpack[Ways]) -> None: ...
+    @shows_keywords(Ways, Plan)
     def __init__(self, *, output: Any = None, **ways: Unpack[Ways]) -> None:
         """Raises SettingsInvalid for tools that no model could call."""
         self._agent = cast(AsyncAgent[T], AsyncAgent(output=output, **ways))
@@ -164,6 +161,7 @@ class Agent(Generic[T]):
             raise RequestInvalid("this agent has no conversation yet: `with agent.open() as agent`")
         return Conversation(self._agent.conversation, self._loop)
 
+    @shows_keywords(Place, Where)
     @contextmanager
     def open(self, thread: str = "", **place: Unpack[Place]) -> Generator[Self]:
         """The same agent on a conversation, for several runs: a new one, or the one with this thread's id."""
@@ -176,6 +174,7 @@ class Agent(Generic[T]):
             finally:
                 loop.call(opening.__aexit__(None, None, None))
 
+    @shows_keywords(Place, Where)
     def run(self, prompt: Content, *, thread: str = "", listen: Listen | None = None, **place: Unpack[Place]) -> Result[T]:
         """Ask, run what tools it takes, and give what came of it: see `AsyncAgent.run`."""
         with self.stream(prompt, thread=thread, **place) as run:
@@ -184,10 +183,12 @@ class Agent(Generic[T]):
                     listen(event)
             return run.result()
 
+    @shows_keywords(Place, Where)
     def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[Place]) -> Run[T]:
         """The same, told as it happens: iterate it."""
         return Run(self._agent.stream(prompt, thread=thread, **place), self._loop)
 
+    @shows_keywords(Place, Where)
     def resume(self, decisions: Mapping[str, Decision] | None = None, *, thread: str = "", **place: Unpack[Place]) -> Run[T]:
         """Go on where the thread's last run ended: see `AsyncAgent.resume`. Iterate it, or ask for its `result`."""
         return Run(self._agent.resume(decisions, thread=thread, **place), self._loop)

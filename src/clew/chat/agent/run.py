@@ -27,15 +27,13 @@ Work: TypeAlias = Callable[[AsyncConversation, Tell], Awaitable[Result[T]]]
 class AsyncRun(Stoppable, Generic[T]):
     """One run of an agent. Nothing happens before it is iterated or awaited.
 
-    >>> import asyncio, pathlib, tempfile
+    >>> import asyncio
     >>> from clew import AsyncAgent
     >>> from clew.testing import Simulator
     >>> async def kinds(agent, home):
     ...     return [type(event).__name__ async for event in agent.stream("Hello!", home=home)]
-    >>> with Simulator() as claude, tempfile.TemporaryDirectory() as home:
-    ...     settings = pathlib.Path(home) / "clew.toml"
-    ...     _ = settings.write_text(f'[backends.claude]\\nurl = "{claude.url}"\\nkey = "{claude.key}"')
-    ...     told = asyncio.run(kinds(AsyncAgent(model="claude-opus-5-5"), home))
+    >>> with Simulator() as claude:
+    ...     told = asyncio.run(kinds(AsyncAgent(model="claude-opus-5-5"), claude.home()))
     >>> told[0], told[-2:]
     ('StepStarted', ['StepFinished', 'RunEnded'])
     """
