@@ -142,6 +142,7 @@ def test_json_has_all_that_is_known_one_line_each(home: Home) -> None:
         "heals": 0,
         "kept": 0,
         "tries": [],
+        "betas": [],
     }
 
 
