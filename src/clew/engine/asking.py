@@ -16,6 +16,7 @@ from clew.engine.call import AGENT, CLASS, Call
 from clew.engine.route import Seeking, Way, class_of, ways_of
 from clew.engine.snapshot import Snapshot
 from clew.engine.spared import Spared
+from clew.engine.titles import asks_for_title
 from clew.errors import StoreError
 from clew.http.client.message import Timeouts
 from clew.model.blocks import Block
@@ -51,6 +52,8 @@ class Asking(Struct, frozen=True, kw_only=True, eq=False):
     ways: tuple[Way, ...]
     streams: bool
     """An answer is wanted, and event by event."""
+    is_title: bool = False
+    """The client wants a title of a conversation: no part of that, and none of its own."""
 
     @property
     def has_one_way(self) -> bool:
@@ -96,6 +99,7 @@ def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | Non
         thread=thread or new_thread,
         ways=_ways(call, request, snapshot, newest, _pin(call, store, thread)),
         streams=call.kind == "messages" and _streams(request),
+        is_title=asks_for_title(call, request.body),
     )
 
 

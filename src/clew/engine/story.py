@@ -181,7 +181,7 @@ class Story:
             attempts=max(1, len(self.tries)),
             changes=(*self.changes, *self.unheard) if self.unheard else self.changes,
             usage=usage_of(answer.usage, estimated=outcome != "whole") if answer else None,
-            kind=call.kind,
+            kind="title" if self.asking.is_title else call.kind,
             streamed=self.asking.streams,
             stop_reason=answer.stop_reason if answer else "",
             request_id=self.request_id,
@@ -192,7 +192,13 @@ class Story:
         )
 
     def turn(self, outcome: Outcome, heard: Heard | None, ended: float) -> Turn:
-        """All that is kept of it; its bodies when it is over. Looks things up, which may take a moment."""
+        """All that is kept of it; its bodies when it is over. Looks things up, which may take a moment.
+
+        Of a request for a title no word is kept: its thread may be another one than the conversation's, and whoever deletes
+        that would leave them behind.
+        """
+        if self.asking.is_title:
+            return Turn(exchange=self.exchange(outcome, heard, ended))
         keeps = self.asking.snapshot.settings.store
         recording = recording_for(self.id, self.asking, self.way, self.dialect.remembered(self.going), heard)
         request, entry = self.asking.request, self.asking.call.entry

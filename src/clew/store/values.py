@@ -41,9 +41,11 @@ Outcome: TypeAlias = Literal["whole", "cut", "refused", "failed", "open"]
 """How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered. One
 that is `open` is under way: a process hears it. If that died, it was broken off."""
 
-Kind: TypeAlias = Literal["messages", "count_tokens", "forgotten"]
-"""What was asked for: an answer, or only its count. A count is an exchange like any other, but no turn of a thread. One that
-is `forgotten` was a turn, and its thread was deleted while it was answered: what befell it is kept, and no word of it."""
+Kind: TypeAlias = Literal["messages", "count_tokens", "title", "forgotten"]
+"""What was asked for: an answer, only its count, or a title for a client's list of conversations. The last two are exchanges
+like any other, but no turns of a thread. One that is `forgotten` was a turn, and its thread was deleted while it was
+answered: what befell it is kept, and no word of it."""
+
 
 DAY = 86_400.0
 

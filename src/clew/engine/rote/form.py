@@ -115,7 +115,7 @@ def learn(call: Call, story: Story, parts: Parts) -> None:
 
 
 def _is_like_others(call: Call, story: Story) -> bool:
-    asks = call.kind == "messages" and call.entry is None
+    asks = call.kind == "messages" and call.entry is None and not story.asking.is_title
     if not asks or not story.way.projector.is_about_form or not is_question(story.asking.request.messages):
         return False
     return story.asking.streams if story.dialect.translates else story.dress().wear.is_plain
