@@ -36,7 +36,7 @@ class Streaming(ABC):
     """What is done when there is news, if it is not the stream's own."""
     _passing: Passing | None
     _hearing: StreamHearing | None
-    _taken: tuple[bytes, ...] = ()
+    _taken: list[bytes]
     """What came before the first content."""
 
     @abstractmethod
@@ -94,9 +94,11 @@ class Streaming(ABC):
             return
         if self._hearing is None:
             self._hearing = self._heard_of(head, self._passing)
+            self._taken = []
             head.is_read()
         data = on.take()
-        self._taken = (*self._taken, data) if data else self._taken
+        if data:
+            self._taken.append(data)
         self._open(data)
 
     def _open(self, data: bytes) -> None:
@@ -112,7 +114,7 @@ class Streaming(ABC):
         if first is None or not hearing.begun:
             self._take_back()
             return
-        self._taken = ()
+        self._taken = []
         with self._client.in_one_piece():
             hearing.open(first, self._stream_begins)
             self._stream_goes_on()
@@ -167,7 +169,7 @@ class Streaming(ABC):
         """Give back what was taken of the answer, as if nothing had been heard."""
         self._hearing = None
         self._on.put_back(b"".join(self._taken))
-        self._taken = ()
+        self._taken = []
         self._go_the_long_way()
 
 

@@ -109,7 +109,7 @@ class Growing:
     def __init__(self, index: int, start: JsonObject) -> None:
         self.index = index
         self.complete = False
-        self._value = dict(start)
+        self._value = _copied(start)
         self._pieces: dict[str, list[str]] = {}
         self._whole: AssembledBlock | None = None
 
@@ -129,7 +129,7 @@ class Growing:
         return self._whole or self._put_together()
 
     def _put_together(self) -> AssembledBlock:
-        value = dict(self._value)
+        value = _copied(self._value)
         unparsed: str | None = None
         for member, pieces in self._pieces.items():
             text = whole_text("".join(pieces))
@@ -140,6 +140,12 @@ class Growing:
                 unparsed = None if whole or not self.complete else text
         unsigned = value["type"] == "thinking" and not value.get("signature")
         return AssembledBlock(self.index, value, self.complete, unsigned, unparsed)
+
+
+def _copied(value: JsonObject) -> JsonObject:
+    """With citations of its own: they grow in place, and nobody else's list may."""
+    cited = value.get("citations")
+    return {**value, "citations": list(cited)} if isinstance(cited, list) else dict(value)
 
 
 def _input(text: str) -> tuple[JsonValue, bool]:
@@ -165,8 +171,10 @@ def _sign(value: JsonObject, _: dict[str, list[str]], delta: JsonObject) -> None
 
 
 def _cite(value: JsonObject, _: dict[str, list[str]], delta: JsonObject) -> None:
-    before = value.get("citations")
-    value["citations"] = [*(before if isinstance(before, list) else ()), delta["citation"]]
+    cited = value.get("citations")
+    if not isinstance(cited, list):
+        value["citations"] = cited = []
+    cited.append(delta["citation"])
 
 
 def _compact(value: JsonObject, _: dict[str, list[str]], delta: JsonObject) -> None:

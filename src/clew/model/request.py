@@ -8,6 +8,7 @@ encoder then compares the two bodies by identity and splices only what differs i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -59,13 +60,15 @@ class Body(Struct, frozen=True, eq=False):
 class Source:
     """The client's bytes and their first reading; knows where each of its values stood."""
 
-    __slots__ = ("_blocks", "_messages", "body", "held", "in_order", "layout", "raw", "untouched")
+    __slots__ = ("_blocks", "_messages", "block_spans", "body", "held", "in_order", "layout", "raw", "untouched")
 
     def __init__(self, raw: bytes, body: Body) -> None:
         self.raw = raw
         self.body = body
         self.layout: object = None
         """The encoder's note of where the messages stand, once it had to look."""
+        self.block_spans: dict[int, Sequence[tuple[int, int]]] = {}
+        """The same for the blocks of a message, by its index."""
         self.held = 0
         """How many bytes the messages are views of besides: those of requests before this one."""
         self.untouched: object = None

@@ -5,7 +5,7 @@ The filler stands in for them where a message would end in thinking, or two thou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from clew.model.blocks import Block, filler, is_thinking
 from clew.model.change import Change
@@ -13,7 +13,7 @@ from clew.model.request import Request, blocks_of, with_blocks
 from clew.pipeline.blank import is_nothing_but_blank
 from clew.pipeline.places import block_path
 
-__all__ = ["without_blocks"]
+__all__ = ["needs_filler", "with_next", "without_blocks"]
 
 
 def without_blocks(
@@ -31,14 +31,27 @@ def without_blocks(
 
 def _left(blocks: Sequence[Block], gone: set[int]) -> tuple[Block, ...]:
     kept: list[Block] = []
-    for at, block in enumerate(blocks):
+    for block, follows in with_next(blocks, lambda block: id(block) not in gone):
         if id(block) not in gone:
             kept.append(block)
-        elif _is_needed(kept, [each for each in blocks[at + 1 :] if id(each) not in gone]):
+        elif needs_filler(kept, follows):
             kept.append(filler())
     left = tuple(kept)
     return (filler(),) if not left or is_nothing_but_blank(left) else left
 
 
-def _is_needed(before: Sequence[Block], after: Sequence[Block]) -> bool:
-    return bool(before) and is_thinking(before[-1]) and (not after or is_thinking(after[0]))
+def with_next(blocks: Sequence[Block], stays: Callable[[Block], bool]) -> list[tuple[Block, Block | None]]:
+    """Each block with the next one behind it that stays, if there is one."""
+    pairs: list[tuple[Block, Block | None]] = []
+    follows: Block | None = None
+    for block in reversed(blocks):
+        pairs.append((block, follows))
+        if stays(block):
+            follows = block
+    return pairs[::-1]
+
+
+def needs_filler(before: Sequence[Block], follows: Block | None) -> bool:
+    """Whether something must stand in for a block that goes: without it, two thinking blocks would be joined, which counts
+    as modified (R34), or the message would end in one."""
+    return bool(before) and is_thinking(before[-1]) and (follows is None or is_thinking(follows))

@@ -22,6 +22,7 @@ from clew.model.change import Change
 from clew.model.request import Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
 from clew.pipeline.blank import is_empty_text, is_nothing_but_blank
+from clew.pipeline.left_out import needs_filler, with_next
 from clew.pipeline.legal import is_tidy
 from clew.pipeline.places import block_path, message_path
 from clew.pipeline.step import Facts
@@ -128,18 +129,12 @@ def _without_empty_texts(
 ) -> list[Block]:
     """Empty texts go. One that thinking needs after it becomes the filler; in other dialects, thinking needs none."""
     kept: list[Block] = []
-    for at, block in enumerate(blocks):
+    for block, follows in with_next(blocks, lambda block: not is_empty_text(block)):
         if not is_empty_text(block):
             kept.append(block)
             continue
-        needed = target.dialect == "anthropic" and _is_needed(kept, blocks[at + 1 :])
+        needed = target.dialect == "anthropic" and needs_filler(kept, follows)
         changes.append(Change(STEP, block_path(request, index, block), "replaced" if needed else "removed", EMPTY_TEXT))
         if needed:
             kept.append(filler())
     return kept
-
-
-def _is_needed(before: Sequence[Block], after: Sequence[Block]) -> bool:
-    """Without it, two thinking blocks would be joined, which counts as modified (R34), or the message would end in one."""
-    follows = next((block for block in after if not is_empty_text(block)), None)
-    return bool(before) and is_thinking(before[-1]) and (follows is None or is_thinking(follows))

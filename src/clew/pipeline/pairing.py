@@ -6,6 +6,7 @@ one id was called twice, the first result is the first call's.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import msgspec
@@ -18,7 +19,7 @@ from clew.model.request import Request
 from clew.pipeline.blank import is_empty_text
 from clew.wire.splice import set_key
 
-__all__ = ["NO_RESULT", "ORPHAN_LABEL", "Pairing", "orphan_as_text", "paired", "renamed", "unanswered"]
+__all__ = ["NO_RESULT", "ORPHAN_LABEL", "Pairing", "UsedIds", "orphan_as_text", "paired", "renamed", "unanswered"]
 
 NO_RESULT = "[The tool call was interrupted; there is no result.]"
 """Constant, so that a history with it stays stable."""
@@ -39,6 +40,8 @@ class Pairing(Struct, frozen=True, eq=False):
     orphans: tuple[Block, ...]
     ids: dict[int, str]
     """The id that a call, or the result that answers it, is to have; by the block's identity."""
+    without_call: frozenset[int]
+    """The orphans, by identity."""
 
     @property
     def is_legal(self) -> bool:
@@ -49,46 +52,57 @@ class Pairing(Struct, frozen=True, eq=False):
         return self.ids[id(block)]
 
     def is_orphan(self, block: Block) -> bool:
-        return any(block is each for each in self.orphans)
+        return id(block) in self.without_call
 
 
-def paired(calls: Sequence[Block], stream: Sequence[Block], used: set[str]) -> Pairing:
+class UsedIds:
+    """The ids of the calls so far. `take` gives each call one that no other has."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        """The last number that was tried for an id: the next search begins there."""
+
+    def take(self, wanted: str) -> str:
+        """The id, or the first numbered form of it that is free; then no longer free."""
+        fresh, number = wanted, self._numbers.get(wanted, 1)
+        while fresh in self._used:
+            number += 1
+            fresh = f"{wanted}-{number}"
+        self._used.add(fresh)
+        self._numbers[wanted] = number
+        return fresh
+
+
+def paired(calls: Sequence[Block], stream: Sequence[Block], used: UsedIds) -> Pairing:
     """Pair the calls of a run with the blocks that follow. `used` holds the ids before it, and gets those of this run."""
-    ids = {id(call): _unused(str(call.id), used) for call in calls}
+    ids = {id(call): used.take(str(call.id)) for call in calls}
     results = [block for block in stream if block.type == "tool_result"]
-    waiting = list(calls)
+    waiting: dict[object, deque[Block]] = {}
+    for call in calls:
+        waiting.setdefault(call.id, deque()).append(call)
     answering: list[Block] = []
     for result in results:
-        call = next((each for each in waiting if each.id == result.tool_use_id), None)
-        if call is not None:
-            waiting = [each for each in waiting if each is not call]
+        if same_id := waiting.get(result.tool_use_id):
             answering.append(result)
-            ids[id(result)] = ids[id(call)]
+            ids[id(result)] = ids[id(same_id.popleft())]
+    unanswered = {id(call) for left in waiting.values() for call in left}
     others = [block for block in results if id(block) not in ids]
-    called = {call.id for call in calls}
+    orphans = tuple(block for block in others if block.tool_use_id not in waiting)
     return Pairing(
         calls=tuple(calls),
         results=tuple(answering),
-        unanswered=tuple(waiting),
+        unanswered=tuple(call for call in calls if id(call) in unanswered),
         late=tuple(block for block in stream[_leading(stream) :] if id(block) in ids),
-        repeated=tuple(block for block in others if block.tool_use_id in called),
-        orphans=tuple(block for block in others if block.tool_use_id not in called),
+        repeated=tuple(block for block in others if block.tool_use_id in waiting),
+        orphans=orphans,
         ids=ids,
+        without_call=frozenset(map(id, orphans)),
     )
 
 
 def _leading(stream: Sequence[Block]) -> int:
     return next((index for index, block in enumerate(stream) if block.type != "tool_result"), len(stream))
-
-
-def _unused(wanted: str, used: set[str]) -> str:
-    """The id, or the first numbered form of it that is free; then no longer free."""
-    fresh, number = wanted, 1
-    while fresh in used:
-        number += 1
-        fresh = f"{wanted}-{number}"
-    used.add(fresh)
-    return fresh
 
 
 def renamed(request: Request, block: Block, key: str, pairing: Pairing) -> Block:

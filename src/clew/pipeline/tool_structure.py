@@ -31,7 +31,7 @@ from clew.pipeline.abandoned_calls import without_abandoned
 from clew.pipeline.blank import is_nothing_but_blank
 from clew.pipeline.legal import is_paired
 from clew.pipeline.others_calls import without_others
-from clew.pipeline.pairing import Pairing, orphan_as_text, paired, renamed, unanswered
+from clew.pipeline.pairing import Pairing, UsedIds, orphan_as_text, paired, renamed, unanswered
 from clew.pipeline.places import block_path
 from clew.pipeline.step import Facts
 
@@ -59,8 +59,9 @@ def tool_structure(request: Request, target: Target, facts: Facts) -> tuple[Requ
     """The step."""
     if is_paired(request.messages):
         return request, ()
-    request, changes = _results_out_of_answers(request)
-    used: set[str] = set()
+    request, moved = _results_out_of_answers(request)
+    changes = list(moved)
+    used = UsedIds()
     news: dict[int, tuple[Message, ...]] = {}
     for turn in _turns(request.messages):
         pairing = _paired(request, turn, used)
@@ -71,7 +72,7 @@ def tool_structure(request: Request, target: Target, facts: Facts) -> tuple[Requ
         messages = tuple(new for i, message in enumerate(request.messages) for new in news.get(i, (message,)))
         request = request.with_messages(messages)
     request, served = _served(request, target)
-    return request, changes + served
+    return request, (*changes, *served)
 
 
 def _served(request: Request, target: Target) -> tuple[Request, tuple[Change, ...]]:
@@ -97,7 +98,7 @@ def _turns(messages: Sequence[Message]) -> list[_Turn]:
     return [*turns, _Turn(tuple(asks), tuple(answers))]
 
 
-def _paired(request: Request, turn: _Turn, used: set[str]) -> Pairing:
+def _paired(request: Request, turn: _Turn, used: UsedIds) -> Pairing:
     calls = [block for i in turn.asks for block in blocks_of(request.messages[i]) if block.type == "tool_use"]
     stream = [block for i in turn.answers for block in _stream(request.messages[i])]
     return paired([call for call in calls if is_signed(call.id)], stream, used)

@@ -23,6 +23,7 @@ _OPEN = re.compile(rb"[ \t\n\r]*+:[ \t\n\r]*+\[[ \t\n\r]*+")
 _COMMA = re.compile(rb"[ \t\n\r]*+,[ \t\n\r]*+")
 _CLOSE = re.compile(rb"[ \t\n\r]*+\]")
 _TRIES = 3
+"""How often a key is tried where its name stands: each try reads all that stands before it."""
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -40,14 +41,17 @@ def find_array(raw: bytes, key: str, values: Sequence[msgspec.Raw]) -> Array:
     Raises RequestInvalid if the document holds the key twice.
     """
     name = b'"%b"' % key.encode()
-    at = raw.find(name)
-    while at >= 0:
+    at = -1
+    for _ in range(_TRIES):
+        at = raw.find(name, at + 1)
+        if at < 0:
+            break
         if (opening := _OPEN.match(raw, at + len(name))) and _is_member(raw, at, key):
             found = _measured(raw, opening, values)
             if found and _is_last(raw, found, key):
                 return found
-        at = raw.find(name, at + 1)
-    # An escape in the key's own name, or a doubled key: `locate` reads the one and refuses the other.
+    # An escape in the key's own name, a doubled key, or the same key in many other places: `locate` reads each member once,
+    # and refuses a doubled one.
     start, end = locate(raw, (key,))
     value = b":" + raw[start:end]
     opening = _OPEN.match(value)

@@ -22,6 +22,7 @@ to edit that key, or to look behind it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -154,9 +155,10 @@ def _insertions(slots: Sequence[Span], kept: Sequence[int], insert: Mapping[int,
     edits: list[Edit] = []
     for index, news in sorted(insert.items()):
         assert 0 <= index <= len(slots), f"no place {index} among {len(slots)} entries"
-        following = next((i for i in kept if i >= index), None)
-        at = slots[kept[-1]].end if following is None else slots[following].start
-        edits += (Edit(at, at, b"," + new if following is None else new + b",") for new in news)
+        place = bisect_left(kept, index)
+        is_last = place == len(kept)
+        at = slots[kept[-1]].end if is_last else slots[kept[place]].start
+        edits += (Edit(at, at, b"," + new if is_last else new + b",") for new in news)
     return edits
 
 

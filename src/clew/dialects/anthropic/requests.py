@@ -197,9 +197,18 @@ def _block(source: Source, array: Array, block: Block) -> bytes:
         return block.raw
     place = source.place_of(block)
     assert place is not None, "a block that is neither the client's nor made"
-    raw = source.raw[slice(*array.spans[place[0]])]
-    start, end = locate(raw, ("content", place[1]))
-    return raw[start:end]
+    return source.raw[slice(*_block_spans(source, array, place[0])[place[1]])]
+
+
+def _block_spans(source: Source, array: Array, index: int) -> Sequence[tuple[int, int]]:
+    """Where the blocks of a message stand in the request. They are looked for once, however many of them are asked for."""
+    if index not in source.block_spans:
+        message = array.spans[index]
+        start, end = locate(source.raw[slice(*message)], ("content",))
+        at = message.start + start
+        spans = elements(source.raw[at : message.start + end])
+        source.block_spans[index] = [Span(span.start + at, span.end + at) for span in spans]
+    return source.block_spans[index]
 
 
 def raw_of(request: Request, block: Block) -> bytes:

@@ -87,7 +87,7 @@ class RoteStream(Rote, Streaming):
         going = going_out(form, self._body, question)
         self._size = len(going)
         self._passed: Passed = []
-        self._taken = ()
+        self._taken = []
         self._hearing = self._opened_at = None
         self._first_at, self._is_fresh = 0.0, False
         self._passing = passing = Passing(self._client, self, form.snapshot.settings.gateway.ping_seconds)

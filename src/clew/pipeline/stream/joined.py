@@ -21,10 +21,12 @@ from clew.wire.strings import marked, read_marked
 
 __all__ = ["joined", "stretches"]
 
-_USUAL = re.compile(
-    rb'event: content_block_delta\ndata: \{"type":"content_block_delta","index":(0|[1-9]\d{0,5}),"delta":'
-    rb'\{"type":"(text|thinking|input_json|signature)_delta","(text|thinking|partial_json|signature)":"'
+_ALIKE = re.compile(
+    rb'(event: content_block_delta\ndata: \{"type":"content_block_delta","index":(0|[1-9]\d{0,5}),"delta":'
+    rb'\{"type":"(text|thinking|input_json|signature)_delta","(text|thinking|partial_json|signature)":")[^\n]*+\n\n'
+    rb"(?:\1[^\n]*+\n\n)*+"
 )
+"""A delta, and those behind it that begin as it does."""
 _KINDS = {
     (b"text", b"text"): ("text_delta", "text"),
     (b"thinking", b"thinking"): ("thinking_delta", "thinking"),
@@ -60,29 +62,26 @@ def stretches(run: bytes) -> Iterator[Stretch]:
     """The same, for whoever needs no events."""
     at = 0
     while at < len(run):
-        usual = _USUAL.match(run, at)
-        if usual is None or (kind := _KINDS.get((usual[2], usual[3]))) is None:
-            end, said, kind = run.index(b"\n\n", at) + 2, None, ("", "")
-        else:
-            end, said = _alike(run, at, usual[0], is_signature=usual[2] == b"signature")
-        if usual is None or said is None:
+        alike = _ALIKE.match(run, at)
+        kind = _KINDS.get((alike[3], alike[4])) if alike else None
+        if alike is None or kind is None:
+            end = run.index(b"\n\n", at) + 2
             yield Stretch(0, None, run[at:end])
         else:
-            yield Stretch(int(usual[1]), {"type": kind[0], kind[1]: said})
+            end = alike.end()
+            said = _said_by(alike[0], alike[1], is_signature=alike[3] == b"signature")
+            yield Stretch(0, None, alike[0]) if said is None else Stretch(int(alike[2]), {"type": kind[0], kind[1]: said})
         at = end
 
 
-def _alike(run: bytes, at: int, opening: bytes, *, is_signature: bool) -> tuple[int, str | None]:
-    """Where the last delta with this opening ends, and what all of them say; None if others stand between them."""
+def _said_by(run: bytes, opening: bytes, *, is_signature: bool) -> str | None:
+    """What deltas with this opening say; None if they do not all end alike, or cannot be read together."""
     head = opening[len(_EVENT) :]
-    events = run[at + len(_EVENT) :].removesuffix(_CLOSING).split(_BETWEEN)
-    while not events[-1].startswith(head):
-        events.pop()
+    events = run[len(_EVENT) :].removesuffix(_CLOSING).split(_BETWEEN)
     strings = list(map(itemgetter(slice(len(head), None)), events))
-    whole = opening + (_BETWEEN + head).join(strings)
-    if run.startswith(whole, at):
-        return at + len(whole) + len(_CLOSING), _said(strings, is_signature=is_signature)
-    return at + len(_EVENT + _BETWEEN.join(events) + _CLOSING), None
+    if run != opening + (_BETWEEN + head).join(strings) + _CLOSING:
+        return None
+    return _said(strings, is_signature=is_signature)
 
 
 def _said(strings: Sequence[bytes], *, is_signature: bool) -> str | None:

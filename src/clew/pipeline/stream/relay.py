@@ -55,7 +55,7 @@ class Relays(Protocol):
     begun: bool
     ended: bool
     failure: StreamFailed | None
-    held: tuple[bytes, ...]
+    held: list[bytes]
     size: int
 
     @property
@@ -89,7 +89,7 @@ class Relay:
         """How many blocks have come to their stop."""
         self.failure: StreamFailed | None = None
         """The error event, if one came."""
-        self.held: tuple[bytes, ...] = ()
+        self.held: list[bytes] = []
         """The end of the answer, which waits for the store."""
         self.size = 0
         """The bytes of all whole events so far."""
@@ -109,7 +109,7 @@ class Relay:
         self._is_usual = False
         """Deltas of the open block may come, and nothing that came before has to do with them."""
         self._notes = keep or blocks or self._sealing is not None
-        self._before: tuple[bytes, ...] = ()
+        self._before: list[bytes] = []
         self._ending = False
 
     @property
@@ -205,14 +205,13 @@ class Relay:
         if not new:
             return
         if not self.begun:
-            self._before = (*self._before, new)
-        elif self._ending:
-            self.held, self._before = (*self.held, *self._before, new), ()
-        else:
-            if self._before:
-                out += self._before
-                self._before = ()
-            out.append(new)
+            self._before.append(new)
+            return
+        going = self.held if self._ending else out
+        if self._before:
+            going += self._before
+            self._before = []
+        going.append(new)
 
     def _run(self, piece: Piece) -> bytes:
         if not self._lifecycle.is_open:

@@ -68,8 +68,8 @@ class Sealing:
                 self._spoken()
 
     def _shift(self, index: int) -> int:
-        """Where the block stands among those that the client sees."""
-        return index - sum(1 for each in self._hidden if each < index)
+        """Where the open block stands among those that the client sees: all hidden ones came before it."""
+        return index - len(self._hidden)
 
     def _moved(self, event: BlockStart | BlockDelta | BlockStop, raw: bytes) -> bytes:
         return encode_event(replace(event, index=self._shift(event.index))) if self._hidden else raw

@@ -83,7 +83,7 @@ class WrittenRelay:
         self._take_one = writing.take_one
         self.begun = self.ended = False
         self.failure: StreamFailed | None = None
-        self.held: tuple[bytes, ...] = ()
+        self.held: list[bytes] = []
 
     @property
     def raw(self) -> bytes:
@@ -139,15 +139,14 @@ class WrittenRelay:
         writing = self._writing
         if writing.failed is not None and self.failure is None:
             told.append(self._failed(writing.failed))
+        if writing.ending and not self.held:
+            self.held = list(writing.ending) if writing.begun else [*self._waiting, *told, *writing.ending]
+            self.begun = self.ended = True
+        if not writing.begun:
+            self._waiting += told
+            return b""
         if self._waiting:
             told, self._waiting = self._waiting + told, []
-        if writing.ending and not self.held:
-            self.held = tuple(writing.ending) if writing.begun else (*told, *writing.ending)
-            self.begun = self.ended = True
-        elif not writing.begun:
-            self._waiting = told
-        if not writing.begun:
-            return b""
         self.begun = True
         return b"".join(told)
 

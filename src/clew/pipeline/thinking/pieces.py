@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from clew.errors import SealInvalid
 from clew.model.blocks import Block, Made, filler, is_thinking, made, string_of, text_block
-from clew.model.change import Change, What
+from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import Recording
 from clew.model.request import Message, Request, blocks_of, with_content
@@ -74,6 +74,7 @@ def filtered(
     """The answer without the blocks that there is a reason against, each with its Change."""
     pieces: list[Piece] = []
     changes: list[Change] = []
+    places: dict[int, str] = {}
     for piece in each.pieces:
         reason = why(piece.block) if is_thinking(piece.block) else ""
         if not reason:
@@ -82,7 +83,8 @@ def filtered(
         told = _handed_over(piece.block, each, target, facts)
         if told is not None:
             pieces.append(Piece(piece.message, told))
-        changes.append(_change(request, piece, "handed over" if told else "left out", reason))
+        places = places or _places(request, each)
+        changes.append(Change(STEP, places[id(piece.block)], "handed over" if told else "left out", reason))
     return Outcome(tuple(pieces), tuple(changes))
 
 
@@ -112,9 +114,13 @@ def _origin_of(block: Block, each: Found, facts: Facts) -> Origin | None:
     return each.recording.origin if each.recording else None
 
 
-def _change(request: Request, piece: Piece, what: What, why: str) -> Change:
-    at = next(j for j, block in enumerate(blocks_of(request.messages[piece.message])) if block is piece.block)
-    return Change(STEP, f"messages.{piece.message}.content.{at}", what, why)
+def _places(request: Request, each: Found) -> dict[int, str]:
+    """Where each block of an answer stands, by the block's identity."""
+    return {
+        id(block): f"messages.{index}.content.{at}"
+        for index in each.messages
+        for at, block in enumerate(blocks_of(request.messages[index]))
+    }
 
 
 def refusal(block: Block, each: Found, target: Target, facts: Facts) -> str:

@@ -8,6 +8,7 @@ half, since it cannot be written.
 from __future__ import annotations
 
 from collections.abc import Container
+from io import StringIO
 from typing import Literal
 
 from clew.dialects.openai_chat.answer.scribes import Kind, Scribe
@@ -34,7 +35,7 @@ class BlockWriter:
         self.words: dict[int, str] = {}
         """What each closed block of these says, until it is taken out."""
         self._half = ""
-        self._said = ""  # by the open block, for that
+        self._said = StringIO()  # by the open block, for that
 
     @property
     def is_steady(self) -> bool:
@@ -53,9 +54,7 @@ class BlockWriter:
     def passed(self, text: str) -> None:
         """Something that was written already: the open block is longer by that."""
         if self.kind in self.keeps:
-            said, self._said = self._said, ""  # nobody else holds it now, so it grows in place: there may be many words
-            said += text
-            self._said = said
+            self._said.write(text)
 
     def arguments(self, text: str) -> None:
         """More of the open call."""
@@ -85,7 +84,8 @@ class BlockWriter:
                 self._emit("\ufffd")
             self._scribe.closes(self.kind, self.index)
             if self.kind in self.keeps:
-                self.words[self.index], self._said = self._said, ""
+                self.words[self.index] = self._said.getvalue()
+                self._said = StringIO()
             self.kind, self._half = "", ""
 
     def _start(self, kind: Kind) -> None:

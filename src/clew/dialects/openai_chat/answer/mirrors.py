@@ -11,6 +11,7 @@ Only the thought that is being told, or was told last, is remembered.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
 __all__ = ["Mirrors"]
@@ -19,10 +20,11 @@ __all__ = ["Mirrors"]
 class Mirrors:
     """`new` gives the part of a channel's text that nobody has told."""
 
-    __slots__ = ("_fresh", "_leading", "_pieces", "_places", "_runs", "_size")
+    __slots__ = ("_fresh", "_leading", "_pieces", "_places", "_runs", "_size", "_starts")
 
     def __init__(self) -> None:
         self._pieces: list[str] = []  # what was told, without white space
+        self._starts: list[int] = []  # where each of them begins
         self._size = 0
         self._places: dict[str, int] = {}
         self._leading = ""
@@ -64,18 +66,26 @@ class Mirrors:
 
     def _behind(self, channel: str, text: str, bare: str) -> str:
         """What is new in the text of a channel that is not in front."""
-        told, place = "".join(self._pieces), self._places.get(channel, 0)
-        self._pieces = [told]  # joined once, since a mirror asks again with each delta
-        if told.startswith(bare, place):
+        place = self._places.get(channel, 0)
+        told = self._told(place, min(place + len(bare), self._size))
+        if told == bare:
             return ""
-        rest = told[place:]
-        return _without(text, len(rest)) if bare.startswith(rest) else text
+        return _without(text, len(told)) if place + len(told) == self._size and bare.startswith(told) else text
+
+    def _told(self, start: int, end: int) -> str:
+        """What was told between two places. A mirror asks with each delta, so the rest is not looked at."""
+        first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, end)
+        if first < 0 or start >= end:
+            return ""
+        at = self._starts[first]
+        return "".join(self._pieces[first:last])[start - at : end - at]
 
     def _tell(self, bare: str) -> None:
         if bare and self._fresh:
-            self._pieces, self._size, self._places, self._fresh = [], 0, {}, False
+            self._pieces, self._starts, self._size, self._places, self._fresh = [], [], 0, {}, False
         if bare:
             self._pieces.append(bare)
+            self._starts.append(self._size)
             self._size += len(bare)
 
 

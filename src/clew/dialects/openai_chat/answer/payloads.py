@@ -14,7 +14,7 @@ import msgspec
 from clew.dialects.openai_chat.answer.details import join_entry
 from clew.dialects.openai_chat.shapes import object_of, objects_of, read_object, text_of
 from clew.model.halves import whole_value
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["Payload", "late_thought", "payload_of", "proof"]
 
@@ -45,8 +45,8 @@ class Payload:
         self._entries: dict[str, list[JsonObject]] = {}
         self._calls: JsonObject = {}
         self._message: JsonObject = {}
-        self._open = ""
-        self._close = ""
+        self._open: list[str] = []
+        self._close: list[str] = []
 
     def __bool__(self) -> bool:
         return bool(self._field or self._entries or self._calls or self._message)
@@ -56,7 +56,7 @@ class Payload:
         value: JsonObject = {"field": self._field} if self._field else {}
         value.update({name: list(entries) for name, entries in self._entries.items()})
         if self._open or self._close:
-            value["tags"] = {"open": self._open, "close": self._close}
+            value["tags"] = {"open": "".join(self._open), "close": "".join(self._close)}
         if self._calls:
             value["tool_calls"] = self._calls
         if self._message:
@@ -78,10 +78,11 @@ class Payload:
         if not chunks or chunks[-1].get("signature"):
             chunks.append({**chunk, "thinking": []})
         last = chunks[-1]
-        parts = objects_of(last.get("thinking"))
+        parts = last["thinking"]
+        assert isinstance(parts, list), "it is made above"
         for part in objects_of(chunk.get("thinking")):
             _join_part(parts, part)
-        last.update({**chunk, "thinking": list(parts)})
+        last.update({**chunk, "thinking": parts})
 
     def add_call(self, call_id: str, extra: JsonObject) -> None:
         self._calls[call_id] = extra
@@ -91,10 +92,12 @@ class Payload:
         self._message.update(members)
 
     def open_frame(self, markup: str) -> None:
-        self._open += markup
+        if markup:
+            self._open.append(markup)
 
     def close_frame(self, markup: str) -> None:
-        self._close += markup
+        if markup:
+            self._close.append(markup)
 
     def absorb(self, other: Payload) -> None:
         """Takes over what another has gathered before this block was there."""
@@ -105,11 +108,11 @@ class Payload:
         self._message.update(other._message)
 
 
-def _join_part(parts: list[JsonObject], part: JsonObject) -> None:
-    if not parts or not part.get("type") == "text" == parts[-1].get("type"):
+def _join_part(parts: list[JsonValue], part: JsonObject) -> None:
+    last = object_of(parts[-1]) if parts else {}
+    if not part.get("type") == "text" == last.get("type"):
         parts.append(dict(part))
         return
-    last = parts[-1]
     text = text_of(last.get("text"))
     last["text"] = ""  # as in `details`, the text grows in place
     text += text_of(part.get("text"))

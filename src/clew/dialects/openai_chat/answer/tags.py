@@ -31,8 +31,12 @@ _CALLS: Final = "<|tool_calls_section_begin|>"
 """Kimi K2 may begin its calls inside an unclosed thought. The mark ends the thought and stays in the content."""
 _FENCE: Final = "```"
 _OPEN: Final = re.compile("|".join(map(re.escape, (*PAIRS, _FENCE))))
-
-_FIRST: Final = frozenset(tag[0] for tag in PAIRS)
+_ENDS: Final = {close: re.compile(f"{re.escape(close)}|{re.escape(_CALLS)}") for close in PAIRS.values()}
+"""What ends a thought, by the tag that closes it."""
+_SPACE: Final = re.compile(r"\s*+")
+_LINE_ENDS: Final = re.compile(r"[\r\n]*+")
+_TAGS: Final = tuple(PAIRS)
+_LONGEST: Final = max(map(len, PAIRS))
 
 PieceKind: TypeAlias = Literal["text", "thought", "open", "close"]
 Settled: TypeAlias = Literal["", "text", "thought", "text for now"]
@@ -51,11 +55,12 @@ class TagPiece(NamedTuple):
 class Tags:
     """`feed` content, `flush` where it is interrupted or ends; the pieces joined do not depend on the cuts."""
 
-    __slots__ = ("_anywhere", "_blank", "_close", "_fenced", "_held", "_last", "_state")
+    __slots__ = ("_anywhere", "_at", "_blank", "_close", "_fenced", "_held", "_last", "_state")
 
     def __init__(self, mode: Literal["leading", "anywhere", "never"] = "leading", *, implicit_open: bool = False) -> None:
         self._anywhere = mode == "anywhere"
         self._held = ""
+        self._at = 0  # so many of the held characters are handed out: a delta may hold thousands of tags
         self._blank: list[str] = []  # white space that is held, if that is all: it is not looked at again with each delta
         self._last = ""  # the character before the held ones
         self._fenced = False
@@ -82,13 +87,14 @@ class Tags:
         if self._blank and text.isspace():
             self._blank.append(text)
             return []
-        self._held = self._taken() + text
+        self._held, self._at = self._taken() + text, 0
         pieces: list[TagPiece] = []
-        while self._held and self._step(pieces):
+        while self._at < len(self._held) and self._step(pieces):
             pass
+        self._held, self._at = self._held[self._at :], 0
         if self._held.isspace():
             self._blank, self._held = [self._held], ""
-        return [piece for piece in pieces if piece.text]
+        return pieces
 
     def _taken(self) -> str:
         """What was held back."""
@@ -128,70 +134,80 @@ class Tags:
 
     def _begin(self, pieces: list[TagPiece]) -> bool:
         """Before the first word: is it a tag?"""
-        body = self._held.lstrip()
-        suspect = not body or body[0] in _FIRST
-        tag = next((tag for tag in PAIRS if body.startswith(tag)), "") if suspect else ""
-        if not tag and suspect and any(tag.startswith(body) for tag in PAIRS):
+        word = self._past(_SPACE)
+        tag = next((tag for tag in PAIRS if self._held.startswith(tag, word)), "")
+        if not tag and self._may_become_a_tag(word):
             return False
         if tag:
             self._close = PAIRS[tag]
-            self._give(pieces, "open", len(self._held) - len(body) + len(tag))
+            self._give(pieces, "open", word + len(tag))
         self._state = "opened" if tag or self._state == "inside start" else self._after()
         return True
 
     def _enter(self, pieces: list[TagPiece]) -> bool:
         """Behind an opening tag: space belongs to it."""
-        self._give(pieces, "open", len(self._held) - len(self._held.lstrip()))
-        if self._held:
-            self._state = "inside"
-        return bool(self._held)
+        self._give(pieces, "open", self._past(_SPACE))
+        if self._at == len(self._held):
+            return False
+        self._state = "inside"
+        return True
 
     def _think(self, pieces: list[TagPiece]) -> bool:
         """Inside a thought: the first end counts. Space before the end is markup, so it waits with what may be a tag."""
-        ends = [at for end in (self._close, _CALLS) if (at := self._held.find(end)) >= 0]
-        if not ends:
-            self._give(pieces, "thought", _settled(self._held, (self._close, _CALLS)))
+        end = _ENDS[self._close].search(self._held, self._at)
+        if end is None:
+            rest = self._held[self._at :]
+            self._give(pieces, "thought", self._at + _settled(rest, (self._close, _CALLS)))
             return False
-        at = min(ends)
-        self._give(pieces, "thought", len(self._held[:at].rstrip()))
-        space = len(self._held) - len(self._held.lstrip())
-        closed = self._held.startswith(self._close, space)
-        self._give(pieces, "close", space + len(self._close) if closed else space)
+        self._give(pieces, "thought", self._at + len(self._held[self._at : end.start()].rstrip()))
+        closed = end[0] == self._close
+        self._give(pieces, "close", end.end() if closed else end.start())
         self._state = "closed" if closed else self._after()
         return True
 
     def _resume(self, pieces: list[TagPiece]) -> bool:
         """Behind a closing tag: line ends belong to it, and another thought may follow."""
-        self._give(pieces, "close", len(self._held) - len(self._held.lstrip("\r\n")))
-        body = self._held.lstrip()
-        if not body or any(tag.startswith(body) for tag in PAIRS if tag != body):
+        self._give(pieces, "close", self._past(_LINE_ENDS))
+        word = self._past(_SPACE)
+        is_tag = self._held.startswith(_TAGS, word)
+        if not is_tag and self._may_become_a_tag(word):
             return False
-        self._state = "start" if body.startswith(tuple(PAIRS)) else self._after()
+        self._state = "start" if is_tag else self._after()
         return True
 
     def _look(self, pieces: list[TagPiece]) -> bool:
         """In the answer of a backend that thinks between its words: the next tag or fence."""
-        match = _OPEN.search(self._held)
+        match = _OPEN.search(self._held, self._at)
         if match is None:
-            self._give(pieces, "text", len(self._held) - _begun(self._held, (*PAIRS, _FENCE)))
+            self._give(pieces, "text", len(self._held) - _begun(self._held[self._at :], (*PAIRS, _FENCE)))
             return False
-        quoted = self._fenced or (self._held[: match.start()] or self._last).endswith("`")
-        if match[0] == _FENCE or quoted:
+        before = self._held[match.start() - 1] if match.start() > self._at else self._last
+        if match[0] == _FENCE or self._fenced or before == "`":
             self._fenced ^= match[0] == _FENCE
             self._give(pieces, "text", match.end())
             return True
         self._give(pieces, "text", match.start())
         self._close = PAIRS[match[0]]
-        self._give(pieces, "open", len(match[0]))
+        self._give(pieces, "open", match.end())
         self._state = "opened"
         return True
 
-    def _give(self, pieces: list[TagPiece], kind: PieceKind, size: int) -> None:
-        """Hands out the first `size` of the held characters."""
-        if size > 0:
-            self._last = self._held[size - 1]
-            pieces.append(TagPiece(kind, self._held[:size]))
-            self._held = self._held[size:]
+    def _past(self, what: re.Pattern[str]) -> int:
+        """Where that ends with which the rest begins."""
+        found = what.match(self._held, self._at)
+        assert found is not None, "it fits nothing at all, too"
+        return found.end()
+
+    def _may_become_a_tag(self, start: int) -> bool:
+        """Whether what stands from here to the end is nothing, or only the beginning of a tag."""
+        return len(self._held) - start < _LONGEST and any(tag.startswith(self._held[start:]) for tag in PAIRS)
+
+    def _give(self, pieces: list[TagPiece], kind: PieceKind, end: int) -> None:
+        """Hands out the held characters up to there."""
+        if end > self._at:
+            self._last = self._held[end - 1]
+            pieces.append(TagPiece(kind, self._held[self._at : end]))
+            self._at = end
 
 
 def _settled(text: str, tags: tuple[str, ...]) -> int:

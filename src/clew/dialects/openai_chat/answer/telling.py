@@ -49,7 +49,7 @@ class Telling:
         """The field in which an empty thought came that must become a block, if a call follows and no thought came."""
         self._calls = Calls()
         self._mirrors = Mirrors()
-        self._frame = ""  # markup that waits for its thought
+        self._frame: list[str] = []  # markup that waits for its thought
         self._framed = False
         self._blank: list[str] = []  # white space that waits for text
 
@@ -133,20 +133,22 @@ class Telling:
     def _think_aloud(self, text: str) -> None:
         """A thought between tags, which a field may have told already."""
         payload = self.think(text, "tags") or self._newest()
-        payload.open_frame(self._frame)
-        self._frame, self._framed = "", True
+        payload.open_frame("".join(self._frame))
+        self._frame, self._framed = [], True
 
     def _frame_with(self, kind: PieceKind, markup: str) -> None:
         """Markup before a thought waits for it; markup behind one belongs to it, and behind none ends nothing."""
         if kind == "open":
-            self._frame, self._framed = self._frame + markup, False
+            self._frame.append(markup)
+            self._framed = False
         elif self._framed:
             self._newest().close_frame(markup)
         else:
-            self._frame = ""
+            self._frame = []
 
     def _newest(self) -> Payload:
-        return self.payloads[max(self.payloads)] if self.payloads else self.late
+        """That of the last thinking block: they are put in by index, in order."""
+        return self.payloads[next(reversed(self.payloads))] if self.payloads else self.late
 
     def _open_thinking(self) -> Payload:
         """The payload of the thinking block that is open now, with what waited for one."""

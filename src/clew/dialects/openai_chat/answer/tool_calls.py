@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import msgspec
 
+from clew.dialects.openai_chat.answer.object_ends import ObjectEnds
 from clew.dialects.openai_chat.shapes import object_of, text_of
 from clew.model.halves import whole_text, whole_value
 from clew.model.json import JsonObject, JsonValue
@@ -21,7 +22,19 @@ __all__ = ["Call", "Calls"]
 class Call:
     """One call as far as it came."""
 
-    __slots__ = ("_judged", "_pieces", "_sent", "_size", "extra", "is_open", "name", "place", "wire_id")
+    __slots__ = (
+        "_ends",
+        "_is_object",
+        "_looked",
+        "_pieces",
+        "_sent",
+        "_size",
+        "extra",
+        "is_open",
+        "name",
+        "place",
+        "wire_id",
+    )
 
     def __init__(self, place: JsonValue, wire_id: str) -> None:
         self.place = place
@@ -32,7 +45,9 @@ class Call:
         self._pieces: list[str] = []
         self._size = 0
         self._sent = 0
-        self._judged = (-1, False)
+        self._ends = ObjectEnds()
+        self._looked = 0  # at so many of the pieces
+        self._is_object: bool | None = None
 
     def unsent(self) -> str:
         """The arguments that were not taken yet."""
@@ -55,14 +70,15 @@ class Call:
         self._sent = len(self._pieces)
 
     def is_whole(self) -> bool:
-        """Whether the arguments are a finished object. Judged once per state, and only where they may be."""
-        if self._judged[0] != len(self._pieces):
-            self._judged = (len(self._pieces), self._ends_well() and _is_object(self.text()))
-        return self._judged[1]
-
-    def _ends_well(self) -> bool:
-        """Whether they end as an object does. Most do not yet, and then they need not be put together."""
-        return next((piece for piece in reversed(self._pieces) if not piece.isspace()), "").rstrip().endswith("}")
+        """Whether the arguments are a finished object. They are read once, when their brackets are closed."""
+        for piece in self._pieces[self._looked :]:
+            self._ends.feed(piece)
+        self._looked = len(self._pieces)
+        if not self._ends.is_closed:
+            return False
+        if self._is_object is None:
+            self._is_object = _is_object(self.text())
+        return self._is_object
 
     def grow(self, entry: JsonObject) -> None:
         function = object_of(entry.get("function"))
@@ -91,19 +107,26 @@ class Call:
 class Calls:
     """The calls of one answer."""
 
-    __slots__ = ("_all", "_told")
+    __slots__ = ("_all", "_by_id", "_by_place", "_told")
 
     def __init__(self) -> None:
         self._all: list[Call] = []
+        self._by_place: dict[object, int] = {}
+        self._by_id: dict[str, int] = {}
+        """Where the newest call with an id stands among all."""
         self._told = 0
 
     def take(self, entry: JsonObject) -> None:
         """One entry of `tool_calls`."""
-        call = self._find(entry)
-        if call is None:
-            call = Call(entry.get("index"), whole_text(text_of(entry.get("id"))))
-            self._all.append(call)
+        at = self._at(entry)
+        if at is None or not self._all[at].continues_with(entry):
+            at = len(self._all)
+            self._all.append(Call(entry.get("index"), whole_text(text_of(entry.get("id")))))
+            self._by_place[_key(entry.get("index"))] = at
+        call = self._all[at]
         call.grow(entry)
+        if call.wire_id:
+            self._by_id[call.wire_id] = max(at, self._by_id.get(call.wire_id, 0))
 
     @property
     def current(self) -> Call | None:
@@ -125,23 +148,21 @@ class Calls:
         """The current call is done; what still comes for it is lost."""
         self._told += 1
 
-    def _find(self, entry: JsonObject) -> Call | None:
-        call = self._at(entry)
-        return call if call is not None and call.continues_with(entry) else None
-
-    def _at(self, entry: JsonObject) -> Call | None:
-        """The newest call in the place that a delta names."""
+    def _at(self, entry: JsonObject) -> int | None:
+        """Where the newest call stands that is in the place which a delta names."""
         index, wire_id = entry.get("index"), text_of(entry.get("id"))
-        newest = reversed(self._all)
         if index is not None:
-            return next((call for call in newest if call.place == index), None)
-        if wire_id:
-            return next((call for call in newest if call.wire_id == wire_id), self._nameless())
-        return self._all[-1] if self._all else None
+            return self._by_place.get(_key(index))
+        if wire_id and wire_id in self._by_id:
+            return self._by_id[wire_id]
+        if not self._all or (wire_id and (self._all[-1].wire_id or self._all[-1].is_whole())):
+            return None
+        return len(self._all) - 1
 
-    def _nameless(self) -> Call | None:
-        """A call that waits for its id."""
-        return self._all[-1] if self._all and not self._all[-1].wire_id and not self._all[-1].is_whole() else None
+
+def _key(place: JsonValue) -> object:
+    """A place as the key of a dictionary. It is a number, but servers send anything."""
+    return msgspec.json.encode(whole_value(place)) if isinstance(place, dict | list) else place
 
 
 def _name(function: JsonObject) -> str:

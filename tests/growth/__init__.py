@@ -1,0 +1,1 @@
+"""What is given n and 4n of a thing does at most about four times the work."""

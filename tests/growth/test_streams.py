@@ -1,0 +1,111 @@
+"""Streams of n and 4n events of each kind, in both dialects, through all that reads or writes them."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pytest
+
+from clew.backends.manner import Wire
+from clew.dialects.openai_chat.answer.stream import ChatStream
+from clew.dialects.openai_chat.speech import Speech
+from clew.engine.call import Call
+from clew.engine.dialects.openai_chat import OpenAIChat
+from clew.engine.dialects.shape import Hints
+from clew.errors import StreamIllegal
+from clew.model.assemble import Assembler
+from clew.model.unfold import events_of
+from clew.pipeline.stream.answer import answer_of
+from clew.pipeline.stream.dress import Dress
+from clew.pipeline.stream.relay import Relay, Relays
+from clew.wire.events import decode_event
+from clew.wire.sse import SseReader
+from tests.dialects.openai_chat.chat import ASKED
+from tests.growth.streams import CHAT, MESSAGES, Events
+from tests.growth.work import check_growth
+from tests.pipeline.stream.wearing import HIDDEN, PLAIN, SEALED
+
+N = 32
+
+pytestmark = pytest.mark.slow
+
+
+def relayed(relay: Relays, chunks: Events) -> None:
+    """To its end, and all that is asked for at the end."""
+    relay.begin()
+    for chunk in chunks:
+        relay.feed(chunk)
+    relay.flush()
+    b"".join(relay.held)
+    relay.answer(blocks=True)
+
+
+def in_one_read(events: Events) -> Events:
+    return [b"".join(events)]
+
+
+def _plain(chunks: Events) -> None:
+    relayed(Relay(Dress(PLAIN)), chunks)
+
+
+def _sealed(chunks: Events) -> None:
+    relayed(Relay(Dress(SEALED)), chunks)
+
+
+def _hidden(chunks: Events) -> None:
+    relayed(Relay(Dress(HIDDEN)), chunks)
+
+
+def _assembled(chunks: Events) -> None:
+    reader, assembler = SseReader(), Assembler()
+    with suppress(StreamIllegal):
+        for chunk in chunks:
+            for sse in reader.feed(chunk):
+                assembler.feed(decode_event(sse))
+    list(events_of(assembler.message(), chunk=10))
+
+
+MESSAGES_READERS: dict[str, Callable[[Events], object]] = {
+    "relay": _plain,
+    "relay of one read": lambda events: _plain(in_one_read(events)),
+    "relay that seals": _sealed,
+    "relay that hides": _hidden,
+    "assembler": _assembled,
+    "answer": lambda events: answer_of(b"".join(events)),
+}
+
+SPEECHES = {"": Speech(), ", tags anywhere": Speech(tags="anywhere"), ", snapshots": Speech(snapshots=True)}
+
+
+def _chat(chunks: Events, speech: Speech, wear: Any, **hints: Any) -> None:
+    dialect = OpenAIChat(wire=Wire(), speech=speech, place="/")
+    relayed(dialect.relay(Dress(wear), Hints(call=Call(body=b""), exchange="1", model="x", **hints)), chunks)
+
+
+def _decoded(chunks: Events) -> None:
+    stream = ChatStream(ASKED)
+    for each in chunks:
+        stream.feed(each)
+    stream.flush()
+
+
+CHAT_READERS: dict[str, Callable[[Events], object]] = {
+    **{f"writer{name}": partial(_chat, speech=speech, wear=SEALED) for name, speech in SPEECHES.items()},
+    "translation": partial(_chat, speech=Speech(), wear=SEALED, own_ids=False),
+    "translation that hides": partial(_chat, speech=Speech(), wear=HIDDEN),
+    "writer of one read": lambda events: _chat(in_one_read(events), speech=Speech(), wear=SEALED),
+    "decoder of one read": lambda events: _decoded(in_one_read(events)),
+}
+
+
+@pytest.mark.parametrize("reader", MESSAGES_READERS)
+@pytest.mark.parametrize("repeated", MESSAGES)
+def test_a_messages_stream_costs_work_in_proportion(repeated: str, reader: str) -> None:
+    check_growth(MESSAGES[repeated], MESSAGES_READERS[reader], N)
+
+
+@pytest.mark.parametrize("reader", CHAT_READERS)
+@pytest.mark.parametrize("repeated", CHAT)
+def test_a_chat_stream_costs_work_in_proportion(repeated: str, reader: str) -> None:
+    check_growth(CHAT[repeated], CHAT_READERS[reader], N)
