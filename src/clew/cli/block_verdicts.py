@@ -14,14 +14,16 @@ from clew.dialects.anthropic.requests import raw_of
 from clew.errors import RequestInvalid, SealInvalid
 from clew.model.blocks import Block, is_thinking, string_of
 from clew.model.change import Change
+from clew.model.origin import Origin
 from clew.model.request import Request, blocks_of
 from clew.model.target import Target
 from clew.pipeline.project import Projection, project
 from clew.pipeline.step import Facts
-from clew.thinking.keys import proof_of
+from clew.pipeline.thinking.open import UNRECORDED
+from clew.thinking.keys import key_of, proof_of
 from clew.thinking.seal import is_seal
 
-__all__ = ["Seen", "Verdict", "seen_blocks", "thinking_in"]
+__all__ = ["Seen", "Verdict", "is_ours", "seen_blocks", "thinking_in"]
 
 UNOPENED = "sealed by clew; its maker cannot be told without the secret"
 UNSEALED = "unsealed into its maker's own form"
@@ -64,9 +66,21 @@ def seen_blocks(request: Request, targets: Iterable[Target], facts: Facts) -> tu
         return ()
     rows = [_verdicts(request, target, facts) for target in targets]
     return tuple(
-        Seen(path, block.type, _origin(block, facts), _size(request, block), tuple(row(path, block) for row in rows))
+        Seen(
+            path,
+            block.type,
+            _origin(block, facts),
+            _size(request, block),
+            tuple(_named(row(path, block), _maker(block, facts)) for row in rows),
+        )
         for path, block in thinking
     )
+
+
+def _named(verdict: Verdict, maker: Origin | None) -> Verdict:
+    """With who made it, where the projection could not tell: of a transcript it sees the thinking alone, and finds no answer
+    by that."""
+    return structs.replace(verdict, why=f"made by {maker.backend}") if maker and verdict.why == UNRECORDED else verdict
 
 
 def _size(request: Request, block: Block) -> int:
@@ -115,17 +129,32 @@ def _said(change: Change) -> Verdict:
     return Verdict(change.what, change.why)
 
 
+def is_ours(request: Request, facts: Facts) -> bool:
+    """Whether a backend of this clew made one of its thinking blocks."""
+    return any(_maker(block, facts) for _, block in thinking_in(request))
+
+
+def _maker(block: Block, facts: Facts) -> Origin | None:
+    """Who made a block: as its seal says, or the recording of the answer that it was in."""
+    proof, key = proof_of(block), key_of(block)
+    if not is_seal(proof):
+        recording = facts.recordings.by_key(key) if key else None
+        return recording.origin if recording else None
+    try:
+        seal = (
+            facts.sealer.open(proof, string_of(block.thinking), principal=facts.context.principal) if facts.sealer else None
+        )
+    except SealInvalid:
+        return None
+    return seal.origin if seal else None
+
+
 def _origin(block: Block, facts: Facts) -> str:
-    """Who made a block, as far as its bytes tell."""
-    proof = proof_of(block)
+    """Who made a block, as far as its bytes and the recordings tell."""
+    proof, maker = proof_of(block), _maker(block, facts)
     if not proof:
         return "unsigned"
+    made = f", {maker.backend} {maker.model}" if maker else ""
     if not is_seal(proof):
-        return "redacted" if block.type == "redacted_thinking" else "native signature"
-    if facts.sealer is None:
-        return "sealed"
-    try:
-        origin = facts.sealer.open(proof, string_of(block.thinking), principal=facts.context.principal).origin
-    except SealInvalid:
-        return "sealed, does not verify"
-    return f"sealed, {origin.backend} {origin.model}"
+        return ("redacted" if block.type == "redacted_thinking" else "native signature") + made
+    return f"sealed{made}" if maker or facts.sealer is None else "sealed, does not verify"

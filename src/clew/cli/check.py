@@ -10,11 +10,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import click
+from msgspec import structs
 
 from clew.cli.check_targets import targets_for
 from clew.cli.endings import BadConfig, told
@@ -25,7 +26,7 @@ from clew.cli.json_output import visible_json, visible_on_terminal
 from clew.cli.pages import Line, show
 from clew.cli.transcripts import MAIN, Place, Talk, Transcript, looks_like_transcript, mended, read
 from clew.dialects.anthropic.requests import encode, parse
-from clew.errors import ClewError, SettingsInvalid
+from clew.errors import ClewError, SettingsInvalid, StoreError
 from clew.model.change import Change
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
@@ -60,7 +61,11 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | 
 
     The target is the model that the request asks for, at Anthropic, unless --for names another: a backend of your config, a
     Claude model, `anthropic`, or any other name, which is then a backend of its own. What your config says about models
-    counts. Seals of other backends are opened with this clew's secret, or with CLEW_SECRET.
+    counts. Seals of other backends are opened with this clew's secret, or with CLEW_SECRET; what the store recorded counts,
+    too.
+
+    A conversation that was held through clew may have thinking of several vendors, of which clew sends each its own. If that
+    works, the first line says so, and what follows is what would be refused without clew.
 
     \b
     Examples:
@@ -71,12 +76,15 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | 
       clew check request.json --config ./clew.toml --for glm
       curl … | clew check - --json
 
-    Exit status: 0 clean, 1 violations, 2 wrong usage, 5 a config that cannot be used.
+    Exit status: 0 clean, or it works through clew; 1 violations (also those without clew, if --for names a target that is no
+    backend of your config), 2 wrong usage, 5 a config that cannot be used.
     """
     if fix and (json_ or len(names) > 1):
         raise click.UsageError("--fix prints the document for one target: give --for at most once, and leave --json out.")
     try:
-        status = _checked(file, Aim(names, _settings(config)), fix=fix, json_=json_)
+        aim = Aim(names, _settings(config))
+        with _known(aim.settings) as facts:
+            status = _checked(file, aim, facts, fix=fix, json_=json_)
     except KeyboardInterrupt:
         status = INTERRUPTED
     ctx.exit(status)
@@ -87,6 +95,11 @@ class Aim(NamedTuple):
 
     names: Sequence[str]
     settings: Settings
+
+    @property
+    def is_through_clew(self) -> bool:
+        """Whether every target is one that clew calls. Without a name nobody said that clew is left out."""
+        return all(name in self.settings.backends for name in self.names)
 
     def examine(self, raw: bytes, facts: Facts) -> Report:
         return examine(raw, self.names, facts, settings=self.settings)
@@ -101,16 +114,15 @@ def _settings(config: Path | None) -> Settings:
         return load(config or file_in_use(home_of(os.environ), os.environ), os.environ, keys=False).settings
 
 
-def _checked(file: str, aim: Aim, *, fix: bool, json_: bool) -> int:
+def _checked(file: str, aim: Aim, facts: Facts, *, fix: bool, json_: bool) -> int:
     raw = _bytes_of(file)
-    facts = Facts(sealer=_sealer())
     if not looks_like_transcript(raw):
-        return _fix_request(file, raw, aim, facts) if fix else _say(file, [aim.examine(raw, facts)], None, json_)
+        return _fix_request(file, raw, aim, facts) if fix else _say(file, aim, [aim.examine(raw, facts)], None, json_)
     with _progress(len(raw)) as progress:
         transcript = read(raw, progress)
     if fix:
         return _fix_transcript(transcript, aim, facts)
-    return _say(file, [aim.examine_talk(talk, facts)[0] for talk in _talks(transcript)], transcript, json_)
+    return _say(file, aim, [aim.examine_talk(talk, facts)[0] for talk in _talks(transcript)], transcript, json_)
 
 
 def _bytes_of(file: str) -> bytes:
@@ -123,6 +135,25 @@ def _bytes_of(file: str) -> bytes:
     if len(raw) > MOST_BYTES:
         raise click.UsageError(f"{file} has more than {MOST_BYTES // 1024**2} MB: split it.")
     return raw
+
+
+@contextmanager
+def _known(settings: Settings) -> Generator[Facts]:
+    """What this clew knows of thinking: its seals, and what its store recorded. Without a store, the seals alone."""
+    facts, file = Facts(sealer=_sealer()), home_of(os.environ).store_at(settings.store.url)
+    if file is None or not file.exists():
+        yield facts
+        return
+    from clew.store import SqliteStore  # late: most who check have none
+
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(SqliteStore(file))
+        except StoreError as error:
+            show([Line(f"the recordings cannot be read, so they do not count: {error}", "bad")], sys.stderr)
+        else:
+            facts = structs.replace(facts, recordings=store.recordings(facts.context.principal))
+        yield facts
 
 
 def _sealer() -> Sealer | None:
@@ -139,13 +170,14 @@ def _talks(transcript: Transcript) -> list[Talk]:
     return sorted(transcript.talks.values(), key=lambda talk: talk.name != MAIN) or [Talk(MAIN)]
 
 
-def _say(file: str, reports: Sequence[Report], transcript: Transcript | None, json_: bool) -> int:
+def _say(file: str, aim: Aim, reports: Sequence[Report], transcript: Transcript | None, json_: bool) -> int:
     shown = "standard input" if file == "-" else Path(file).name
     if json_:
         click.echo(visible_json(as_json(shown, reports, transcript)))
     else:
         show(page(shown, reports, transcript))
-    return CLEAN if all(report.clean for report in reports) else VIOLATIONS
+    works = all(report.clean or (aim.is_through_clew and report.works_through_clew) for report in reports)
+    return CLEAN if works else VIOLATIONS
 
 
 def _fix_request(file: str, raw: bytes, aim: Aim, facts: Facts) -> int:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
-from clew.cli.block_verdicts import Seen, seen_blocks, thinking_in
+from clew.cli.block_verdicts import Seen, is_ours, seen_blocks, thinking_in
 from clew.cli.check_targets import targets_for
-from clew.dialects.anthropic.requests import MAX_BYTES, parse
+from clew.dialects.anthropic.requests import MAX_BYTES, encode, parse
 from clew.errors import BodyTooLarge, ClewError, RequestInvalid, Unrepresentable
 from clew.model.facts import rules
 from clew.model.origin import ANTHROPIC
@@ -45,6 +45,8 @@ class Judged(Struct, frozen=True):
     violations: tuple[Violation, ...]
     known: bool = True
     unsaid: str = ""
+    left: tuple[Violation, ...] = ()
+    """Those that are still there in what clew would send."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -60,17 +62,24 @@ class Report(Struct, frozen=True, kw_only=True):
     fault: Fault | None = None
     """Where the text stops being JSON, and the line that it happens in."""
     near: str = ""
+    is_ours: bool = False
+    """It was held through this clew: a backend of it made a thinking block, as a seal or a recording says."""
 
     @property
     def clean(self) -> bool:
         return not any(each.violations or each.unsaid for each in self.judged)
+
+    @property
+    def works_through_clew(self) -> bool:
+        """Whether clew, which it was held through, would send it to each target without anything that is refused."""
+        return self.is_ours and not any(each.left or each.unsaid for each in self.judged)
 
 
 def examine(raw: bytes, names: Sequence[str], facts: Facts, *, name: str = "", settings: Settings | None = None) -> Report:
     """A request as it would go to each of these targets; by default to its own model."""
     own, request = _read(raw)
     targets = targets_for(names, own, settings)
-    judged = tuple(_judged(raw, label, target, request) for label, target in targets.items())
+    judged = tuple(_judged(raw, label, target, request, facts) for label, target in targets.items())
     if request is None:
         return _of_unreadable(raw, Report(name=name, model=own, judged=judged))
     if settings is not None:
@@ -83,6 +92,7 @@ def examine(raw: bytes, names: Sequence[str], facts: Facts, *, name: str = "", s
         judged=judged,
         unchecked=_unchecked(raw, targets.values()),
         doubled=tuple(duplicate_keys(raw)),
+        is_ours=is_ours(request, facts),
     )
 
 
@@ -95,11 +105,27 @@ def _read(raw: bytes) -> tuple[str, Request | None]:
     return request.body.model, request
 
 
-def _judged(raw: bytes, name: str, target: Target, request: Request | None) -> Judged:
+def _judged(raw: bytes, name: str, target: Target, request: Request | None, facts: Facts) -> Judged:
     if target.realm != ANTHROPIC and request is not None:
         return Judged(name, (), known=False)
-    found = _oversize(raw) or check(raw, profile=target.profile, thorough=True) or _unreadable(raw, request)
-    return Judged(name, (*found, *_sealed(request)))
+    violations = (*_refused(raw, target, request), *_sealed(request))
+    return Judged(name, violations, left=_left(violations, request, target, facts) if violations else ())
+
+
+def _refused(raw: bytes, target: Target, request: Request | None) -> tuple[Violation, ...]:
+    return _oversize(raw) or check(raw, profile=target.profile, thorough=True) or _unreadable(raw, request)
+
+
+def _left(violations: tuple[Violation, ...], request: Request | None, target: Target, facts: Facts) -> tuple[Violation, ...]:
+    """What the target would refuse of the request as clew sends it."""
+    if request is None:
+        return violations
+    try:
+        sent = encode(project(request, target, facts).request)
+    except RequestInvalid:
+        return violations
+    going = parse(sent)
+    return (*_refused(sent, target, going), *_sealed(going))
 
 
 def _worded(judged: Judged, request: Request, target: Target, facts: Facts, settings: Settings) -> Judged:

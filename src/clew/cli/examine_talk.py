@@ -42,7 +42,7 @@ def examine_talk(
 
 def _joined(first: Report, second: Report) -> Report:
     judged = [
-        structs.replace(one, violations=(*one.violations, *two.violations))
+        structs.replace(one, violations=(*one.violations, *two.violations), left=(*one.left, *two.left))
         for one, two in zip(first.judged, second.judged, strict=True)
     ]
     return structs.replace(
@@ -51,6 +51,7 @@ def _joined(first: Report, second: Report) -> Report:
         judged=tuple(judged),
         unchecked=tuple(rule for rule in second.unchecked if not rule.startswith(_OF_REQUESTS)),
         doubled=(*first.doubled, *second.doubled),
+        is_ours=first.is_ours or second.is_ours,
     )
 
 

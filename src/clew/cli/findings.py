@@ -16,6 +16,7 @@ from clew.thinking.compliance import Violation
 
 __all__ = ["as_json", "page"]
 
+WORKS = "Through clew this conversation works:"
 MOST_SHOWN = 20
 """Findings of one target that a person is shown; `--json` has all."""
 
@@ -27,13 +28,27 @@ _AROUND = 40
 
 
 def page(file: str, reports: Sequence[Report], transcript: Transcript | None) -> Page:
-    parts: list[Line | Table] = []
+    parts: list[Line | Table] = [Line(f"{WORKS} {_going(each)}", "good") for each in reports if _is_worth_saying(each)]
     if transcript:
         parts += _about_lines(file, transcript)
     for report in reports:
         parts += [*_head(file, report, transcript), *_table(report), *_findings(report), *_notes(report)]
         parts += [*_pointer(file, report), Line("")]
     return parts[:-1]
+
+
+def _is_worth_saying(report: Report) -> bool:
+    """Where it is clean, that is what is said."""
+    return report.works_through_clew and not report.clean
+
+
+def _going(report: Report) -> str:
+    """How many thinking blocks each target gets."""
+    return "; ".join(
+        f"{printable(each.target)} gets {sum(block.verdicts[at].what == 'goes' for block in report.blocks)} of"
+        f" {_count(len(report.blocks), 'thinking block')}"
+        for at, each in enumerate(report.judged)
+    )
 
 
 def _about_lines(file: str, transcript: Transcript) -> Iterable[Line]:
@@ -93,11 +108,11 @@ def _findings(report: Report) -> Iterable[Line]:
         elif not each.violations:
             yield Line(f"no violation for {printable(each.target)}", "good")
         else:
-            yield from _violations(each)
+            yield from _violations(each, without=" if it goes there without clew" if report.works_through_clew else "")
 
 
-def _violations(judged: Judged) -> Iterable[Line]:
-    yield Line(f"{_count(len(judged.violations), 'violation')} for {printable(judged.target)}", "bad")
+def _violations(judged: Judged, without: str) -> Iterable[Line]:
+    yield Line(f"{_count(len(judged.violations), 'violation')} for {printable(judged.target)}{without}", "bad")
     for violation in judged.violations[:MOST_SHOWN]:
         yield Line(f"  {violation.rule}  {printable(violation.path) or 'the whole request'}")
         yield Line(f"    the API says  {printable(violation.words)}")
@@ -138,11 +153,12 @@ def _count(number: int, what: str) -> str:
 
 
 def as_json(file: str, reports: Sequence[Report], transcript: Transcript | None) -> bytes:
-    """Everything, in one object. `clean` is what the exit code says."""
+    """Everything, in one object. `clean`: nothing would be refused as it is."""
     value: JsonObject = {
         "file": file,
         "kind": "transcript" if transcript else "request",
         "clean": all(report.clean for report in reports),
+        "works_through_clew": all(report.clean or report.works_through_clew for report in reports),
         "conversations": [_conversation(report) for report in reports],
     }
     if transcript:

@@ -77,7 +77,7 @@ class Simulator:
         """The table of a backend that calls it: `Conversation.open(backends={"claude": simulator.backend})`."""
         kind = self._settings.kind
         if not speaks_chat(kind):
-            realm = {"realm": "anthropic"} if kind == "anthropic" else {}
+            realm = {"realm": "anthropic"} if kind == "anthropic" and not self._settings.realm else {}
             return {"url": self.url, **realm, "auth": "key", "key": self.key}
         vendor = kind.removesuffix("-chat")
         preset = {"preset": vendor} if vendor in presets() else {}

@@ -29,7 +29,9 @@ from clew.thinking.keys import key_of
 from clew.thinking.recognise import Found
 from clew.thinking.seal import Seal
 
-__all__ = ["for_open"]
+__all__ = ["UNRECORDED", "for_open"]
+
+UNRECORDED = "made by a backend that nobody recorded"
 
 _PLACEHOLDERS = {"empty": "", "space": " "}
 
@@ -79,7 +81,7 @@ def _why_not(block: Block, each: Found, target: Target, facts: Facts) -> str:
     seal = opened(block, facts)
     if seal and seal.origin.realm == target.realm:
         return LOST
-    return refusal(block, each, target, facts) or "made by a backend that nobody recorded"
+    return refusal(block, each, target, facts) or UNRECORDED
 
 
 def _native(block: Block, target: Target, facts: Facts) -> Made | None:
