@@ -55,6 +55,12 @@ def words(simulator: Simulator) -> Any:
 # In a pipe
 
 
+def test_a_model_that_the_backend_does_not_have_is_said_to_be_missing(home: Home) -> None:
+    done = home.clew("ask", "--model", "gpt-4", "Hi")
+    said = "Error: claude says: model: gpt-4. It has no model of this name: `clew models` lists what can be asked for"
+    assert (done.exit_code, done.stderr.splitlines()[0]) == (3, said)
+
+
 def test_the_answer_goes_to_stdout_and_what_it_took_to_stderr(home: Home, simulator: Simulator) -> None:
     done = home.clew("ask", "Why", "is", "it?")
     assert (done.exit_code, done.stdout) == (0, SAID.format("Why is it?"))
@@ -343,7 +349,7 @@ def test_ctrl_c_before_anything_is_asked_ends_it_as_a_shell_expects(home: Home, 
 
 def test_a_backends_own_words_are_said_to_be_its() -> None:
     """They may be about anything; what names the backend is clew's own sentence, or says enough."""
-    refused = BackendRejected("model: nope", status=404, body=b"")
+    refused = BackendRejected("model: nope", status=400, body=b"")
     assert in_words(refused, "claude") == "claude says: model: nope"
     assert in_words(BackendRejected("claude takes no \x1b", status=401, body=b""), "claude") == "claude takes no ␛"
     assert in_words(refused) == in_words(RequestInvalid("model: nope"), "claude") == "model: nope"

@@ -430,6 +430,12 @@ def test_a_secret_that_is_too_short_is_wrong_usage() -> None:
     assert "CLEW_SECRET needs at least 32 characters" in result.stderr
 
 
+def test_an_empty_input_is_said_so_without_a_caret_under_nothing() -> None:
+    lines = clew("-", stdin=b"").stdout.splitlines()
+    assert any("standard input:1:1" in line for line in lines)
+    assert [line for line in lines if line.strip() == "^"] == []
+
+
 def test_help_has_examples_and_the_exit_codes() -> None:
     told = clew("--help").stdout
     assert "clew check session.jsonl --fix > clean.jsonl" in told

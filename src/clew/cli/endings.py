@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Final
 
 import click
 
 from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, SettingsInvalid
 
 __all__ = ["BadConfig", "Failed", "NotAllowed", "UpstreamFailed", "ending", "in_words", "told"]
+
+_NOT_FOUND: Final = 404
 
 
 class Failed(click.ClickException):
@@ -55,7 +58,9 @@ def in_words(error: ClewError, backend: str = "") -> str:
     from clew.chat.terminal import harmless  # late: most commands end well
 
     quoted = isinstance(error, BackendRejected | BackendOverloaded) and backend not in str(error)  # "" is in all of them
-    return harmless(f"{backend} says: {error}" if quoted else str(error))
+    missing = isinstance(error, BackendRejected) and error.status == _NOT_FOUND
+    more = ". It has no model of this name: `clew models` lists what can be asked for" if missing else ""
+    return harmless((f"{backend} says: {error}" if quoted else str(error)) + more)
 
 
 def _kind(error: ClewError) -> type[Failed]:

@@ -144,8 +144,9 @@ def _pointer(file: str, report: Report) -> Iterable[Line]:
         shown = printable(before[-_AROUND:])
         yield Line("")
         yield Line(f"{printable(file)}:{fault.line}:{fault.column}: {printable(fault.reason)}", "bad")
-        yield Line(f"    {shown}{printable(after[:_AROUND])}")
-        yield Line(f"    {' ' * len(shown)}^", "bad")
+        if report.near:
+            yield Line(f"    {shown}{printable(after[:_AROUND])}")
+            yield Line(f"    {' ' * len(shown)}^", "bad")
 
 
 def _count(number: int, what: str) -> str:
