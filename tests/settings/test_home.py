@@ -1,5 +1,6 @@
 """Where clew keeps its things."""
 
+import os
 import stat
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from clew.errors import SettingsInvalid
 from clew.settings.home import Home, home_of
+from tests.cli.invoking import Clew
 
 
 def test_one_variable_moves_everything(tmp_path: Path) -> None:
@@ -47,9 +49,30 @@ def test_a_directory_into_which_others_can_write_is_refused(tmp_path: Path) -> N
     assert str(error.value) == f"others can put files into {root}: run `chmod 700 {root}`"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+@pytest.mark.parametrize("part", ["home", "home/run"])
+def test_a_directory_of_another_user_is_refused_also_for_root(tmp_path: Path, part: str) -> None:
+    """Its owner can put keys and settings into it, whatever its mode says."""
+    made = Home(tmp_path / "home").make()
+    os.chown(tmp_path / part, 12345, -1)
+    with pytest.raises(SettingsInvalid) as error:
+        made.make()
+    assert str(error.value).startswith(f"{tmp_path / part} belongs to another user (uid 12345, you are uid 0)")
+    assert "run clew as that user" in str(error.value)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("status",), ("use", "claude"), ("keys", "add", "x")])
+def test_no_command_uses_the_home_of_another_user(tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "home").mkdir(mode=0o700)
+    os.chown(tmp_path / "home", 12345, -1)
+    result = Clew(tmp_path / "home")(*command)
+    assert (result.exit_code, "belongs to another user (uid 12345" in result.stderr) == (5, True), result.output
+
+
 def test_a_home_that_cannot_be_made_is_our_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingsInvalid, match=r"cannot make .*file/home: Not a directory"):
+    with pytest.raises(SettingsInvalid, match=r"file/home: Not a directory. Repair its rights, or set CLEW_HOME"):
         Home(tmp_path / "file" / "home").make()
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
-from clew.cli.endings import BadConfig
+from clew.cli.endings import BadConfig, Failed
 from clew.cli.options import principal_option
 from clew.errors import SettingsInvalid
-from clew.settings.home import Home, home_of
+from clew.settings.home import USABLE_HOME, Home, check_owner, home_of
 from clew.settings.load import Loaded, load
 from clew.settings.running import file_in_use
 from clew.store import SqliteStore
@@ -49,17 +49,34 @@ class Place(Struct, frozen=True, kw_only=True):
 def place(file: Path | None = None) -> Place:
     """`file` is the settings file that is meant, where one was named; else that of the gateways which run here."""
     home = home_of(os.environ)
+    _check_owner(home)
     try:
         return Place(home=home, loaded=load(file or file_in_use(home, os.environ), os.environ, keys=False))
     except SettingsInvalid as error:
         return Place(home=home, loaded=None, problem=str(error))
 
 
+def _check_owner(home: Home) -> None:
+    try:
+        if _is_there(home.root):
+            check_owner(home.root, home.root.stat().st_uid)
+    except SettingsInvalid as error:
+        raise BadConfig(str(error)) from None
+
+
+def _is_there(path: Path) -> bool:
+    """Ends the command where nobody may look."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise Failed(f"cannot use {path}: {error.strerror or error}. {USABLE_HOME}.") from None
+
+
 @contextmanager
 def opened(at: Place) -> Generator[SqliteStore | None]:
     """The store to look at; None if there is none yet. Nothing is made."""
     file = at.store
-    if file is None or not file.exists():
+    if file is None or not _is_there(file):
         yield None
         return
     with SqliteStore(file) as store:

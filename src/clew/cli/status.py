@@ -29,6 +29,7 @@ from clew.settings.running import Running, running
 from clew.settings.unset import Unset, unset_variables
 from clew.settings.values import Rule
 from clew.store import SqliteStore
+from clew.store.size import log_bytes, size_in_words
 from clew.store.values import Exchange, Statistics
 
 __all__ = ["status"]
@@ -143,8 +144,7 @@ def _gateway(each: Running, active: Active | None) -> Gateway:
 def _kept(file: Path | None, store: SqliteStore | None) -> Kept:
     if file is None or store is None:
         return Kept(file=str(file or ""), state="none")
-    log = file.with_name(f"{file.name}-wal")
-    return Kept(file=str(file), state="ok", bytes=file.stat().st_size, log_bytes=log.stat().st_size if log.exists() else 0)
+    return Kept(file=str(file), state="ok", bytes=file.stat().st_size, log_bytes=log_bytes(file))
 
 
 # For people
@@ -199,13 +199,9 @@ def _store(kept: Kept) -> Iterator[Line]:
     elif kept.state == "unusable":
         yield Line(kept.why, "bad")
     else:
-        yield Line(f"{kept.file}, {_size(kept.bytes + kept.log_bytes)}, ok")
+        yield Line(f"{kept.file}, {size_in_words(kept.bytes + kept.log_bytes)}, ok")
     if kept.log_bytes > LONG_LOG:
-        yield Line(f"its log has {_size(kept.log_bytes)}: a process reads without end, find and end it", "bad")
-
-
-def _size(count: int) -> str:
-    return f"{count / 1_000_000:.1f} MB" if count >= 100_000 else f"{count / 1000:.0f} kB"
+        yield Line(f"its log has {size_in_words(kept.log_bytes)}: a process reads without end, find and end it", "bad")
 
 
 def _thinking(counted: Statistics | None) -> Iterator[Line]:

@@ -6,6 +6,7 @@ is made is made for its owner alone.
 
 from __future__ import annotations
 
+import os
 import stat
 import sys
 from collections.abc import Mapping
@@ -15,10 +16,13 @@ from typing import Final
 
 from clew.errors import SettingsInvalid
 
-__all__ = ["CONFIG_VARIABLE", "HOME_VARIABLE", "Home", "home_of"]
+__all__ = ["CONFIG_VARIABLE", "HOME_VARIABLE", "USABLE_HOME", "Home", "check_owner", "home_of"]
 
 HOME_VARIABLE: Final = "CLEW_HOME"
 CONFIG_VARIABLE: Final = "CLEW_CONFIG"
+
+USABLE_HOME: Final = f"Repair its rights, or set {HOME_VARIABLE} to a directory of your own"
+"""What to do where the home cannot be used."""
 
 _SOCKET_BYTES: Final = 103
 """The longest path that every system takes for a unix socket."""
@@ -85,6 +89,18 @@ class Home:
         return self
 
 
+def check_owner(directory: Path, owner: int) -> None:
+    """Whoever owns a directory can put files into it, whatever its mode says: keys, settings, a store. Raises
+    SettingsInvalid, for root too."""
+    if owner != os.geteuid():
+        raise SettingsInvalid(
+            f"{directory} belongs to another user (uid {owner}, you are uid {os.geteuid()}), who could put keys and "
+            f"settings into it: run clew as that user, `chown -R {os.geteuid()} {directory}`, or set {HOME_VARIABLE} to a "
+            "directory of your own",
+            file=str(directory),
+        )
+
+
 def home_of(environ: Mapping[str, str]) -> Home:
     """`CLEW_HOME`, or the platform's places. Nothing is made yet."""
     if given := environ.get(HOME_VARIABLE, "").strip():
@@ -105,8 +121,10 @@ def _directory(environ: Mapping[str, str], variable: str, default: Path) -> Path
 def _make_private(directory: Path) -> None:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mode = directory.stat().st_mode
+        status = directory.stat()
     except OSError as error:
-        raise SettingsInvalid(f"cannot make {directory}: {error.strerror or error}", file=str(directory)) from error
-    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        said = f"cannot make or use {directory}: {error.strerror or error}. {USABLE_HOME}"
+        raise SettingsInvalid(said, file=str(directory)) from error
+    check_owner(directory, status.st_uid)
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise SettingsInvalid(f"others can put files into {directory}: run `chmod 700 {directory}`", file=str(directory))

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from clew.errors import SettingsInvalid
+from clew.settings.home import check_owner
 
 __all__ = ["locked", "mapped", "read_private", "write_private"]
 
@@ -74,7 +75,9 @@ def _sync_directory(path: Path) -> None:
 
 
 def _check_directory(path: Path) -> None:
-    if path.parent.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    status = path.parent.stat()
+    check_owner(path.parent, status.st_uid)
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise SettingsInvalid(
             f"others can put files into {path.parent}, so the secret in it can be replaced: run `chmod 700 {path.parent}`",
             file=str(path),

@@ -28,7 +28,7 @@ def files(at: Circumstances) -> Iterator[Finding]:
     found += [finding for path in _private_files(at) if path.exists() or path.is_symlink() for finding in _file(path)]
     yield from found
     if not found:
-        yield fine(f"{home.root} and what is in it is yours alone")
+        yield fine(f"{home.root}, with the store, the keys and the secret in it, is yours alone")
 
 
 def _private_files(at: Circumstances) -> list[Path]:

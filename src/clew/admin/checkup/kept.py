@@ -16,6 +16,7 @@ from clew.store.database import Database
 from clew.store.foreign import mapped
 from clew.store.migrations import MIGRATIONS
 from clew.store.schema import APPLICATION
+from clew.store.size import size_in_words, store_bytes
 from clew.store.verify import verify
 
 __all__ = ["clock_doubt", "has_answers", "sqlite", "store"]
@@ -98,7 +99,7 @@ def _schema(connection: Database, path: Path) -> Iterator[Finding]:
     elif version < len(MIGRATIONS):
         yield fine(f"{path} has schema {version}; the next start brings it to {len(MIGRATIONS)}")
     else:
-        yield fine(f"{path}: schema {version}, {path.stat().st_size / 1e6:.1f} MB")
+        yield fine(f"{path}: schema {version}, {size_in_words(store_bytes(path))}")
 
 
 def _sound(connection: Database, path: Path) -> Iterator[Finding]:
