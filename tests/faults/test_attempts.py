@@ -262,7 +262,10 @@ def test_when_all_keys_are_dead_the_client_does_not_blame_its_own(gating: Gating
     answer = gate.ask(question())
     assert (answer.status, answer.json["error"]) == (
         502,
-        {"type": "api_error", "message": f"claude refused every key that clew holds for it ({status})"},
+        {
+            "type": "api_error",
+            "message": f"claude refused every key that clew holds for it ({status}). `clew backends test claude` tries it",
+        },
     )
     assert shown_to(a) == [ONE, TWO]
     assert not any(key.encode() in answer.raw for key in (ONE, TWO))

@@ -117,6 +117,7 @@ context = 200000
             realm="zai",
             auth="bearer",
             keys=(Secret("sk-zai"),),
+            keys_from=(f"the variable ZAI_API_KEY ({file}:12)",),
             model="glm-5.3",
             models={"opus": "glm-5.3", "sonnet": "glm-5.3", "haiku": "glm-4.5-air"},
             quirks=Quirks(adaptive=False, system_messages=False),

@@ -67,6 +67,8 @@ class Backend(Struct, frozen=True, kw_only=True):
     """Who can read its signatures."""
     auth: Auth = "passthrough"
     keys: tuple[Secret, ...] = ()
+    keys_from: tuple[str, ...] = ()
+    """Where each of them was found, in words: a variable, a file, a line of the settings. Never the key."""
     account: str = ""
     """As configured; `account_of` says which one a call belongs to."""
     model: str = ""

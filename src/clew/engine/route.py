@@ -114,10 +114,12 @@ def _ways(settings: Settings, name: str, model: str, credential: Credential, own
         raise SettingsInvalid(f"there is no backend {name!r}; there are: {known}", key=name)
     if own:
         backend = structs.replace(backend, model=own, models={})
-    for key in backend.keys or (None,):
+    for place, key in enumerate(backend.keys or (None,)):
+        found_in = backend.keys_from[place] if place < len(backend.keys_from) else ""
         account = account_of(backend, key, credential)
         target = target_of(backend, model, overrides=settings.models, foreign=settings.thinking.foreign, account=account)
-        known_as = Candidate(backend.name, key.fingerprint if key else account, own=backend.auth != "passthrough")
+        name = key.fingerprint if key else account
+        known_as = Candidate(backend.name, name, own=backend.auth != "passthrough", key_from=found_in)
         projector = Projector(target, options_of(settings))
         dialect = dialect_of(backend, target.model)
         yield Way(

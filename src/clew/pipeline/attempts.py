@@ -82,6 +82,8 @@ class Candidate(Struct, frozen=True):
     """A name or a fingerprint of the key, never the key."""
     own: bool = True
     """The operator's key. The client's own (passthrough) is not: then its 401 is the client's to read."""
+    key_from: str = ""
+    """Where the operator's key was found, for people."""
 
 
 class CoolDowns(Struct, frozen=True):
@@ -259,10 +261,16 @@ class _Flow:
 
     def _failure(self, kind: FailureClass, outcome: Outcome) -> BackendError:
         if kind == "key" and self._target.own:
-            return CredentialsExhausted(
-                f"{self._target.backend} refused every key that clew holds for it ({outcome.status})"
-            )
+            return CredentialsExhausted(self._refused_keys(outcome.status or 0))
         return outcome.error or _status_failure(outcome, self._target)
+
+    def _refused_keys(self, status: int) -> str:
+        """What to do is said where it is read: in a client, on a terminal, on a page."""
+        name = self._target.backend
+        found_in = dict.fromkeys(each.key_from for each in self._targets if each.backend == name and each.key_from)
+        come = "The key comes" if len(found_in) == 1 else "The keys come"
+        said = f" {come} from {' and from '.join(found_in)}: put the right one there." if found_in else ""
+        return f"{name} refused every key that clew holds for it ({status}).{said} `clew backends test {name}` tries it"
 
     def _verdict(self, failure: BackendError | None) -> Verdict:
         return Verdict(self._target, failure, self._number, self._cooled)

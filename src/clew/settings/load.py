@@ -163,7 +163,11 @@ def _examined(
     if examined.settings is None:
         return None, tuple(_faults(examined.problems, lines))
     disabled = _placed(examined.unset, lines, path)
-    settings = structs.replace(examined.settings, disabled={name: disabled[name] for name in examined.settings.disabled})
+    settings = structs.replace(
+        examined.settings,
+        backends={name: _with_key_lines(row, lines, path) for name, row in examined.settings.backends.items()},
+        disabled={name: disabled[name] for name in examined.settings.disabled},
+    )
     origins = {spelled(key): where for key, where in _origins(examined, lines, path)}
     return Loaded(
         settings=settings,
@@ -186,6 +190,15 @@ def _placed(unset: Sequence[Problem], lines: Mapping[Key, int], path: Path | Non
         name: structs.replace(each, where=f"{path}:{line_of(first[name].key, lines)}")
         for name, each in disabled_by(unset).items()
     }
+
+
+def _with_key_lines(row: Backend, lines: Mapping[Key, int], path: Path | None) -> Backend:
+    """With the line of the settings that names its keys, where one does."""
+    named = [key for key in (("backends", row.name, "key"), ("backends", row.name, "keys")) if line_of(key, lines)]
+    if path is None or not row.keys or not named:
+        return row
+    place = f"{path}:{line_of(next((key for key in named if key in lines), named[0]), lines)}"
+    return structs.replace(row, keys_from=tuple(f"{each} ({place})" if each else place for each in row.keys_from))
 
 
 class _Unreadable(Exception):

@@ -21,7 +21,7 @@ from clew.settings.document import BackendTable
 from clew.settings.lines import Key, spelled
 from clew.settings.manners import Given, manner_faults, manners, unusual
 from clew.settings.shape import Problem, nearest
-from clew.settings.sources import VariableUnset, find_key, unset_in, variables_without
+from clew.settings.sources import Found, VariableUnset, find_key, unset_in, variables_without
 
 __all__ = ["Made", "backend_of"]
 
@@ -50,12 +50,14 @@ class _Endpoint(NamedTuple):
     url: str
     auth: Auth
     keys: tuple[Secret, ...]
+    keys_from: tuple[str, ...]
     preset: Preset | None
     vendor: Preset | None
 
 
 class _Keys(Struct, frozen=True, kw_only=True):
     found: tuple[Secret, ...] = ()
+    found_in: tuple[str, ...] = ()
     named: int = 0
     problems: tuple[Problem, ...] = ()
     unset: tuple[Problem, ...] = ()
@@ -81,7 +83,7 @@ def backend_of(name: str, table: BackendTable, given: Given, environ: Mapping[st
         return Made(unset=shown.unset)
     if keys and shown.named and not shown.found:
         return Made(warnings=(f"backends.{name}: left out, since its key is empty",))
-    row = _row(name, table, _Endpoint(dialect, url, auth, shown.found, preset, vendor), given)
+    row = _row(name, table, _Endpoint(dialect, url, auth, shown.found, shown.found_in, preset, vendor), given)
     unset = shown.unset if len(shown.unset) == shown.named else ()
     spare = (f"{spelled(each.key)}: {each.says}" for each in shown.unset if not unset)
     warnings = (*shown.warnings, *spare, *_exposed(row))
@@ -132,7 +134,7 @@ def _named_keys(name: str, table: BackendTable, environ: Mapping[str, str]) -> _
 
 def _keys(name: str, table: BackendTable, environ: Mapping[str, str]) -> _Keys:
     named = _key_texts(name, table)
-    found: list[Secret] = []
+    found: list[Found] = []
     problems: list[Problem] = []
     unset: list[Problem] = []
     warnings: list[str] = []
@@ -145,10 +147,11 @@ def _keys(name: str, table: BackendTable, environ: Mapping[str, str]) -> _Keys:
         except SettingsInvalid as error:
             problems.append(Problem(key, str(error)))
             continue
-        found += [each.key] if each.key else []
+        found += [each] if each.key else []
         warnings += [f"backends.{name}: {each.warning}"] if each.warning else []
     return _Keys(
-        found=tuple(found),
+        found=tuple(each.key for each in found if each.key),
+        found_in=tuple(each.where for each in found),
         named=len(named),
         problems=tuple(problems),
         unset=tuple(unset),
@@ -188,6 +191,7 @@ def _row(name: str, table: BackendTable, at: _Endpoint, given: Given) -> Backend
         realm=realm,
         auth=at.auth,
         keys=at.keys,
+        keys_from=at.keys_from,
         account=table.account,
         model=table.model or (preset.model if preset else ""),
         models=_models(table, preset),

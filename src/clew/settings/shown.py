@@ -22,7 +22,7 @@ __all__ = ["Entry", "entries_of", "toml_value"]
 _DEFAULT: Final = "default"
 _ALWAYS: Final = ("url", "realm", "auth", "keys", "model", "models")
 """Of a backend; the rest of it is shown where it is not as usual."""
-_NEVER: Final = ("name", "by_model")
+_NEVER: Final = ("name", "by_model", "keys_from")
 """Of a backend: its name stands in the key, and rules for some models are long (`clew backends --json` has them)."""
 
 
@@ -39,6 +39,7 @@ def entries_of(loaded: Loaded) -> list[Entry]:
     settings = {field.name: getattr(loaded.settings, field.name) for field in structs.fields(type(loaded.settings))}
     backends = cast("Mapping[str, Backend]", settings.pop("backends"))
     settings.pop("models")
+    settings.pop("disabled")  # no key of the file; the warnings tell
     rows = [*_flat(settings, ()), *(entry for row in backends.values() for entry in _backend(row))]
     shown = [Entry(spelled(key), value, _origin(key, loaded.origins)) for key, value in rows]
     return shown + [Entry(key, "…", where) for key, where in loaded.origins.items() if _is_model(key)]

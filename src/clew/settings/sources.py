@@ -25,7 +25,7 @@ _HEADER_VALUE: Final = re.compile(r"[!-~]+")
 
 
 class Found:
-    """A key, with where it was and what should be said about that."""
+    """A key, with where it was ("" in the settings file itself) and what should be said about that."""
 
     def __init__(self, key: Secret | None, where: str, warning: str = "") -> None:
         self.key = key
@@ -71,10 +71,13 @@ def find_key(text: str, environ: Mapping[str, str]) -> Found:
     if value.startswith("keyring:"):
         return _checked(Found(_from_keyring(value.removeprefix("keyring:")), value), value)
     if _VARIABLE.search(text):
-        return _checked(Found(Secret(value) if value else None, text), text)
-    return _checked(
-        Found(Secret(value), "the file", "a key stands in the file itself: better as ${VARIABLE} or file:"), "it"
-    )
+        return _checked(Found(Secret(value) if value else None, _variables_in(text)), text)
+    return _checked(Found(Secret(value), "", "a key stands in the file itself: better as ${VARIABLE} or file:"), "it")
+
+
+def _variables_in(text: str) -> str:
+    names = [match[1] for match in _VARIABLE.finditer(text)]
+    return f"the variable{'s' if len(names) > 1 else ''} {' and '.join(names)}"
 
 
 def _checked(found: Found, name: str) -> Found:

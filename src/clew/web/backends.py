@@ -48,6 +48,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     row: Backend
     url: str
     auth: str
+    keys_from: tuple[str, ...]
     models: str
     hidden: str
     supports: Mapping[str, str]
@@ -92,6 +93,7 @@ def _one(desk: Desk, row: Backend, condition: Condition, lately: list[Exchange])
         row=row,
         url=redact(row.url),
         auth=_AUTHS[row.auth],
+        keys_from=row.keys_from,
         models=models_of(row),
         hidden=hidden_of(row),
         supports=supports_of(row),

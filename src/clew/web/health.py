@@ -33,6 +33,8 @@ class Condition(Struct, frozen=True, kw_only=True):
     first_byte: float | None = None
     last: float | None = None
     last_error: str = ""
+    refuses_key: bool = False
+    """The last call was refused for its key."""
 
 
 class _Call(Struct, frozen=True):
@@ -92,6 +94,7 @@ def _condition(
         first_byte=median(times) if times else None,
         last=calls[0].at if calls else None,
         last_error=redact(refused[0].tried.why) if refused else "",
+        refuses_key=bool(calls) and class_of_status(calls[0].tried.status) == "key",
     )
 
 

@@ -95,7 +95,7 @@ def test_an_answer_of_another_chat_has_no_place_in_this_one(chat: ChatServer) ->
 
 FAULTS = {
     "status 529 retry-after=1": ("Overloaded", "Try again in a moment, or choose another backend."),
-    "status 401": ("claude refused every key", "The backend does not take the key that it was shown: see `clew doctor`."),
+    "status 401": ("claude refused every key", "Ask again when the key is right, or choose another backend."),
     "status 500": ("Internal server error", "Try again."),
     "cut at=900": ("", "Try again."),
 }

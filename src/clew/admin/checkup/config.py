@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
+from clew.admin.checkup.refusals import RefusedKey, refused_keys
 from clew.backends.row import Backend
 from clew.errors import ClewError
 from clew.settings.values import Settings, timeouts_for
@@ -43,11 +45,23 @@ def backends(at: Circumstances) -> Iterator[Finding]:
         yield found(disabled.says, f"set it, and start the gateway again; or `clew backends remove {disabled.name}`")
     names = list(settings.backends.values())
     problems = asyncio.run(_reached(names, settings, at)) if at.online else [""] * len(names)
+    refused = refused_keys(at)
     for backend, problem in zip(names, problems, strict=True):
+        if backend.keys and backend.name in refused:
+            yield _refused(backend, refused[backend.name])
         if problem:
             yield broken(f"{backend.name} cannot be reached: {problem}", "check its url, your network, and `proxy`")
         else:
             yield fine(f"{backend.name}: {backend.url}, {_shown(backend)}{', reached' if at.online else ''}")
+
+
+def _refused(backend: Backend, call: RefusedKey) -> Finding:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(call.at))
+    found_in = " and from ".join(dict.fromkeys(filter(None, backend.keys_from)))
+    return broken(
+        f"{backend.name} refused its key when it was asked last ({call.status}, {when}); the key comes from {found_in}",
+        f"put the right key there; `clew backends test {backend.name}` tries it",
+    )
 
 
 def _shown(backend: Backend) -> str:

@@ -29,8 +29,10 @@ def words_of(error: BaseException) -> str:
 
 
 def _next(error: ClewError) -> str:
-    if isinstance(error, CredentialsExhausted) or (isinstance(error, BackendRejected) and error.status in _AUTH):
-        return "The backend does not take the key that it was shown: see `clew doctor`."
+    if isinstance(error, CredentialsExhausted):
+        return "Ask again when the key is right, or choose another backend."
+    if isinstance(error, BackendRejected) and error.status in _AUTH:
+        return "The backend does not take the credential that came with the question: check it, or choose another backend."
     if isinstance(error, BackendRejected):
         return "Asking again in the same way will not help: choose another model or backend."
     if isinstance(error, BackendOverloaded):
