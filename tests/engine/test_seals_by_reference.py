@@ -132,7 +132,8 @@ def test_a_seal_waits_for_a_store_that_is_busy(gating: Gating, name: str) -> Non
         with locked(gate):
             client = Client(gate).asks(question())
             until(lambda: b"text/event-stream" in peeked(client))
-            time.sleep(0.2)
+            until(lambda: b"Let me see." in peeked(client) or "later" not in name)
+            time.sleep(0.2)  # what must not come has time to
             before = peeked(client)
         whole = client.read_until(b"message_stop")
         client.leaves()

@@ -4,7 +4,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -94,17 +93,16 @@ def test_a_signal_lets_streams_finish_and_tells_those_that_cannot(vendors: dict[
 @proves("fault:P2")
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
 def test_a_second_signal_ends_at_once_and_still_in_good_order(vendors: dict[str, Simulator], second: signal.Signals) -> None:
-    with Served(config(vendors, drain=60)) as gateway:
+    """The first one alone would take ten minutes."""
+    with Served(config(vendors, drain=600)) as gateway:
         peer = begun(gateway.ask(model="claude-haiku-5-5"))
         waiting = gateway.ask(model="claude-haiku-5-5", stream=False)
         until(lambda: len(vendors["long"].journal()) == 2)
         gateway.signal()
         until(lambda: not listens(gateway.port))  # it has heard the first one: two at once are one
         assert gateway.process.poll() is None
-        began = time.monotonic()
         gateway.signal(second)
         assert gateway.ended() == 0
-        assert time.monotonic() - began < 15, "a second, and what a busy machine adds; the first one would take a minute"
         assert b"event: error" in rest(peer)
         assert waiting.response()[0] in (503, 529)
         assert {exchange.outcome for exchange in gateway.exchanges()} <= {"cut", "failed"}
@@ -132,12 +130,11 @@ def test_nothing_heavy_is_loaded_before_it_listens() -> None:
 
 
 def test_with_nothing_to_finish_it_ends_soon(vendors: dict[str, Simulator]) -> None:
-    with Served(config(vendors, drain=60)) as gateway:
+    """It does not take the ten minutes that answers would have."""
+    with Served(config(vendors, drain=600)) as gateway:
         gateway.get("/readyz")
-        began = time.monotonic()
         gateway.signal(signal.SIGINT)
         assert gateway.ended() == 0
-        assert time.monotonic() - began < 15
 
 
 def test_it_enters_itself_among_what_runs_and_leaves_nothing_behind(vendors: dict[str, Simulator]) -> None:
@@ -203,12 +200,11 @@ def test_of_two_that_bind_a_port_at_once_the_one_that_claimed_it_has_it() -> Non
 def test_the_bounds_of_a_connection_are_the_operators(vendors: dict[str, Simulator]) -> None:
     """Each is a key of `[gateway]`, and without any they are the server's own."""
     assert limits_of(GatewaySettings(), 20_128, 2 * 1024**3) == Limits()
+    assert limits_of(GatewaySettings(head_seconds=0.5), 20_128, 2 * 1024**3) == Limits(head_seconds=0.5)
     given = config(vendors, 1).replace("admin_port = 0", "admin_port = 0\nmax_headers = 3\nhead_seconds = 0.5")
     with Served(given) as gateway:
         many, slow = gateway.peer(), gateway.peer()
         many.send(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\na: 1\r\nb: 2\r\nc: 3\r\n\r\n")
-        began = time.monotonic()
         slow.send(b"GET /healthz HTTP/1.1\r\n")
         assert many.read_to_end().startswith(b"HTTP/1.1 431 ")
         assert slow.read_to_end() == b""
-        assert time.monotonic() - began < Limits().head_seconds

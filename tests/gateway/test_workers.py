@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from asyncio.subprocess import Process
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,16 +125,15 @@ def test_all_drain_with_their_parent(gateway: Served) -> None:
     assert {exchange.outcome for exchange in gateway.exchanges()} == {"cut"}
 
 
-@pytest.mark.parametrize("drain", [60])
+@pytest.mark.parametrize("drain", [600])
 def test_a_second_signal_reaches_them_all(gateway: Served) -> None:
+    """The first one alone would take ten minutes."""
     gateway.ask().read_until(b"It begins.")
     pids = workers(gateway)
     gateway.signal()
     until(lambda: not listens(gateway.port))
-    began = time.monotonic()
     gateway.signal(signal.SIGINT)
     assert gateway.ended() == 0
-    assert time.monotonic() - began < 15, "the first one would take a minute"
     assert [pid for pid in pids if lives(pid)] == []
 
 
@@ -229,8 +227,8 @@ def test_who_was_just_starting_when_all_were_told_to_end_is_told_too(monkeypatch
     """Else the end would wait for as long as streams may go on."""
     start = asyncio.create_subprocess_exec
 
-    async def scene() -> float:
-        ending, began = Ending(), time.monotonic()
+    async def scene() -> None:
+        ending = Ending()
 
         async def starts(*command: str, **options: Any) -> Process:
             process = await start(*command, **options)
@@ -239,9 +237,8 @@ def test_who_was_just_starting_when_all_were_told_to_end_is_told_too(monkeypatch
             return process
 
         monkeypatch.setattr(asyncio, "create_subprocess_exec", starts)
-        workers = Workers(Plan(name="g"), 1, {"PATH": os.environ["PATH"]}, 60, lambda: Taken("", ""))
+        workers = Workers(Plan(name="g"), 1, {"PATH": os.environ["PATH"]}, 600, lambda: Taken("", ""))
         await asyncio.wait_for(workers.run(ending), MOST_SECONDS)
-        return time.monotonic() - began
 
-    monkeypatch.setattr("clew.gateway.workers._COMMAND", ("sleep", "60"))
-    assert asyncio.run(scene()) < MOST_SECONDS
+    monkeypatch.setattr("clew.gateway.workers._COMMAND", ("sleep", "600"))
+    asyncio.run(scene())
