@@ -1,4 +1,7 @@
-"""Live events as SSE. A client that comes back with the id of the last exchange it saw gets those that it missed first."""
+"""Live events as SSE, about the requests of one principal.
+
+A client that comes back with the id of the last exchange it saw gets those that it missed first.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from clew.admin.feed import EXCHANGE
 from clew.admin.parameters import principal
 from clew.admin.routing import cookie_name
 from clew.engine.hub import Event, Subscription, Value
+from clew.engine.over import Alike
 from clew.store.values import Exchange
 
 __all__ = ["events"]
@@ -42,8 +46,16 @@ async def _stream(desk: Desk, request: Request) -> AsyncGenerator[bytes]:
                 return
             if event is None:
                 yield PING
-            elif not (isinstance(event.value, Exchange) and (event.value.id, event.value.outcome) in told):
+            elif _is_of(principal(request), event.value) and not (
+                isinstance(event.value, Exchange) and (event.value.id, event.value.outcome) in told
+            ):
                 yield _written(event.kind, event.value, live.dropped)
+
+
+def _is_of(owner: str, value: Value) -> bool:
+    """Whether it is told to whoever listens for this principal. A switch is everybody's."""
+    exchange = value.like if isinstance(value, Alike) else value
+    return not isinstance(exchange, Exchange) or exchange.principal == owner
 
 
 def _has_ended(desk: Desk, request: Request) -> bool:

@@ -89,7 +89,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "/api/events",
         "read",
         events,
-        "Live events as SSE (`exchange`, `switch`); `Last-Event-ID` brings what was missed.",
+        "Live events as SSE (`exchange`, of one principal; `switch`); `Last-Event-ID` brings what was missed.",
         "principal",
     ),
     *CONVERSATIONS,

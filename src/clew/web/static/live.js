@@ -23,7 +23,8 @@ export function live(kinds, state) {
     else told("waiting for the gateway", "warn");
   }
   function begin() {
-    source = new EventSource("/api/events");
+    const whose = new URLSearchParams(location.search).get("principal");
+    source = new EventSource(whose ? `/api/events?principal=${encodeURIComponent(whose)}` : "/api/events");
     for (const [kind, heard] of Object.entries(kinds)) source.addEventListener(kind, (event) => heard(JSON.parse(event.data)));
     source.addEventListener("open", open);
     source.addEventListener("error", trouble);
