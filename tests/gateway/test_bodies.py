@@ -267,6 +267,21 @@ def test_small_requests_are_answered_while_large_ones_hold_the_budget(making: Ma
     assert gateway.raw(whole)[0] == 200
 
 
+@pytest.mark.parametrize("framing", [b"content-length: %d" % LONG, b"transfer-encoding: chunked"], ids=["length", "chunked"])
+def test_a_body_for_which_there_is_no_memory_is_refused(
+    making: Making, framing: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("clew.http.long_body.LongBody._grow", no_memory)
+    monkeypatch.setattr("clew.http.reader.RequestReader.on_body", no_memory)
+    gateway = making(settings_with(KEYED))
+    answer = gateway.raw(head(gateway, framing) + b"2\r\n{}\r\n")
+    assert said(answer) == (503, "overloaded_error")
+    assert answer[1]["retry-after"] == "1"
+
+
 @pytest.mark.parametrize("leaves", ["in its body", "while it is answered"])
 def test_who_leaves_gives_back_what_it_held(making: Making, leaves: str) -> None:
     gateway = making(settings_with(KEYED))

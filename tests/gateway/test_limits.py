@@ -17,8 +17,8 @@ def test_half_of_the_files_that_may_be_open_are_for_clients() -> None:
     assert (few, many) == (64, 8128)
 
 
-def test_the_bodies_of_all_requests_may_have_a_quarter_of_the_memory_and_one_always_fits() -> None:
-    assert limits_of(GatewaySettings(), 1024, 8 * GIGABYTE).bodies_bytes == 2 * GIGABYTE
+def test_the_bodies_of_all_requests_may_have_an_eighth_of_the_memory_and_one_always_fits() -> None:
+    assert limits_of(GatewaySettings(), 1024, 8 * GIGABYTE).bodies_bytes == GIGABYTE
     assert limits_of(GatewaySettings(), 1024, 1024).bodies_bytes == 32 * 1024 * 1024
     assert limits_of(GatewaySettings(bodies_megabytes=100), 1024, 8 * GIGABYTE).bodies_bytes == 100 * 1024 * 1024
 

@@ -18,7 +18,8 @@ _SPARE: Final = 128
 """Descriptors that are neither a client's nor a backend's: files, pipes, the store."""
 _KILOBYTE: Final = 1024
 _MEGABYTE: Final = 1024 * 1024
-_SHARE_OF_MEMORY: Final = 4
+_SHARE_OF_MEMORY: Final = 8
+"""For bodies: what is made of one takes several times as much."""
 _CGROUP_LIMITS: Final = ("memory.max", "memory/memory.limit_in_bytes")
 """Of version 2 and of version 1, where a container sees them."""
 
@@ -57,12 +58,20 @@ def raise_descriptors(streams: int) -> int:
 
 
 def memory_of_process(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """The bytes that this process may use at most: the machine's memory, a container's, or a limit of its own."""
+    """The bytes that this process may use: the machine's memory, a container's, or what is left of a limit of its own."""
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
     if address_space != resource.RLIM_INFINITY:
-        found.append(address_space)
+        found.append(max(0, address_space - _address_space_in_use()))
     for name in _CGROUP_LIMITS:
         with suppress(OSError, ValueError):  # no such file, or the word "max"
             found.append(int((cgroup / name).read_text()))
     return min(found)
+
+
+def _address_space_in_use() -> int:
+    """Most of it by libraries and by the stacks of threads. 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

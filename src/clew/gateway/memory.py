@@ -12,18 +12,25 @@ that outlives a burst of such bodies would hold all of them until the process en
 from __future__ import annotations
 
 import ctypes
+import resource
 from contextlib import suppress
 
 __all__ = ["keep_memory"]
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # malloc.h
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # malloc.h
 _KEPT = 32 * 1024 * 1024
 _LARGEST = 12 * 1024 * 1024
 
 
 def keep_memory() -> None:
-    """From now on 32 MB of what was freed are kept; a piece of more than 12 MB is given back at once."""
+    """From now on 32 MB of what was freed are kept; a piece of more than 12 MB is given back at once.
+
+    Where the address space is limited (`ulimit -v`), threads share one place to take memory from: glibc reserves 64 MB of
+    addresses for each thread otherwise.
+    """
     with suppress(AttributeError, OSError, TypeError):
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_MMAP_THRESHOLD, _LARGEST)
         mallopt(_TRIM_THRESHOLD, _KEPT)
+        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+            mallopt(_ARENA_MAX, 1)

@@ -45,7 +45,7 @@ class Limits:
     linger_seconds: float = 2.0
     """After a refusal the rest of the client's bytes is thrown away, so that it can read the answer: until it was silent for
     so long,"""
-    linger_most_seconds: float = 30.0
+    linger_most_seconds: float = 60.0
     """or for so long altogether."""
     tick_seconds: float = 1.0
     """How often the times above are looked at."""

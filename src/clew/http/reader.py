@@ -28,6 +28,7 @@ __all__ = ["Check", "RequestReader"]
 Check: TypeAlias = Callable[[HttpRequest], Refusal | None]
 """Looks at a request whose body is still to come, and says why it is refused; None: its body is taken."""
 
+_NO_MEMORY = Refusal(503, "Overloaded: there is not enough memory for this request. Try again in a moment.")
 _LINE_OVERHEAD = 4  # ": " and CRLF
 
 
@@ -93,6 +94,12 @@ class RequestReader:
 
     def feed(self, data: bytes) -> None:
         """Take what came from the client. Never raises for it."""
+        try:
+            self._feed(data)
+        except MemoryError:
+            self.refuse(_NO_MEMORY)
+
+    def _feed(self, data: bytes) -> None:
         self.usual = None
         if self.finished:
             return
@@ -131,6 +138,8 @@ class RequestReader:
         except httptools.HttpParserUpgrade:
             self.finished = True  # we speak no other protocol: the request is answered, the rest ignored
         except httptools.HttpParserError as error:
+            if isinstance(error.__context__, MemoryError):
+                raise MemoryError from error
             self.refuse(self._refusal or Refusal(400, str(error)))
         else:
             self._check_unframed()
@@ -173,15 +182,18 @@ class RequestReader:
     def pull(self, read: Callable[[memoryview], int]) -> None:
         """What is due of a body, or some of it, read to where it will be (`LongBody.fill`)."""
         opened = self._opened
-        if opened is not None and opened.body.fill(read):
-            self._has_come(opened)
+        try:
+            if opened is not None and opened.body.fill(read):
+                self._has_come(opened)
+        except MemoryError:
+            self.refuse(_NO_MEMORY)
 
     def _take(self, data: bytes, opened: _Opened) -> None:
         due = opened.body.due
         opened.body.add(data if len(data) <= due else data[:due])
         self._has_come(opened)
         if len(data) > due:
-            self.feed(data[due:])
+            self._feed(data[due:])
 
     def _has_come(self, opened: _Opened) -> None:
         """A piece of the body, or the last of it."""

@@ -150,7 +150,7 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The largest request."""
     bodies_megabytes: Count = 0
     """All requests of more than 64 KB together, in each process, from the first byte to the end of the answer. Over it, the
-    one that has been coming for the longest time gets a 503. 0: a quarter of the memory, shared by the workers."""
+    one that has been coming for the longest time gets a 503. 0: an eighth of the memory, shared by the workers."""
     max_head_kilobytes: Some = 64
     """The largest head of one."""
     max_headers: Some = 100
