@@ -31,8 +31,9 @@ $(CLIENTS): tests/clients/package-lock.json tests/clients/.npmrc | .venv/.ready
 
 clients: $(CLIENTS) ## install the JavaScript clients that the tests run, among them two Claude Codes
 
+# `exec`: a shell between make and the gateway would be ended by Ctrl-C, and make would call that an error.
 run: .venv/.ready ## the gateway with three simulated backends: nothing to configure, no key
-	CLEW_HOME=$(CURDIR)/.demo .venv/bin/clew serve --demo
+	exec env CLEW_HOME=$(CURDIR)/.demo .venv/bin/clew serve --demo
 
 # At the same time: each says what it has to say when it is done, and only the tests while they run.
 AT_ONCE := $(MAKE) --no-print-directory --jobs --output-sync=target

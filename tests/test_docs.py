@@ -216,7 +216,7 @@ def demo(tmp_path: Path) -> Iterator[int]:
         ["make", "--no-print-directory", "-n", "-o", ".venv/.ready", "run"], cwd=ROOT, capture_output=True, text=True
     )
     command = shown.stdout.strip().splitlines()[-1]
-    assert command == f"CLEW_HOME={ROOT}/.demo .venv/bin/clew serve --demo", shown
+    assert command == f"exec env CLEW_HOME={ROOT}/.demo .venv/bin/clew serve --demo", shown
     with serving(tmp_path / ".demo", "--demo") as gateway:
         yield int(gateway["url"].rpartition(":")[2])
 
