@@ -16,7 +16,8 @@
     │  └─ CredentialsExhausted   every key that we hold for it was refused
     ├─ SealInvalid            a seal that is not ours, or not whole: treat its block as absent
     ├─ SettingsInvalid        file, key, what is allowed
-    │  └─ BackendDisabled     a variable that the backend needs is not set         → 503 api_error
+    │  ├─ BackendDisabled     a variable that the backend needs is not set         → 503 api_error
+    │  └─ BackendUnknown      a backend was chosen that is not in the settings     → 503 api_error
     └─ StoreError             the store cannot be read or written; file           → 500 api_error
        ├─ SchemaTooNew        the file was written by a newer clew
        └─ RecordCorrupt       the file, or a record in it, is not what was written
@@ -34,6 +35,7 @@ __all__ = [
     "BackendOverloaded",
     "BackendRejected",
     "BackendTimedOut",
+    "BackendUnknown",
     "BackendUnreachable",
     "BlockMismatch",
     "BodyTooLarge",
@@ -186,6 +188,12 @@ class SettingsInvalid(ClewError):
 
 class BackendDisabled(SettingsInvalid):
     """The backend that was chosen lacks a variable that its settings name. No other one answers in its place."""
+
+    status: int = 503
+
+
+class BackendUnknown(SettingsInvalid):
+    """The backend that was chosen is not in the settings that hold here. No other one answers in its place."""
 
     status: int = 503
 

@@ -21,7 +21,11 @@ def test_a_known_backend_takes_its_name_and_where_its_vendor_keeps_the_key(clew:
     result = clew("backends", "add", "deepseek", "--dialect", "openai-chat")
     assert (result.exit_code, result.stdout.splitlines()) == (
         0,
-        [f"added to {clew.config}: deepseek", "`clew backends test deepseek` tries it."],
+        [
+            f"added to {clew.config}: deepseek",
+            "`clew backends test deepseek` tries it.",
+            "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`.",
+        ],
     )
     text = clew.config.read_text()
     assert text == before + (

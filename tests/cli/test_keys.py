@@ -9,6 +9,8 @@ from clew.settings.gateway_key import KeyTable
 from clew.settings.secret import load_keyring
 from tests.cli.invoking import Clew
 
+NO_GATEWAY = "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`."
+
 
 @pytest.fixture
 def clew(tmp_path: Path) -> Clew:
@@ -24,7 +26,7 @@ def test_a_key_is_printed_alone_and_once(clew: Clew) -> None:
     result = clew("keys", "add", "laptop", "--principal", "anna")
     key = result.stdout.strip()
     assert (result.exit_code, principal(clew, key)) == (0, "anna")
-    assert result.stderr == "The key of laptop, principal anna. It is not shown again.\n"
+    assert result.stderr.splitlines()[0] == "The key of laptop, principal anna. It is not shown again."
     listed = clew("keys", "list")
     assert listed.stdout.splitlines()[1].split()[:3] == ["laptop", key.split("_")[1], "anna"]
     assert key.split("_")[2] not in listed.output + clew("keys", "list", "--json").output
@@ -34,7 +36,7 @@ def test_a_key_for_another_person_has_a_principal_of_its_own(clew: Clew) -> None
     """Else it would open all conversations of the owner."""
     result = clew("keys", "add", "anna")
     assert principal(clew, result.stdout.strip()) == "anna"
-    assert result.stderr == "The key of anna, principal anna. It is not shown again.\n"
+    assert result.stderr.splitlines() == ["The key of anna, principal anna. It is not shown again.", NO_GATEWAY]
 
 
 def test_a_key_that_opens_the_conversations_of_the_owner_says_so(clew: Clew) -> None:
@@ -43,10 +45,11 @@ def test_a_key_that_opens_the_conversations_of_the_owner_says_so(clew: Clew) -> 
     assert result.stderr.splitlines() == [
         "The key of laptop, principal local. It is not shown again.",
         "This key opens all threads of local.",
+        NO_GATEWAY,
     ]
     clew("keys", "add", "anna")
     second = clew("keys", "add", "annas-laptop", "--principal", "anna")
-    assert second.stderr.splitlines()[1:] == ["This key opens all threads of anna."]
+    assert second.stderr.splitlines()[1:] == ["This key opens all threads of anna.", NO_GATEWAY]
 
 
 def test_the_principal_of_the_owner_is_never_given_by_accident(clew: Clew) -> None:
@@ -81,7 +84,8 @@ def test_a_key_is_rotated_and_removed_by_its_name(clew: Clew) -> None:
     old = json.loads(clew("keys", "add", "a", "--json").stdout)
     new = json.loads(clew("keys", "rotate", "a", "--json").stdout)
     assert (principal(clew, old["key"]), principal(clew, new["key"]), new["principal"]) == (None, "a", "a")
-    assert clew("keys", "remove", "a").stdout == "a opens nothing any more; what a recorded stays.\n"
+    removed = clew("keys", "remove", "a").stdout.splitlines()
+    assert removed == ["a opens nothing any more; what a recorded stays.", NO_GATEWAY]
     assert principal(clew, new["key"]) is None
 
 
@@ -116,7 +120,7 @@ def test_the_sealing_secret_is_rotated_and_the_old_one_still_opens(clew: Clew) -
     ring = load_keyring(clew.home / "secret", {})
     assert (said["current"], said["keys"]) == (ring.current, [ring.current, first.current])
     text = clew("keys", "rotate-secret").stdout
-    assert text.endswith("now; 2 older still open theirs.\n")
+    assert text.splitlines()[0].endswith("now; 2 older still open theirs.")
     clew.environ = {"CLEW_SECRET": "x" * 40}
     assert clew("keys", "rotate-secret").exit_code == 5
 

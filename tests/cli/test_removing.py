@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.settings.home import Home
-from clew.settings.running import Running, register
+from clew.settings.running import Running, register, unregister
 from clew.store import SqliteStore
 from clew.store.values import Exchange, Turn
 from tests.cli.invoking import Clew
@@ -45,7 +45,13 @@ def clew(tmp_path: Path) -> Clew:
 
 def test_its_tables_go_and_the_rest_stays_to_the_byte(clew: Clew) -> None:
     result = clew("backends", "remove", "glm")
-    assert (result.exit_code, result.stdout) == (0, f"removed from {clew.config}: glm\n")
+    assert (result.exit_code, result.stdout.splitlines()) == (
+        0,
+        [
+            f"removed from {clew.config}: glm",
+            "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`.",
+        ],
+    )
     start, end = FILE.index("[backends.glm]"), FILE.index("# behind glm")
     assert clew.config.read_text() == FILE[:start] + FILE[end:]
 
@@ -95,7 +101,8 @@ def test_the_backend_that_is_active_without_a_word_stays(clew: Clew) -> None:
 def test_what_was_chosen_while_everything_runs_stays_and_the_command_that_frees_it_works(clew: Clew) -> None:
     clew.environ = {"ZAI_API_KEY": "k", "MOONSHOT_API_KEY": "k"}
     thread = kept_thread(clew.home)
-    register(Home(clew.home), Running(pid=os.getpid(), url="http://127.0.0.1:1", name="main", config=str(clew.config)))
+    running = Running(pid=os.getpid(), url="http://127.0.0.1:1", name="main", config=str(clew.config))
+    main = register(Home(clew.home), running)
     for options in ((), ("--agents",), ("--family", "haiku"), ("--thread", thread)):
         clew("use", "glm", *options)
     with SqliteStore(clew.home / "clew.db") as store:
@@ -110,6 +117,7 @@ def test_what_was_chosen_while_everything_runs_stays_and_the_command_that_frees_
     ]
     for _, _, free in places:
         clew(*free.strip("`").split()[1:])
+    unregister(Home(clew.home), main)
     assert clew("backends", "remove", "glm").exit_code == 0
 
 

@@ -76,7 +76,8 @@ def test_every_gateway_that_runs_is_listed_with_what_it_sends_to(home: Home) -> 
         register(place, Running(pid=os.getpid(), url=f"http://127.0.0.1:{port}", started=moment + port, name=name))
         for port, name in ((2539, "main"), (4000, "run-1"))
     ]
-    home.lines("use", "glm", "--gateway", "run-1")
+    with home.store() as store:
+        store.set("active", "glm", scope="run-1", at=moment).result(5)
     lines = home.lines("status")
     at = lines.index("gateways")
     assert lines[at + 1 : at + 4] == [
@@ -98,7 +99,7 @@ def test_a_run_that_began_with_a_backend_of_its_own_is_listed_with_that(home: Ho
     found = home.json("status")
     assert (found["active"]["backend"], found["gateways"][0]["active"]) == (
         "claude",
-        {"backend": "glm", "source": "clew run --backend", "gone": ""},
+        {"backend": "glm", "source": "clew run --backend", "is_unknown": False, "requested": ""},
     )
     assert " glm (its own) " in home.lines("status")[home.lines("status").index("gateways") + 2]
     unregister(Place(home.root), entered)
@@ -172,7 +173,7 @@ def test_a_store_that_cannot_be_read_is_said_and_ends_with_1(home: Home) -> None
 def test_json_has_it_all(home: Home) -> None:
     home.keep(*talk(yesterday()))
     found = home.json("status")
-    assert found["active"] == {"backend": "claude", "source": f"{home.config}:2", "gone": ""}
+    assert found["active"] == {"backend": "claude", "source": f"{home.config}:2", "is_unknown": False, "requested": ""}
     assert (found["problem"], found["gateways"], found["store"]["state"]) == ("", [], "ok")
     assert found["thinking"] == {
         "total": 3,

@@ -57,7 +57,7 @@ def test_without_a_store_too(home: Home) -> None:
 
 
 def test_a_config_that_leaves_it_open_is_read_properly(home: Home) -> None:
-    """Nobody is named, or not as a backend of the file is; what was chosen is there no more; and there is no store."""
+    """Nobody is named, or not as a backend of the file is; what was chosen is there no more, and is not replaced; and there is no store."""
     glm, kimi = (f'[backends.{name}]\npreset = "zai"\nkey = "k"\n' for name in ("glm", "kimi"))
     home.config.write_text(glm)
     assert said(home, "{}") == "clew → glm"
@@ -68,7 +68,7 @@ def test_a_config_that_leaves_it_open_is_read_properly(home: Home) -> None:
     home.lines("use", "glm")
     assert said(home, "{}") == "clew → glm"
     home.config.write_text('active = "kimi"\n' + kimi)
-    assert said(home, "{}") == "clew → kimi"
+    assert said(home, "{}") == "clew → glm"
     home.config.write_text('active = "kimi"\n' + glm + kimi + '[store]\nurl = "off"\n')
     assert said(home, "{}") == "clew → kimi"
 

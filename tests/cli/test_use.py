@@ -1,15 +1,16 @@
 """`clew use`: the switch goes into the store, says what was before, and refuses names that are none."""
 
+import json
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from clew.settings.home import Home as Place
 from clew.settings.running import Running, register, unregister
+from tests.cli.gateways import gateway_of
 from tests.cli.homes import THREAD, Home, talk, yesterday
 
 
@@ -20,12 +21,8 @@ def home(tmp_path: Path) -> Home:
 
 @pytest.fixture
 def gateway(home: Home) -> Iterator[str]:
-    """A gateway that runs: this process."""
-    entered = register(
-        Place(home.root), Running(pid=os.getpid(), url="http://127.0.0.1:2539", started=time.time(), name="g1")
-    )
-    yield entered.name
-    unregister(Place(home.root), entered)
+    with gateway_of(home) as entered:
+        yield entered.name
 
 
 def settings(home: Home, scope: str = "") -> dict[str, str]:
@@ -49,7 +46,7 @@ def test_a_switch_is_written_to_the_store_and_says_what_was_before(home: Home) -
     """Design §6: it outranks the file."""
     assert home.lines("use", "glm") == [
         "glm is active (clew use); before: claude.",
-        "No gateway runs now; the next one begins so: `clew serve`, or `clew run -- claude`.",
+        "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`.",
     ]
     assert settings(home) == {"active": "glm"}
     assert home.lines("use", "glm")[0] == "glm is active (clew use); as before."
@@ -66,7 +63,7 @@ def test_a_gateway_that_runs_can_have_a_choice_of_its_own(home: Home, gateway: s
     home.lines("use", "glm")
     assert home.lines("use", "claude", "--gateway", gateway) == [
         "claude is active for gateway g1 (clew use --gateway); before: glm.",
-        "1 running gateway follows within a second.",
+        "1 running gateway has applied it.",
     ]
     assert (settings(home), settings(home, gateway)) == ({"active": "glm"}, {"active": "claude"})
     assert home.lines("use", "--reset", "--gateway", gateway)[0] == (
@@ -76,30 +73,58 @@ def test_a_gateway_that_runs_can_have_a_choice_of_its_own(home: Home, gateway: s
 
 def test_who_was_told_something_for_itself_is_said_not_to_follow(home: Home, gateway: str) -> None:
     """By `clew run --backend`, or by `--gateway`."""
-    run = Running(pid=os.getpid(), url="http://127.0.0.1:4000", started=time.time() + 1, name="run-1", choice="claude")
-    entered = register(Place(home.root), run)
-    stays = "Gateway run-1 stays with claude (clew run --backend): `clew use NAME --gateway run-1` switches it."
-    assert home.lines("use", "glm")[1:] == ["1 running gateway follows within a second.", stays]
-    home.lines("use", "glm", "--gateway", "run-1")
-    stays = "Gateway run-1 stays with glm (clew use --gateway): `clew use NAME --gateway run-1` switches it."
-    assert home.lines("use", "claude")[1:] == ["1 running gateway follows within a second.", stays]
-    assert home.lines("use", "--reset", "--gateway", "run-1")[0] == (
-        "claude is active for gateway run-1 (clew run --backend); before: glm."
-    )
-    unregister(Place(home.root), entered)
+    with gateway_of(home, "run-1", choice="claude"):
+        stays = "Gateway run-1 stays with claude (clew run --backend): `clew use NAME --gateway run-1` switches it."
+        assert home.lines("use", "glm")[1:] == ["1 running gateway has applied it.", stays]
+        home.lines("use", "glm", "--gateway", "run-1")
+        stays = "Gateway run-1 stays with glm (clew use --gateway): `clew use NAME --gateway run-1` switches it."
+        assert home.lines("use", "claude")[1:] == ["1 running gateway has applied it.", stays]
+        assert home.lines("use", "--reset", "--gateway", "run-1")[0] == (
+            "claude is active for gateway run-1 (clew run --backend); before: glm."
+        )
 
 
 def test_a_gateway_with_a_file_of_its_own_is_switched_among_its_own_backends(home: Home, tmp_path: Path) -> None:
     """`clew serve --config F`, and in another shell `clew use glm`. Where several differ, nobody is guessed."""
     other = tmp_path / "other.toml"
     other.write_text('[backends.mine]\npreset = "zai"\nkey = "k"\n[backends.yours]\npreset = "zai"\nkey = "k"\n')
-    begun = Running(pid=os.getpid(), url="http://127.0.0.1:2539", started=time.time(), name="g1", config=str(other))
+    with gateway_of(home, config=other):
+        assert home.lines("use", "yours")[0].startswith("yours is active (clew use)")
+        with gateway_of(home, "g2"):
+            assert home.refused("use", "yours") == (2, "Error: There is no backend 'yours'. There are: claude, glm.")
+
+
+def test_a_gateway_that_does_not_have_the_backend_is_named_with_what_it_has(
+    home: Home, tmp_path: Path, gateway: str
+) -> None:
+    """It goes by another file. What it answers then is a 503: nothing goes to a backend that nobody chose."""
+    other = tmp_path / "other.toml"
+    other.write_text('[backends.mine]\npreset = "zai"\nkey = "k"\n')
+    with gateway_of(home, "g2", config=other):
+        done = home.clew("use", "glm")
+        assert (done.exit_code, done.stdout.splitlines()) == (
+            1,
+            ["glm is chosen (clew use); before: claude.", "1 running gateway has applied it."],
+        )
+        assert done.stderr.splitlines() == [
+            f"Gateway g2 (pid {os.getpid()}) has not applied it: it does not know the backend glm: there is none of this name in "
+            f"{other}.",
+            f"  To fix it: add the backend to {other}, or choose one that this gateway has: mine.",
+        ]
+        assert json.loads(home.clew("use", "glm", "--json").stdout)["followed"]["behind"][0]["gateway"] == "g2"
+        assert home.clew("use", "glm", "--gateway", gateway).exit_code == 0
+        assert [home.clew("use", *part).exit_code for part in (("glm", "--agents"), ("glm", "--family", "haiku"))] == [1, 1]
+        assert [home.clew("use", "--reset", *part).exit_code for part in (("--agents",), ("--family", "haiku"))] == [0, 0]
+
+
+def test_a_gateway_that_reports_nothing_is_named(home: Home) -> None:
+    """One of an older clew: whether it follows cannot be known."""
+    begun = Running(pid=os.getpid(), url="http://127.0.0.1:2539", started=time.time(), name="old")
     entered = register(Place(home.root), begun)
-    assert home.lines("use", "yours")[0].startswith("yours is active (clew use)")
-    second = register(Place(home.root), structs.replace(begun, name="g2", config=str(home.config)))
-    assert home.refused("use", "yours") == (2, "Error: There is no backend 'yours'. There are: claude, glm.")
-    for gateway in (entered, second):
-        unregister(Place(home.root), gateway)
+    done = home.clew("use", "glm")
+    unregister(Place(home.root), entered)
+    assert (done.exit_code, "0 running gateways have applied it." in done.stdout) == (1, True)
+    assert f"Gateway old (pid {os.getpid()}) has not applied it: it does not report which settings" in done.stderr
 
 
 def test_threads_that_stay_with_a_backend_are_listed_with_the_command_that_lets_them_go(home: Home) -> None:
@@ -163,9 +188,10 @@ def test_json_says_the_same(home: Home) -> None:
         "family": "",
         "agents": False,
         "pins": [],
+        "followed": {"gateways": 0, "behind": []},
     }
     listed = home.json("use")
-    assert listed["active"] == {"backend": "glm", "source": "clew use", "gone": ""}
+    assert listed["active"] == {"backend": "glm", "source": "clew use", "is_unknown": False, "requested": ""}
     assert listed["backends"][1] == {
         "name": "glm",
         "active": True,
@@ -178,11 +204,12 @@ def test_json_says_the_same(home: Home) -> None:
 
 
 def test_a_choice_that_left_the_settings_is_said(home: Home) -> None:
+    """No other backend takes its place."""
     home.lines("use", "glm")
     home.config.write_text('[backends.claude]\npreset = "anthropic"\n')
     assert home.lines("use")[-3:] == [
-        "claude is active (default).",
-        "glm was chosen, but is not in the settings any more.",
+        "glm is active (clew use).",
+        "glm is not in the settings, so requests get a 503: `clew use NAME` chooses another.",
         "Switch with `clew use NAME`; the running conversation goes on.",
     ]
 

@@ -77,13 +77,13 @@ def test_a_file_that_cannot_be_used_changes_nothing_and_is_told(
 ) -> None:
     """Nor does one that is gone: without it, other settings would hold than the operator's."""
     now = current(environ)
-    file, before = tmp_path / "clew.toml", now.snapshot
+    file, before = tmp_path / "clew.toml", now.settings
     if broken is None:
         file.unlink()
     else:
         file.write_text(broken)
     glances(now)
-    assert (now.snapshot is before, bool(now.problem)) == (True, True)
+    assert (now.settings is before, bool(now.problem), now.snapshot.problem) == (True, True, now.problem)
 
     file.write_text(TWO.format(active="b"))
     glances(now)
@@ -93,7 +93,7 @@ def test_a_file_that_cannot_be_used_changes_nothing_and_is_told(
 def test_the_choice_in_the_store_outranks_the_file_and_one_gateways_own_outranks_that(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
-    """And what `run --backend` said stands between; a name that is no backend counts for nothing."""
+    """And what `run --backend` said stands between. A name that is no backend stays chosen: no other one takes its place."""
     with SqliteStore(tmp_path / "clew.db") as store:
         now = current(environ, store=store, gateway="g")
         seen = [now.snapshot.active]
@@ -108,7 +108,7 @@ def test_the_choice_in_the_store_outranks_the_file_and_one_gateways_own_outranks
         "b by clew use",
         "a by clew use --gateway",
         "b by clew use",
-        "a by the settings",
+        "nobody by clew use",
         "a by the settings",
     ]
     assert (chosen.snapshot.active, chosen.snapshot.active_from) == ("b", "clew run --backend")
@@ -167,7 +167,7 @@ def test_a_store_that_cannot_be_read_for_a_moment_changes_nothing(
 
 
 def test_a_choice_for_a_part_is_a_rule_in_front_of_the_files_own(environ: dict[str, str], tmp_path: Path) -> None:
-    """But for a rule that names one agent: that is narrower. A backend that is gone counts for nothing."""
+    """But for a rule that names one agent: that is narrower. A backend that is gone stays chosen: no other takes its place."""
     (tmp_path / "clew.toml").write_text(TWO.format(active="a") + RULES)
     with SqliteStore(tmp_path / "clew.db") as store:
         now = current(environ, store=store)
@@ -179,9 +179,10 @@ def test_a_choice_for_a_part_is_a_rule_in_front_of_the_files_own(environ: dict[s
         store.set(family_choice("haiku"), None, at=0.0).result(120)
         now.glance()
 
-    assert chosen == (Rule(agent="*", backend="b"), Rule(family="haiku", backend="b"))
+    gone = Rule(family="opus", backend="nobody")
+    assert set(chosen) == {Rule(agent="*", backend="b"), Rule(family="haiku", backend="b"), gone}
     assert rules == (Rule(agent="x", backend="a"), *chosen, Rule(family="haiku", backend="a"))
-    assert (now.snapshot.chosen, now.snapshot.settings.rules) == ((), (rules[3], rules[0]))
+    assert (now.snapshot.chosen, now.snapshot.settings.rules) == ((gone,), (rules[0], gone, rules[4]))
 
 
 def test_seals_of_a_key_that_another_process_made_open_after_a_glance(environ: dict[str, str], tmp_path: Path) -> None:
@@ -277,7 +278,7 @@ def test_a_glance_that_goes_wrong_is_told_and_not_the_last(
     """Nobody waits for it, so nobody else would know."""
     glances, again = iter([RuntimeError("a bug"), None]), threading.Event()
 
-    def glance() -> None:
+    def glance(*, whole: bool) -> None:
         if error := next(glances, None):
             raise error
         again.set()

@@ -228,14 +228,27 @@ def test_a_switch_does_not_touch_a_request_under_way(gate: Gate, a: Simulator) -
     assert talk.send().headers["x-clew-backend"] == "glm"
 
 
-def test_a_backend_that_is_gone_from_the_settings_is_not_gone_to(gate: Gate, a: Simulator) -> None:
-    """A pin or a choice for what there is no more counts for nothing."""
-    gate.use("no-such-backend")
-    talk = Talk(gate)
-    answer = talk.says("One.")
-    store_of(gate).pin("local", exchange_of(gate, answer).thread, "gone").result()
-    assert talk.says("Two.").headers["x-clew-backend"] == "claude"
-    assert len(asked_of(a)) == 4
+@pytest.mark.parametrize("choice", ["active", "active.family.opus", "active.agents", "pin"])
+def test_a_backend_that_was_chosen_and_is_not_there_is_said_and_no_other_is_asked(
+    gate: Gate, a: Simulator, b: Simulator, choice: str
+) -> None:
+    """A choice for all, for a family, for sub-agents, and the pin of a thread."""
+    store, talk = store_of(gate), Talk(gate)
+    thread = exchange_of(gate, talk.says("One.")).thread
+    before = [len(asked_of(each)) for each in (a, b)]
+    if choice == "pin":
+        store.pin("local", thread, "gone").result()
+    else:
+        store.set(choice, "gone", at=0.0).result()
+        gate.current.glance()
+    talk.messages.append(user("Two."))
+    body = {"model": MODEL, "max_tokens": 2000, "messages": talk.messages}
+    answer = gate.ask(body, headers=AGENT if choice == "active.agents" else {})
+    assert (answer.status, answer.json["error"]["type"]) == (503, "api_error")
+    assert "does not know the backend 'gone'" in answer.json["error"]["message"]
+    assert "It has: claude, glm." in answer.json["error"]["message"]
+    assert answer.headers["x-should-retry"] == "false"
+    assert [len(asked_of(each)) for each in (a, b)] == before
 
 
 def test_safeguards_go_to_anthropic_alone(gate: Gate, a: Simulator, b: Simulator) -> None:

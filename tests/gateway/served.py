@@ -42,13 +42,17 @@ def worked(pid: int) -> float:
 
 
 class Served:
-    """`with Served(config) as gateway:`; the process is killed if it has not ended by itself. `command` is instead of `clew`."""
+    """`with Served(config) as gateway:`; the process is killed if it has not ended by itself. `command` is instead of `clew`;
+    `beside` is a gateway whose home this one shares, with a config of its own."""
 
-    def __init__(self, config: str, *options: str, command: Sequence[str | Path] = (CLEW,)) -> None:
+    def __init__(
+        self, config: str, *options: str, command: Sequence[str | Path] = (CLEW,), beside: "Served | None" = None
+    ) -> None:
         self._command = command
         self._directory = tempfile.TemporaryDirectory(prefix="clew-")
-        self.home = Path(self._directory.name)
-        self.config = self.home / "clew.toml"
+        own = Path(self._directory.name)
+        self.home = beside.home if beside else own
+        self.config = own / "clew.toml"
         self.config.write_text(config)
         self.config.chmod(0o600)
         self._options = ("--port", "0", *options)
@@ -59,7 +63,7 @@ class Served:
         return {"PATH": os.environ["PATH"], "CLEW_HOME": str(self.home), "CLEW_KEY": KEY}
 
     def __enter__(self) -> Self:
-        self.log = (self.home / "log").open("w")
+        self.log = (self.config.parent / "log").open("w")
         self.process = subprocess.Popen(
             [*self._command, "serve", "--json", "--config", self.config, *self._options],
             env=self.environment,
@@ -69,7 +73,7 @@ class Served:
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, f"it did not start:\n{(self.home / 'log').read_text()}"
+        assert line, f"it did not start:\n{(self.config.parent / 'log').read_text()}"
         self.told = json.loads(line)
         self.url: str = self.told["url"]
         self.port = int(self.url.rpartition(":")[2])
@@ -119,9 +123,11 @@ class Served:
     def ended(self, seconds: float = MOST_SECONDS) -> int:
         return self.process.wait(seconds)
 
-    def clew(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Another command in the same home."""
-        return subprocess.run([CLEW, *arguments], env=self.environment, capture_output=True, text=True, timeout=MOST_SECONDS)
+    def clew(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Another command in the same home, with these variables beside the gateway's."""
+        return subprocess.run(
+            [CLEW, *arguments], env=self.environment | environ, capture_output=True, text=True, timeout=MOST_SECONDS
+        )
 
     def exchanges(self) -> Sequence[Exchange]:
         with SqliteStore(self.home / "clew.db") as store:

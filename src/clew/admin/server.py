@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from clew.settings.gateway_key import KeyTable
+
 if TYPE_CHECKING:
     from clew.admin.desk import Present
     from clew.admin.routing import Route
@@ -37,10 +39,12 @@ async def serve_admin(
     works: Works | None = None,
     pages: Callable[[], Sequence[Route]] = lambda: (),
     key: str = "",
+    keys: KeyTable | None = None,
 ) -> Admin:
     """Serve from now on. `port` 0 is a free one; `name` is the gateway's, for its socket; `token` is made if none is given;
     `planes` gives what the data planes tell of themselves; without `works` nobody can be asked anything; `pages` gives what
-    is served beside the API, and may take its time; `key` is the gateway's own, which opens the chat as named keys do.
+    is served beside the API, and may take its time; `key` is the gateway's own, which opens the chat as named keys do;
+    `keys` is the table of both, where the caller has one.
 
     Raises OSError for a port that is taken.
     """
@@ -58,5 +62,5 @@ async def serve_admin(
         planes=planes,
         works=works,
         pages=await asyncio.to_thread(pages),
-        key=key,
+        keys=keys or KeyTable(key, home.keys),
     )

@@ -97,7 +97,7 @@ async def serve(
     planes: Callable[[], Sequence[Report]],
     works: Works | None = None,
     pages: Sequence[Route] = (),
-    key: str = "",
+    keys: KeyTable,
 ) -> Admin:
     """As `clew.admin.server.serve_admin` says."""
     path = home.make().socket(f"admin-{name or os.getpid()}")
@@ -108,7 +108,7 @@ async def serve(
         current=current,
         store=store,
         home=home,
-        access=Access(token, keys=KeyTable(key, home.keys), sessions=Sessions(home.sessions, url)),
+        access=Access(token, keys=keys, sessions=Sessions(home.sessions, url)),
         feed=_feed(current, store, hub, home, metrics),
         metrics=metrics,
         planes=planes,

@@ -11,7 +11,7 @@ from msgspec import Struct
 from clew.admin.desk import Desk
 from clew.backends.row import Backend
 from clew.settings.gateway_key import LOCAL
-from clew.settings.running import Running, running
+from clew.settings.processes import RunningGateway, running_gateways
 from clew.settings.values import Disabled, Rule
 from clew.store.values import Health, Statistics
 
@@ -53,7 +53,8 @@ class Status(Struct, frozen=True, kw_only=True):
     store: Health | None
     """None: switched off."""
     thinking: Statistics | None
-    gateways: tuple[Running, ...]
+    gateways: tuple[RunningGateway, ...]
+    """Those of the same home, each with the settings that its processes have applied."""
 
 
 def status_of(desk: Desk) -> Status:
@@ -76,7 +77,7 @@ def status_of(desk: Desk) -> Status:
         settings_problem=redact(desk.current.problem),
         store=desk.health(),
         thinking=store.statistics(LOCAL, backend=snapshot.active, now=time.time()) if store else None,
-        gateways=tuple(running(desk.home)),
+        gateways=tuple(running_gateways(desk.home)),
     )
 
 

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from clew.cli.kept import Place
 from clew.engine.choices import rules_chosen
 from clew.settings.load import Loaded
+from clew.settings.processes import RunningGateway
 from clew.settings.running import running
 from clew.settings.values import Rule
 from clew.store import SqliteStore
 
-__all__ = ["SETTING", "Active", "active_of", "chosen_in", "said_by_settings", "said_of"]
+__all__ = [
+    "SETTING",
+    "Active",
+    "active_of",
+    "chosen_in",
+    "in_use",
+    "said_by_settings",
+    "said_in_use",
+    "said_of",
+    "said_unknown",
+]
 
 SETTING: Final = "active"
 _OWN: Final = ("clew use --gateway", "clew run --backend")
 
 
 class Active(Struct, frozen=True, kw_only=True):
-    """A backend and where the choice comes from. `gone` is one that was chosen and is not in the settings any more."""
+    """A backend and where the choice comes from. `is_unknown`: it is not in the settings, so requests for it get a 503."""
 
     backend: str
     source: str
-    gone: str = ""
+    is_unknown: bool = False
+    requested: str = ""
+    """What was chosen, where the gateways that run use another: then `backend` is theirs, or "" where that is not one."""
 
     @property
     def is_its_own(self) -> bool:
@@ -33,17 +47,31 @@ class Active(Struct, frozen=True, kw_only=True):
 
 
 def active_of(at: Place, store: SqliteStore | None, gateway: str = "") -> Active | None:
-    """What a gateway of this name sends to; without a name, what all do that were told nothing else.
+    """What was chosen for the gateway of this name; without a name, for all that were told nothing else.
 
     None where neither the store nor a usable config says anything.
     """
     chosen, source = _chosen(at, store, gateway)
     if at.loaded is None:
         return Active(backend=chosen, source=source) if chosen else None
-    if chosen in at.loaded.settings.backends:
-        return Active(backend=chosen, source=source)
-    usual = said_by_settings(at.loaded)
-    return Active(backend=usual.backend, source=usual.source, gone=chosen)
+    if not chosen:
+        return said_by_settings(at.loaded)
+    return Active(backend=chosen, source=source, is_unknown=chosen not in at.loaded.settings.backends)
+
+
+def in_use(active: Active, gateways: Iterable[RunningGateway]) -> Active:
+    """As these gateways report it, whatever was chosen."""
+    used = frozenset[str]().union(*(gateway.in_use for gateway in gateways))
+    if used <= {active.backend}:
+        return active
+    return structs.replace(active, backend=next(iter(used)) if len(used) == 1 else "", requested=active.backend)
+
+
+def said_in_use(active: Active) -> str:
+    if not active.requested:
+        return f"{active.backend} ({active.source})"
+    now = f"{active.backend} is in use" if active.backend else "no backend is in use everywhere"
+    return f"{now}; chosen is {active.requested} ({active.source})"
 
 
 def said_by_settings(loaded: Loaded) -> Active:
@@ -67,9 +95,13 @@ def _begun_with(at: Place, gateway: str) -> str:
     return next((each.choice for each in running(at.home) if each.name == gateway), "")
 
 
-def chosen_in(at: Place, store: SqliteStore | None) -> tuple[Rule, ...]:
+def chosen_in(store: SqliteStore | None) -> tuple[Rule, ...]:
     """What was chosen for a part, by `--family` and `--agents`."""
-    return rules_chosen(store.settings(), at.loaded.settings) if store and at.loaded else ()
+    return rules_chosen(store.settings()) if store else ()
+
+
+def said_unknown(active: Active) -> str:
+    return f"{active.backend} is not in the settings, so requests get a 503: `clew use NAME` chooses another."
 
 
 def said_of(rule: Rule) -> str:

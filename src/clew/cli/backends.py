@@ -16,9 +16,11 @@ from clew.backends.row import Backend
 from clew.cli.backend_pages import backends_page, hidden_of, nearby_page, presets_page, trials_page
 from clew.cli.config import config_option
 from clew.cli.endings import BadConfig, Failed, NotAllowed, UpstreamFailed, told
+from clew.cli.followed import end_behind, followed_line, say_followed
 from clew.cli.json_output import say_json
 from clew.cli.kept import place
 from clew.cli.pages import Line, show
+from clew.settings.following import file_followed
 from clew.settings.home import home_of
 from clew.settings.load import Loaded, load
 from clew.settings.running import file_in_use
@@ -134,11 +136,15 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
         path = add_backend(name, {"preset": preset, **said}, file or outer)
         disabled = load(path, os.environ, keys=False).disabled.get(name)
     show([Line(f"added to {path}: {name}", "good"), Line(f"`clew backends test {name}` tries it.", "quiet")])
+    with told():
+        followed = file_followed(home_of(os.environ), path, added=name)
+    show([Line(followed_line(followed), "quiet")])
     if disabled:
         raise Failed(
             f"{disabled.says}. Set it where the gateway is started, and start the gateway again; or let that line name a "
             f'file or a keyring: key = "file:/path". Until then requests for {name} get a 503; the other backends work.'
         )
+    end_behind(followed)
 
 
 @backends.command()
@@ -155,13 +161,15 @@ def remove(outer: Path | None, name: str, file: Path | None) -> None:
     Examples:
       clew backends remove glm
 
-    Exit status: 0 removed, 1 something needs it, 2 an unknown name, 5 the config cannot be used.
+    Exit status: 0 removed, 1 it is needed or a gateway has not applied it, 2 an unknown name, 5 the config cannot be used.
     """
     from clew.cli.removing import remove_backend
 
     with told():
         path = remove_backend(name, place(file or outer))
+        followed = file_followed(home_of(os.environ), path)
     show([Line(f"removed from {path}: {name}", "good")])
+    say_followed(followed)
 
 
 @backends.command("presets")

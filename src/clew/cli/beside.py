@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import sys
-import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -18,35 +17,44 @@ from clew.cli.stage import Stage
 
 if TYPE_CHECKING:
     from clew.admin.server import Admin
+    from clew.gateway.presence import Presence
     from clew.gateway.report import Report
     from clew.gateway.signals import Ending
     from clew.gateway.works import Works
+    from clew.settings.gateway_key import KeyTable
     from clew.settings.running import Running
 
-__all__ = ["beside"]
+__all__ = ["Front", "beside"]
 
 _CLOSING = 0.2
 """Of `closing_seconds`, for the admin: the store comes after it."""
 
 
-@asynccontextmanager
-async def beside(
-    stage: Stage, works: Works, url: str, key: str, ending: Ending, planes: Callable[[], Sequence[Report]]
-) -> AsyncGenerator[None]:
-    """The admin, and the entry in the registry of what runs. `planes`: how each data plane fares, here or in the workers."""
-    from clew.settings.running import Running, register, unregister
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Front:
+    """What clients meet, here or in the workers."""
 
-    admin = await _admin(stage, works, key, planes) if stage.admin else None
+    url: str
+    key: str
+    """The operator's own, for the line that is printed."""
+    keys: KeyTable
+    presence: Presence
+    planes: Callable[[], Sequence[Report]]
+    """How each data plane fares."""
+
+
+@asynccontextmanager
+async def beside(stage: Stage, works: Works, front: Front, ending: Ending) -> AsyncGenerator[None]:
+    """The admin, and where it is in the registry of what runs."""
+    admin = await _admin(stage, works, front) if stage.admin else None
     place = {"admin_url": admin.url, "socket": str(admin.socket)} if admin else {}
-    named = {"name": stage.plan.name, "config": stage.loaded.place}
-    begun = Running(pid=os.getpid(), url=url, started=time.time(), **named, **place)
-    gateway = register(stage.home, begun)
-    draining = asyncio.ensure_future(_drained(admin, works, ending, planes))
+    gateway = front.presence.enter(front.url, **place)
+    draining = asyncio.ensure_future(_drained(admin, works, ending, front.planes))
     try:
-        _greet(stage, gateway, key, admin)
+        _greet(stage, gateway, front.key, admin)
         yield
     finally:
-        unregister(stage.home, gateway)
+        front.presence.close()
         if not ending.asked.is_set():
             draining.cancel()
         with suppress(asyncio.CancelledError):
@@ -77,7 +85,7 @@ def _say_what_is_waited_for(answers: int, seconds: float) -> None:
         click.echo(f"\n{who} ({seconds:g} s at most); Ctrl-C again ends now", err=True)
 
 
-async def _admin(stage: Stage, works: Works, key: str, planes: Callable[[], Sequence[Report]]) -> Admin:
+async def _admin(stage: Stage, works: Works, front: Front) -> Admin:
     """On its usual port, or on any other if that is taken and nobody asked for it."""
     from clew.admin.server import serve_admin
     from clew.web import routes
@@ -92,10 +100,10 @@ async def _admin(stage: Stage, works: Works, key: str, planes: Callable[[], Sequ
                 home=stage.home,
                 port=port,
                 name=stage.plan.name,
-                planes=planes,
+                planes=front.planes,
                 works=works,
                 pages=routes,
-                key=key,
+                keys=front.keys,
             )
         except OSError as error:
             if error.errno != errno.EADDRINUSE:

@@ -9,8 +9,10 @@ from typing import Final
 import click
 
 from clew.cli.endings import Failed, told
+from clew.cli.followed import end_behind, followed_line, say_followed
 from clew.cli.json_output import say_json
 from clew.cli.pages import Line, Page, Table, printable, show
+from clew.settings.following import Followed, keys_followed, seal_key_followed
 from clew.settings.gateway_key import (
     KEY_VARIABLE,
     LOCAL,
@@ -39,7 +41,8 @@ Examples:
   clew keys rotate-secret                   seal with a new secret from now on; old seals stay valid
 
 \b
-A running gateway follows within a second. Exit status: 0 done, 1 failed, 2 wrong usage, 5 a file that cannot be used.
+Gateways that run have applied the change when the command ends.
+Exit status: 0 done, 1 failed or a gateway has not applied it, 2 wrong usage, 5 a file that cannot be used.
 """
 
 
@@ -79,9 +82,8 @@ def add(name: str, principal: str | None, json_: bool) -> None:
         raise Failed(f"there is a key {name!r} already: `clew keys rotate {name}` gives it a new secret")
     with told():
         row, key = add_key(home, name, principal=principal)
-    _say_key(row, key, json_)
-    if shared and not json_:
-        click.echo(f"This key opens all threads of {printable(principal)}.", err=True)
+        followed = keys_followed(home)
+    _say_key(row, key, followed, json_, shared=shared)
 
 
 def _principal(name: str, given: str | None) -> str:
@@ -124,12 +126,14 @@ def list_(json_: bool) -> None:
 @_json_option
 def remove(name: str, json_: bool) -> None:
     """Take the key called NAME back: from now on it opens nothing. What was recorded with it stays."""
+    home = _known(name)
     with told():
-        row = remove_key(_known(name), name)
+        row, followed = remove_key(home, name), keys_followed(home)
     if json_:
-        say_json({"removed": _plain(row)})
+        say_json({"removed": _plain(row), "followed": followed})
     else:
         show([Line(printable(f"{row.name} opens nothing any more; what {row.principal} recorded stays."))])
+    say_followed(followed, json_=json_)
 
 
 @keys.command("rotate")
@@ -137,9 +141,11 @@ def remove(name: str, json_: bool) -> None:
 @_json_option
 def rotate_named(name: str, json_: bool) -> None:
     """Give NAME a new key and print it, this once; the old one opens nothing any more."""
+    home = _known(name)
     with told():
-        row, key = rotate_key(_known(name), name)
-    _say_key(row, key, json_)
+        row, key = rotate_key(home, name)
+        followed = keys_followed(home)
+    _say_key(row, key, followed, json_)
 
 
 @keys.command("rotate-secret")
@@ -149,10 +155,12 @@ def rotate_secret(json_: bool) -> None:
     home = _home()
     with told():
         ring = rotate(home.secret, os.environ)
+        followed = seal_key_followed(home, ring.current)
     if json_:
-        say_json({"current": ring.current, "keys": list(ring.keys)})
+        say_json({"current": ring.current, "keys": list(ring.keys), "followed": followed})
     else:
         show([Line(f"seals are made with key {ring.current} now; {len(ring.keys) - 1} older still open theirs.")])
+    say_followed(followed, json_=json_)
 
 
 def _home() -> Home:
@@ -174,12 +182,19 @@ def _names(home: Home) -> list[str]:
         return [row.name for row in named_keys(home)]
 
 
-def _say_key(row: NamedKey, key: str, json_: bool) -> None:
+def _say_key(row: NamedKey, key: str, followed: Followed, json_: bool, *, shared: bool = False) -> None:
+    """On standard output the key alone: it goes into a variable or a file. `shared`: others have keys of its principal."""
     if json_:
-        say_json(_plain(row) | {"key": key})
-        return
-    click.echo(key)
-    click.echo(f"The key of {printable(row.name)}, principal {printable(row.principal)}. It is not shown again.", err=True)
+        say_json(_plain(row) | {"key": key, "followed": followed})
+    else:
+        click.echo(key)
+        click.echo(
+            f"The key of {printable(row.name)}, principal {printable(row.principal)}. It is not shown again.", err=True
+        )
+        if shared:
+            click.echo(f"This key opens all threads of {printable(row.principal)}.", err=True)
+        click.echo(followed_line(followed), err=True)
+    end_behind(followed)
 
 
 def _plain(row: NamedKey) -> dict[str, object]:

@@ -74,9 +74,10 @@ def models(chosen: str | None, all_: bool, no_discover: bool, file: Path | None,
 
 def _backend(loaded: Loaded, name: str | None) -> Backend:
     known = loaded.settings.backends
-    if name is not None and name not in known:
-        raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(known)}.")
-    return known[name or active_now(loaded.settings, home_of(os.environ))]
+    chosen = name or active_now(loaded.settings, home_of(os.environ))
+    if chosen not in known:
+        raise click.UsageError(f"There is no backend {chosen!r}. There are: {', '.join(known)}.")
+    return known[chosen]
 
 
 def _rows(settings: Settings, backend: Backend, *, retired: bool) -> list[Row]:

@@ -52,7 +52,7 @@ def active_now(settings: Settings, home: Home) -> str:
         if file is not None and file.exists():
             with Glance(file) as store:
                 chosen = store.settings().get(CHOICE, "") if store.is_current else ""
-    return chosen if chosen in settings.backends else settings.active
+    return chosen or settings.active
 
 
 def plain_settings(environ: Mapping[str, str]) -> Plain | None:

@@ -13,7 +13,6 @@ import secrets
 import shutil
 import signal
 import sys
-import time
 from asyncio.subprocess import Process
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -111,7 +110,7 @@ async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], d
                 gateway.plane.draining = True
                 await gateway.server.close(_LAST_SECONDS)
     finally:
-        await gateway.server.close(grace=0)
+        await gateway.close()
     for line in tally.lines():
         click.echo(line, err=True)
     deadline.has_kept(code)
@@ -121,20 +120,12 @@ async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], d
 async def _with_client(gateway: Gateway, command: Sequence[str]) -> int:
     """The command, from its start to its end. Its exit code, as a shell would say it."""
     from clew.gateway.client import variables
-    from clew.settings.running import Running, register, unregister
 
-    plan = gateway.plan
-    config = gateway.loaded.place
-    begun = Running(pid=os.getpid(), url=gateway.url, started=time.time(), name=plan.name, choice=plan.choice, config=config)
-    entry = register(gateway.home, begun)
-    ours = variables(gateway.loaded.settings, gateway.url, plan.run_key, os.environ)
+    ours = variables(gateway.loaded.settings, gateway.url, gateway.plan.run_key, os.environ)
     client: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
-    try:
-        _pass_signals_on(client)
-        client.set_result(process := await _started(command, {**os.environ, **ours}))
-        code = await process.wait()
-    finally:
-        unregister(gateway.home, entry)
+    _pass_signals_on(client)
+    client.set_result(process := await _started(command, {**os.environ, **ours}))
+    code = await process.wait()
     return code if code >= 0 else 128 - code
 
 

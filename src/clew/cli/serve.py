@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.cli.beside import beside
+from clew.cli.beside import Front, beside
 from clew.cli.busy_ports import taken
 from clew.cli.endings import Failed, told
 from clew.cli.stage import Stage, staged
 
 if TYPE_CHECKING:
+    import socket
+
     from clew.gateway.deadline import Deadline
     from clew.gateway.plan import Plan
+    from clew.gateway.presence import Presence
     from clew.gateway.process import Gateway
     from clew.gateway.report import Report
     from clew.gateway.signals import Ending
@@ -84,18 +87,21 @@ async def _alone(stage: Stage, ending: Ending, deadline: Deadline) -> None:
     try:
         async with (
             gateway.load() as works,
-            beside(stage, works, gateway.url, gateway.key, ending, lambda: _own(gateway)),
+            beside(stage, works, _front(gateway), ending),
         ):
             await ending.asked.wait()
             await gateway.drain(ending)
     finally:
-        await gateway.server.close(grace=0)
+        await gateway.close()
 
 
-def _own(gateway: Gateway) -> Sequence[Report]:
+def _front(gateway: Gateway) -> Front:
     from clew.gateway.report import Report
 
-    return (Report(running=gateway.plane.running),)
+    def planes() -> Sequence[Report]:
+        return (Report(running=gateway.plane.running),)
+
+    return Front(url=gateway.url, key=gateway.key, keys=gateway.keys, presence=gateway.presence, planes=planes)
 
 
 async def _with_workers(stage: Stage, ending: Ending, deadline: Deadline) -> None:
@@ -103,28 +109,42 @@ async def _with_workers(stage: Stage, ending: Ending, deadline: Deadline) -> Non
     import msgspec
 
     from clew.gateway.plan import check_exposure, url_of
-    from clew.gateway.process import claim
+    from clew.gateway.presence import Presence
     from clew.gateway.workers import Workers
-    from clew.settings.gateway_key import load_key
+    from clew.settings.gateway_key import KeyTable, load_key
 
     check_exposure(stage.plan, stage.home.make(), stage.environ)  # here, or every worker fails of it, one after the other
-    with _listening_at(stage):
-        claimed = claim(stage.plan, reuse_port=True)
-    with claimed as place:
+    presence = Presence(stage.home, stage.plan, stage.loaded)
+    with closing(presence), _claimed(stage, presence) as place:
         plan = msgspec.structs.replace(
             stage.plan, port=place.getsockname()[1], port_is_asked_for=True, workers=stage.workers
         )
         key = load_key(stage.home, stage.environ)
-        drain, closing = stage.loaded.settings.gateway.drain_seconds, stage.loaded.settings.gateway.closing_seconds
-        workers = Workers(plan, stage.workers, stage.environ, drain, lambda: stage.loaded.taken, closing)
-        deadline.drain_seconds, deadline.closing_seconds = (lambda: drain), (lambda: closing)
+        drain, grace = stage.loaded.settings.gateway.drain_seconds, stage.loaded.settings.gateway.closing_seconds
+        workers = Workers(plan, stage.workers, stage.environ, drain, lambda: stage.loaded.taken, grace)
+        deadline.drain_seconds, deadline.closing_seconds = (lambda: drain), (lambda: grace)
         deadline.before_the_end = workers.kill
-        async with _kept(workers, ending) as running, _built(plan, stage, key) as works:
+        url, keys = url_of(plan.host, plan.port), KeyTable(key, stage.home.keys)
+        front = Front(url=url, key=key, keys=keys, presence=presence, planes=workers.reports)
+        async with _kept(workers, ending) as running, _built(plan, stage, front) as works:
             workers.taken = lambda: works.current.loaded.taken
             if await _somebody_listens(workers, running):
-                async with beside(stage, works, url_of(plan.host, plan.port), key, ending, workers.reports):
+                async with beside(stage, works, front, ending):
                     await running
             await running
+
+
+def _claimed(stage: Stage, presence: Presence) -> socket.socket:
+    """The port that the workers will share. The gateway is in the registry before anybody can connect."""
+    from clew.gateway.plan import url_of
+    from clew.gateway.process import claim
+
+    with _listening_at(stage):
+        try:
+            return claim(stage.plan, reuse_port=True, bound_to=lambda port: presence.enter(url_of(stage.plan.host, port)))
+        except OSError:
+            presence.close()  # whoever looks for the owner of the port does not find this process
+            raise
 
 
 @asynccontextmanager
@@ -139,15 +159,18 @@ async def _kept(workers: Workers, ending: Ending) -> AsyncGenerator[asyncio.Futu
 
 
 @asynccontextmanager
-async def _built(plan: Plan, stage: Stage, key: str) -> AsyncGenerator[Works]:
+async def _built(plan: Plan, stage: Stage, front: Front) -> AsyncGenerator[Works]:
     """The parent's own works, for the admin."""
     from clew.gateway.works import build_works
 
-    works = await build_works(plan, stage.loaded, stage.home, environ=stage.environ, hidden=(key,))
+    works = await build_works(plan, stage.loaded, stage.home, environ=stage.environ, hidden=(front.key,))
     try:
-        works.keep_up()
-        yield works
+        with front.presence.reporting(works.current, front.keys):
+            await asyncio.to_thread(front.presence.catch_up, works.current)
+            works.keep_up(front.presence.wakeup)
+            yield works
     finally:
+        front.presence.close()
         await works.close()
 
 

@@ -1,7 +1,7 @@
 """`clew status`: what is active and who said so, what runs, what is kept, and how the last requests went.
 
-All of it is read from the home directory: the config, the registry of gateways, the store. No gateway is asked, so it works
-when none answers. What is broken is part of the status, and makes the exit code.
+All of it is read from the home directory: the config, the registry of gateways, what their processes report, the store. No
+gateway is asked, so it works when none answers. What is broken is part of the status, and makes the exit code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import click
 import msgspec
 from msgspec import Struct
 
-from clew.cli.active import Active, active_of, chosen_in, said_of
+from clew.cli.active import Active, active_of, chosen_in, in_use, said_in_use, said_of, said_unknown
 from clew.cli.endings import told
 from clew.cli.exchange_lines import at_time, lines_of
 from clew.cli.json_output import say_json
@@ -25,7 +25,8 @@ from clew.cli.pages import Line, Page, Table, printable, show
 from clew.cli.pins import Pin, pin_lines, pins_in
 from clew.engine.told_tries import with_told_tries
 from clew.errors import StoreError
-from clew.settings.running import Running, running
+from clew.settings.following import unknown_backend
+from clew.settings.processes import ProcessReport, RunningGateway, running_gateways
 from clew.settings.unset import Unset, unset_variables
 from clew.settings.values import Rule
 from clew.store import SqliteStore
@@ -50,7 +51,7 @@ class Kept(Struct, frozen=True, kw_only=True):
 
 
 class Gateway(Struct, frozen=True, kw_only=True):
-    """One that runs, and what it sends to."""
+    """One that runs, what it sends to, and the settings that its processes have applied."""
 
     name: str
     pid: int
@@ -58,6 +59,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
     admin_url: str
     started: float
     active: Active | None
+    processes: tuple[ProcessReport, ...] = ()
 
 
 class Status(Struct, frozen=True, kw_only=True):
@@ -119,26 +121,37 @@ def _with(at: Place, store: SqliteStore | None, principal: str) -> Status:
     found = _without(at, _kept(at.store, store), store)
     if store is None:
         return found
-    counted = store.statistics(principal, backend=found.active.backend if found.active else "", now=time.time())
+    active = (found.active.requested or found.active.backend) if found.active else ""
+    counted = store.statistics(principal, backend=active, now=time.time())
     last = map(with_told_tries, store.exchanges(principal, limit=LAST)[::-1])
     return msgspec.structs.replace(found, pins=pins_in(store, principal), thinking=counted, last=tuple(last))
 
 
 def _without(at: Place, kept: Kept, store: SqliteStore | None) -> Status:
     """All but what the store holds of conversations."""
+    active, there = active_of(at, store), [(each, active_of(at, store, each.name)) for each in running_gateways(at.home)]
+    common = [each for each, own in there if own and not own.is_its_own]
     return Status(
-        active=active_of(at, store),
-        chosen=chosen_in(at, store),
+        active=in_use(active, common) if active else None,
+        chosen=chosen_in(store),
         config=str(at.loaded.file or "") if at.loaded else "",
         problem=at.problem,
         unset=unset_variables(at.loaded.file, os.environ) if at.loaded and at.loaded.file else (),
-        gateways=tuple(_gateway(each, active_of(at, store, each.name)) for each in running(at.home)),
+        gateways=tuple(_gateway(each, own) for each, own in there),
         store=kept,
     )
 
 
-def _gateway(each: Running, active: Active | None) -> Gateway:
-    return Gateway(name=each.name, pid=each.pid, url=each.url, admin_url=each.admin_url, started=each.started, active=active)
+def _gateway(each: RunningGateway, active: Active | None) -> Gateway:
+    return Gateway(
+        name=each.name,
+        pid=each.pid,
+        url=each.url,
+        admin_url=each.admin_url,
+        started=each.started,
+        active=in_use(active, [each]) if active else None,
+        processes=each.processes,
+    )
 
 
 def _kept(file: Path | None, store: SqliteStore | None) -> Kept:
@@ -170,9 +183,9 @@ def _active(found: Status) -> Iterator[Line]:
     if found.active is None:
         yield Line("unknown: the config cannot be used", "bad")
         return
-    yield Line(f"{found.active.backend} ({found.active.source})", "head")
-    if found.active.gone:
-        yield Line(f"{found.active.gone} was chosen, but is not in the settings any more: `clew use --reset`", "bad")
+    yield Line(said_in_use(found.active), "bad" if found.active.requested else "head")
+    if found.active.is_unknown:
+        yield Line(said_unknown(found.active), "bad")
     for rule in found.chosen:
         yield Line(said_of(rule))
     yield from pin_lines(found.pins)
@@ -221,12 +234,25 @@ def _gateways(gateways: tuple[Gateway, ...]) -> Iterator[Line | Table]:
     rows = [(each.name, str(each.pid), each.url, _sends_to(each), at_time(each.started)) for each in gateways]
     yield Line("gateways")
     yield Table(("name", "pid", "for clients", "active", "since"), tuple(tuple(map(printable, row)) for row in rows))
+    for each in gateways:
+        yield from (Line(printable(f"  {each.name}: {said}"), "bad") for said in dict.fromkeys(_problems(each)))
 
 
 def _sends_to(gateway: Gateway) -> str:
-    if gateway.active is None:
+    active = gateway.active
+    if active is None:
         return "unknown"
-    return gateway.active.backend + (" (its own)" if gateway.active.is_its_own else "")
+    now = f"{active.backend or 'none'}, not {active.requested}" if active.requested else active.backend
+    return now + (" (its own)" if active.is_its_own else "")
+
+
+def _problems(gateway: Gateway) -> Iterator[str]:
+    """Why it has not applied what was chosen, or the newest settings."""
+    for each in gateway.processes:
+        if each.applied and not each.applied.in_use:
+            yield unknown_backend(each.applied, each.applied.active)
+        elif each.applied and each.applied.problem:
+            yield f"it goes on with older settings: {each.applied.problem}"
 
 
 def _last(found: Status) -> Iterator[Line]:

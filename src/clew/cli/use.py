@@ -1,7 +1,7 @@
 """`clew use`: switch the backend while everything runs, or list what there is.
 
-The choice goes into the store, where every gateway of this home sees it within a second. A thread can stay with a backend,
-a gateway can have a choice of its own.
+The choice goes into the store. Then every gateway of this home is woken, and the command ends when each of their processes
+has applied it, or says which has not. A thread can stay with a backend, a gateway can have a choice of its own.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from msgspec import Struct, structs
 
 from clew.backends.names import FAMILIES, Family
 from clew.backends.row import Backend
-from clew.cli.active import SETTING, Active, active_of, chosen_in, said_by_settings, said_of
+from clew.cli.active import SETTING, Active, active_of, chosen_in, said_by_settings, said_of, said_unknown
 from clew.cli.endings import Failed, told
+from clew.cli.followed import end_behind, followed_line
 from clew.cli.json_output import say_json
 from clew.cli.kept import Place, opened, opened_to_write, place, principal_option, thread_named
 from clew.cli.pages import Line, Page, Table, printable, show
 from clew.cli.pins import Pin, pin_lines, pins_in
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
+from clew.settings.following import Followed, choice_followed, pin_followed
 from clew.settings.running import Running, running
 from clew.settings.values import Rule
 from clew.store import SqliteStore
@@ -32,7 +34,7 @@ WRITE_SECONDS: Final = 10.0
 
 
 class Switched(Struct, frozen=True, kw_only=True):
-    """What `use` did. `thread` and `gateway` are "" where it was for all."""
+    """What `use` did, and who has applied it. `thread` and `gateway` are "" where it was for all."""
 
     active: str
     before: str
@@ -43,6 +45,7 @@ class Switched(Struct, frozen=True, kw_only=True):
     agents: bool = False
     pins: tuple[Pin, ...] = ()
     """Threads that do not follow, where it was for all."""
+    followed: Followed = Followed()
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -72,6 +75,9 @@ def use(name: str | None, reset: bool, principal: str, json_: bool, family: Fami
     """Send all that comes to the backend NAME, from the next request on. Without NAME: list the backends, and say where the
     thread, gateway, family or the sub-agents go.
 
+    When the command ends, every gateway that runs here has applied the choice; it waits for two seconds at most, and names
+    each process that has not, with the reason. A gateway that does not know the backend answers 503 and asks no other.
+
     Requests under way are not disturbed, and conversations go on: what each model thought goes back to it, and to nobody
     else. The choice outranks the config file until --reset, and survives a restart.
 
@@ -84,7 +90,7 @@ def use(name: str | None, reset: bool, principal: str, json_: bool, family: Fami
       clew use grok --family haiku  so do requests for a small model
       clew use --reset              as the config file says
 
-    Exit status: 0 done, 1 failed, 2 wrong usage or unknown name, 5 the config cannot be used.
+    Exit status: 0 done, 1 failed or a gateway has not applied it, 2 wrong usage or unknown name, 5 the config is unusable.
     """
     only = Part(family=family or "", **part)
     _check(name, only, reset)
@@ -112,22 +118,23 @@ def _switched(at: Place, name: str | None, part: Part, principal: str) -> Switch
         raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(sorted(known))}.")
     with opened_to_write(at) as store:
         if part.thread is not None:
-            return _pinned(store, principal, part.thread, name or "")
+            return _pinned(at, store, principal, part.thread, name or "")
         if part.gateway is not None and name is not None:
             _check_gateway(part.gateway, running(at.home))
         if part.setting != ACTIVE:
-            return _chosen_for(store, name, part)
-        done = _chosen(at, store, name, part.gateway or "")
-        return structs.replace(done, pins=pins_in(store, principal))
+            return _chosen_for_part(at, store, name, part)
+        return structs.replace(_chosen(at, store, name, part), pins=pins_in(store, principal))
 
 
-def _pinned(store: SqliteStore, principal: str, given: str, name: str) -> Switched:
+def _pinned(at: Place, store: SqliteStore, principal: str, given: str, name: str) -> Switched:
     thread = thread_named(store, principal, given)
     _done(store.pin(principal, thread.id, name).result(WRITE_SECONDS))
-    return Switched(active=name, before=thread.pin, source="clew use --thread", thread=thread.id)
+    followed = pin_followed(at.home, name) if name else Followed()
+    return Switched(active=name, before=thread.pin, source="clew use --thread", thread=thread.id, followed=followed)
 
 
-def _chosen(at: Place, store: SqliteStore, name: str | None, gateway: str) -> Switched:
+def _chosen(at: Place, store: SqliteStore, name: str | None, part: Part) -> Switched:
+    gateway = part.gateway or ""
     before = active_of(at, store, gateway)
     store.set(SETTING, name, scope=gateway, at=time.time()).result(WRITE_SECONDS)
     now = active_of(at, store, gateway)
@@ -136,13 +143,21 @@ def _chosen(at: Place, store: SqliteStore, name: str | None, gateway: str) -> Sw
         before=before.backend if before else "",
         source=now.source if now else "",
         gateway=gateway,
+        followed=choice_followed(at.home, store.settings, gateway=gateway),
     )
 
 
-def _chosen_for(store: SqliteStore, name: str | None, part: Part) -> Switched:
+def _chosen_for_part(at: Place, store: SqliteStore, name: str | None, part: Part) -> Switched:
     before = store.settings().get(part.setting, "")
     store.set(part.setting, name, at=time.time()).result(WRITE_SECONDS)
-    return Switched(active=name or "", before=before, source="clew use", family=part.family, agents=part.agents)
+    return Switched(
+        active=name or "",
+        before=before,
+        source="clew use",
+        family=part.family,
+        agents=part.agents,
+        followed=choice_followed(at.home, store.settings, of_part=name or ""),
+    )
 
 
 def _done(there: bool) -> None:
@@ -160,18 +175,25 @@ def _check_gateway(name: str, alive: Sequence[Running]) -> None:
 def _say(done: Switched, at: Place, json_: bool) -> None:
     if json_:
         say_json(done)
-        return
+    else:
+        show(_said(done, at))
+    end_behind(done.followed)
+
+
+def _said(done: Switched, at: Place) -> Page:
     if done.thread:
-        show([Line(_said_of_thread(done))])
-        return
+        return [Line(_said_of_thread(done))]
     if done.family or done.agents:
-        show([Line(_said_of_part(done)), Line(_followers(at, done), "quiet")])
-        return
+        return [Line(_said_of_part(done)), Line(followed_line(done.followed), "quiet")]
+    apart = [Line(printable(said), "quiet") for said in _apart(at, done)]
+    return [Line(_said_of_all(done)), Line(followed_line(done.followed, len(apart)), "quiet"), *apart, *pin_lines(done.pins)]
+
+
+def _said_of_all(done: Switched) -> str:
+    """ "Active" is only what is in use: where a process is behind, it was chosen."""
     whose = f" for gateway {done.gateway}" if done.gateway else ""
     was = f"before: {done.before}" if done.before != done.active else "as before"
-    apart = [Line(printable(said), "quiet") for said in _apart(at, done)]
-    now = Line(printable(f"{done.active} is active{whose} ({done.source}); {was}."))
-    show([now, Line(_followers(at, done, len(apart)), "quiet"), *apart, *pin_lines(done.pins)])
+    return printable(f"{done.active} is {'chosen' if done.followed.behind else 'active'}{whose} ({done.source}); {was}.")
 
 
 def _said_of_thread(done: Switched) -> str:
@@ -206,14 +228,6 @@ def _apart(at: Place, done: Switched) -> list[str]:
         for name, active in own
         if active and active.is_its_own
     ]
-
-
-def _followers(at: Place, done: Switched, apart: int = 0) -> str:
-    there = [gateway for gateway in running(at.home) if done.gateway in ("", gateway.name)]
-    count = len(there) - apart
-    if not there:
-        return "No gateway runs now; the next one begins so: `clew serve`, or `clew run -- claude`."
-    return f"{count} running {'gateway follows' if count == 1 else 'gateways follow'} within a second."
 
 
 # Listing
@@ -255,7 +269,7 @@ def _listed(at: Place, part: Part, principal: str) -> Listed:
     loaded = at.usable
     with opened(at) as store:
         active = active_of(at, store, part.gateway or "") or said_by_settings(loaded)
-        chosen = tuple(rule for rule in chosen_in(at, store) if _is_of(rule, part))
+        chosen = tuple(rule for rule in chosen_in(store) if _is_of(rule, part))
         pinned = thread_named(store, principal, part.thread) if part.thread is not None else None
         pins = pins_in(store, principal) if part == Part() else ()
     if part.gateway is not None and not active.is_its_own:
@@ -286,8 +300,8 @@ def _page(listed: Listed, part: Part) -> Page:
     rows = [("→" if row.active else "", row.name, row.model or "as asked", row.realm, row.url) for row in listed.backends]
     table = Table(("", "backend", "model", "realm", "url"), tuple(tuple(map(printable, row)) for row in rows))
     lines = [Line(printable(f"{listed.active.backend} is active ({listed.active.source})."))]
-    if listed.active.gone:
-        lines.append(Line(printable(f"{listed.active.gone} was chosen, but is not in the settings any more."), "bad"))
+    if listed.active.is_unknown:
+        lines.append(Line(printable(said_unknown(listed.active)), "bad"))
     lines += [Line(printable(f"{said_of(rule)}.")) for rule in listed.chosen]
     if part.setting != ACTIVE and not listed.chosen:
         lines.append(Line(f"{_usual(part)}."))

@@ -17,7 +17,7 @@ from clew.engine.route import Seeking, Way, class_of, ways_of
 from clew.engine.snapshot import Snapshot
 from clew.engine.spared import Spared
 from clew.engine.titles import asks_for_title
-from clew.errors import StoreError
+from clew.errors import BackendUnknown, StoreError
 from clew.http.client.message import Timeouts
 from clew.model.blocks import Block
 from clew.model.recording import Recording, Recordings, Shelf
@@ -122,7 +122,7 @@ def _ways(call: Call, request: Request, snapshot: Snapshot, newest: Recording | 
         model=request.body.model,
         agent=call.headers.get(AGENT, ""),
         request_class=class_of(call.kind, request.body, hint) if settings.rules else "",
-        pin=pin if pin in settings.backends or pin in settings.disabled else "",
+        pin=pin,
         began_with=newest.origin.backend if newest else "",
     )
     return _known_ways(snapshot, seeking, call.credential)
@@ -135,8 +135,22 @@ def _known_ways(snapshot: Snapshot, seeking: Seeking, credential: Credential) ->
     if ways is None:
         if len(memo) >= MOST_WAYS:
             memo.clear()
-        ways = memo[asked] = ways_of(snapshot.settings, snapshot.active, seeking, credential)
+        try:
+            ways = memo[asked] = ways_of(snapshot.settings, snapshot.active, seeking, credential)
+        except BackendUnknown as error:
+            raise _explained(error, snapshot) from None
     return ways
+
+
+def _explained(error: BackendUnknown, snapshot: Snapshot) -> BackendUnknown:
+    """With the reason, and with what helps, for whoever reads it in a client."""
+    why = f"It could not use the newest settings: {snapshot.problem}. " if snapshot.problem else ""
+    return BackendUnknown(
+        f"clew does not know the backend {error.key!r} that was chosen for this request, and asks no other in its place. "
+        f"{why}It has: {', '.join(sorted(snapshot.settings.backends))}. "
+        "Choose one of these with `clew use NAME`, or add the backend to the settings; `clew doctor` says more.",
+        key=error.key,
+    )
 
 
 def _thread_of(store: Store | None, context: Context) -> str:

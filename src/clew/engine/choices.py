@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from clew.backends.names import FAMILIES
-from clew.settings.values import Rule, Settings
+from clew.settings.values import Rule
 
 __all__ = ["ACTIVE", "AGENTS", "family_choice", "rules_chosen", "with_rules"]
 
@@ -25,11 +25,11 @@ def family_choice(family: str) -> str:
     return f"active.family.{family}"
 
 
-def rules_chosen(kept: Mapping[str, str], settings: Settings) -> tuple[Rule, ...]:
-    """The choices for a part. One for a backend that is gone says nothing."""
+def rules_chosen(kept: Mapping[str, str]) -> tuple[Rule, ...]:
+    """The choices for a part. One for a backend that is gone stays: who is meant by it is told so, and nobody else asked."""
     chosen = [Rule(agent="*", backend=kept[AGENTS])] if AGENTS in kept else []
     chosen += [Rule(family=family, backend=kept[name]) for family in FAMILIES if (name := family_choice(family)) in kept]
-    return tuple(rule for rule in chosen if rule.backend in settings.backends or rule.backend in settings.disabled)
+    return tuple(chosen)
 
 
 def with_rules(rules: tuple[Rule, ...], own: tuple[Rule, ...]) -> tuple[Rule, ...]:

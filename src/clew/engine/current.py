@@ -7,7 +7,8 @@ requests under way keep theirs. A file that cannot be used, or that lost all its
 stay, and `problem` says what is wrong until it is mended. Nor does a store that cannot be read: what was chosen stays so.
 
 The one who glances is a thread of its own, and the only one in an idle process that wakes by the clock. Nobody else polls:
-whoever attends is told in his loop that something changed, be it only that somebody wrote to the store.
+whoever attends is told in his loop that something changed, be it only that somebody wrote to the store. A command that
+changed something wakes that thread (`clew.engine.wakeup`), and `applied` says what holds then.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ from clew.engine.aside import apart
 from clew.engine.choices import ACTIVE, rules_chosen
 from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.engine.stamp import Stamp, stamp_of
+from clew.engine.wakeup import Wakeup
 from clew.engine.widened import widened
 from clew.errors import SettingsInvalid, StoreError
+from clew.settings.digest import file_digest
 from clew.settings.load import Loaded, config_place, load
-from clew.settings.secret import load_keyring
+from clew.settings.processes import FILE_WRITTEN, Applied
+from clew.settings.secret import VARIABLE, load_keyring
 from clew.settings.values import Rule, Settings
 from clew.store import Store
 from clew.store.values import Deletions
@@ -38,7 +42,8 @@ from clew.thinking.seal import Sealer
 __all__ = ["ACTIVE", "Current", "Reloaded", "Switched"]
 
 _EVERY = 0.4
-"""Seconds between two glances; a switch is promised within one second."""
+"""Seconds between two glances, where nobody wakes the one who glances."""
+_END = b"e"
 
 Switched: TypeAlias = Callable[[str, str], None]
 """Told of the old and the new active backend, in the thread that glanced."""
@@ -88,7 +93,9 @@ class Current:
         self._secret = secret
         self._secret_stamp = stamp_of(secret)
         self._place = config_place(environ, file)
-        self._stamps: _Stamps | None = None if loaded.is_handed_over else self._stamped()
+        self._looked_at = loaded.digest
+        is_newest = loaded.is_given or file_digest(self._place) == loaded.digest  # it may have changed since it was read
+        self._stamps: _Stamps | None = self._stamped() if is_newest else None
         self._pending: _Stamps | None = None
         self._awaits = False
         """The settings name authorities that are not there, or are none."""
@@ -110,25 +117,30 @@ class Current:
         """Where they are from; None if there is no file."""
         return self.loaded.file
 
-    async def follow(self) -> None:
-        """Keep the snapshot up to date, until cancelled."""
-        ending = threading.Event()
-        thread = threading.Thread(target=self._follow, args=(ending,), name="clew glance", daemon=True)
+    async def follow(self, wakeup: Wakeup | None = None) -> None:
+        """Keep the snapshot up to date, until cancelled. Others may wake it by `wakeup`, which is closed at the end."""
+        waits = wakeup or Wakeup()
+        thread = threading.Thread(target=self._follow, args=(waits,), name="clew glance", daemon=True)
         thread.start()
         try:
             await asyncio.get_running_loop().create_future()
         finally:
-            ending.set()
+            waits.wake(_END)
             await apart(thread.join)
+            waits.close()
 
-    def _follow(self, ending: threading.Event) -> None:
-        while not ending.wait(_EVERY):
+    def _follow(self, wakeup: Wakeup) -> None:
+        while _END not in (heard := wakeup.wait(_EVERY)):
             try:
-                self.glance()
-                for look in self._beside:
-                    look()
+                self.look(whole=FILE_WRITTEN in heard)
             except Exception:  # the next one may fare better, and without any nothing would be followed
                 _log.exception("what changed cannot be taken over")
+
+    def look(self, *, whole: bool = False) -> None:
+        """Glance, and let those look who look beside."""
+        self.glance(whole=whole)
+        for look in self._beside:
+            look()
 
     @contextmanager
     def attend(self, told: Callable[[], None]) -> Generator[None]:
@@ -149,22 +161,42 @@ class Current:
         finally:
             self._beside = tuple(each for each in self._beside if each is not look)
 
-    def glance(self) -> None:
-        """Take over what changed since the last glance. Any thread may."""
+    def glance(self, *, whole: bool = False) -> None:
+        """Take over what changed since the last glance. Any thread may. `whole`: nobody is writing the settings file now."""
         with self._glancing:
-            changed = self._take_over()
+            changed = self._take_over(whole)
         for tell in self._attending if changed else ():
             tell()
 
-    def _take_over(self) -> bool:
-        reloaded = self._reload()
-        anew, stored = self._rekeyed() | reloaded, self._store_changed()
+    def applied(self) -> Applied:
+        """What holds now. The keys are not known here."""
+        with self._glancing:
+            settings = self.snapshot.settings
+            return Applied(
+                file=str(self._place.absolute()),
+                config=self.loaded.digest,
+                looked_at=self._looked_at,
+                problem=self.problem,
+                choices=self._read.get("", {}),
+                own_choices=self._read.get(self.gateway, {}) if self.gateway else {},
+                active=self.snapshot.active,
+                active_from=self.snapshot.active_from,
+                backends=tuple(settings.backends),
+                disabled={name: f"{each.why} ({each.where})" for name, each in settings.disabled.items()},
+                seal_key=self._sealer.current,
+                seal_key_is_given=bool(self._environ.get(VARIABLE, "").strip()),
+            )
+
+    def _take_over(self, whole: bool) -> bool:
+        reloaded = self._reload(whole)
+        problem = "" if reloaded else self.problem
+        anew = self._rekeyed() | reloaded | (problem != self.snapshot.problem)
+        stored = self._store_changed()
         if anew or stored:
-            self._swap(self._fresh(), anew=anew)
+            self._swap(self._fresh(problem), anew=anew)
         if stored:
             self._heed_deletions()
-        if reloaded:
-            self.problem = ""  # only now: whoever reads that all is well is served by what was mended
+        self.problem = problem  # only now: whoever reads that all is well is served by what was mended
         return anew or stored
 
     def _swap(self, fresh: Snapshot, *, anew: bool) -> None:
@@ -177,11 +209,17 @@ class Current:
         if old.active != fresh.active:
             self._switched(old.active, fresh.active)
 
-    def _fresh(self) -> Snapshot:
-        kept, settings = self._kept(""), self.loaded.settings
+    def _fresh(self, problem: str = "") -> Snapshot:
+        kept = self._kept("")
         active, source = self._chosen(kept)
-        rules = rules_chosen(kept, settings)
-        return snapshot_of(settings, self._sealer, active=active, active_from=source, chosen=rules)
+        return snapshot_of(
+            self.loaded.settings,
+            self._sealer,
+            active=active,
+            active_from=source,
+            chosen=rules_chosen(kept),
+            problem=problem,
+        )
 
     def _chosen(self, kept: Mapping[str, str]) -> tuple[str, str]:
         """What this gateway was told alone outranks what all were told; both outrank the file."""
@@ -225,16 +263,17 @@ class Current:
         except StoreError:
             return None
 
-    def _reload(self) -> bool:
+    def _reload(self, whole: bool) -> bool:
         """Read the file again if it, or the one with the authorities, is another than before, and was left alone for a
-        moment."""
+        moment, or is known to be whole."""
         stamps = self._stamped()
         if stamps == self._stamps and not self._awaits:
             return False
-        if stamps != self._pending:
+        if stamps != self._pending and not whole:
             self._pending = stamps
             return False
         self._stamps, self._awaits = stamps, False
+        self._looked_at = file_digest(self._place)
         if stamps[0] is None:
             self.problem = f"{self.loaded.file} is gone: the settings stay as they were"
             _log.error("%s", self.problem)

@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct, structs
 from clew.backends.aliases import meant_by
 from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
 from clew.engine.dialects import Dialect, dialect_of
-from clew.errors import BackendDisabled, SettingsInvalid
+from clew.errors import BackendDisabled, BackendUnknown
 from clew.http.client.message import ClientRequest, Timeouts
 from clew.model.request import Body
 from clew.model.target import Target
@@ -67,8 +67,8 @@ class Way(Struct, kw_only=True, eq=False):
 
 
 def ways_of(settings: Settings, active: str, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:
-    """The ways to try, in order. Raises SettingsInvalid if a name leads nowhere, and BackendDisabled if it leads to a
-    backend that cannot be called: no other one is asked in its place."""
+    """The ways to try, in order. Raises BackendUnknown if the chosen backend is not in the settings, and BackendDisabled if
+    it cannot be called: no other one is asked in its place."""
     if named := meant_by(seeking.model, {**settings.backends, **settings.disabled}):
         return tuple(_ways(settings, named[0], seeking.model, credential, named[1]))
     rule = _rule(settings.rules, seeking)
@@ -111,7 +111,7 @@ def _ways(settings: Settings, name: str, model: str, credential: Credential, own
     backend = settings.backends.get(name)
     if backend is None:
         known = ", ".join(sorted(settings.backends))
-        raise SettingsInvalid(f"there is no backend {name!r}; there are: {known}", key=name)
+        raise BackendUnknown(f"there is no backend {name!r}; there are: {known}", key=name)
     if own:
         backend = structs.replace(backend, model=own, models={})
     for place, key in enumerate(backend.keys or (None,)):

@@ -27,21 +27,29 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     """Rules that were chosen while everything runs; the settings' own have them in front."""
     ways: dict[tuple[Seeking, Credential], tuple[Way, ...]]
     """Routes that were worked out already."""
+    problem: str = ""
+    """Why the settings are not the newest that were written; "" if they are."""
 
 
 def snapshot_of(
-    settings: Settings, sealer: Sealer, *, active: str = "", active_from: str = "", chosen: tuple[Rule, ...] = ()
+    settings: Settings,
+    sealer: Sealer,
+    *,
+    active: str = "",
+    active_from: str = "",
+    chosen: tuple[Rule, ...] = (),
+    problem: str = "",
 ) -> Snapshot:
-    """With a choice from the store, where that names a backend that there is; else as the settings say."""
-    known = active if active in settings.backends or active in settings.disabled else ""
+    """With a choice from the store, also for a backend that there is not; without one, as the settings say."""
     if chosen:
         settings = structs.replace(settings, rules=with_rules(chosen, settings.rules))
     return Snapshot(
         settings=settings,
         options=options_of(settings),
         sealer=sealer,
-        active=known or settings.active,
-        active_from=active_from if known else "the settings",
+        active=active or settings.active,
+        active_from=active_from if active else "the settings",
         chosen=chosen,
         ways={},
+        problem=problem,
     )

@@ -25,6 +25,7 @@ from clew.engine.log.request_log import RequestLog, open_log
 from clew.engine.parts import Parts
 from clew.engine.redact import Redactor
 from clew.engine.stamp import stamp_of
+from clew.engine.wakeup import Wakeup
 from clew.model.recording import Recording
 from clew.settings.home import Home
 from clew.settings.load import Loaded
@@ -66,9 +67,9 @@ class Works:
     engine: Engine
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
-    def keep_up(self) -> None:
-        """Follow the settings, and keep the store tidy, until the end."""
-        self._start(self.current.follow())
+    def keep_up(self, wakeup: Wakeup | None = None) -> None:
+        """Follow the settings, at once where `wakeup` is woken, and keep the store tidy, until the end."""
+        self._start(self.current.follow(wakeup))
         if self.store is not None:
             retention = partial(_retention_of, self.current)
             self._start(keep_house(self.store, retention, clock=time.time, doubted=_log.warning))

@@ -15,7 +15,7 @@ import logging
 import os
 import resource
 import socket
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
@@ -24,6 +24,7 @@ from clew.gateway.deadline import Deadline
 from clew.gateway.limits import limits_of, memory_of_process, raise_descriptors
 from clew.gateway.plan import Plan, check_exposure, url_of
 from clew.gateway.plane import AsStarted, DataPlane
+from clew.gateway.presence import Presence
 from clew.gateway.signals import Ending
 from clew.http.server import Server, bound, listen
 from clew.settings.gateway_key import KeyTable, load_key
@@ -53,6 +54,8 @@ class Gateway:
     """The operator's own, for the line that is printed."""
     plane: DataPlane
     server: Server
+    keys: KeyTable
+    presence: Presence
 
     @property
     def url(self) -> str:
@@ -71,11 +74,19 @@ class Gateway:
         )
         try:
             self._tell_room()
-            self.plane.serve(works.engine, works.current)
-            works.keep_up()
-            yield works
+            with self.presence.reporting(works.current, self.keys):
+                await asyncio.to_thread(self.presence.catch_up, works.current)
+                self.plane.serve(works.engine, works.current)
+                works.keep_up(self.presence.wakeup)
+                yield works
         finally:
+            self.presence.close()
             await works.close()
+
+    async def close(self) -> None:
+        """At once, whatever is under way."""
+        self.presence.close()
+        await self.server.close(grace=0)
 
     def _tell_room(self) -> None:
         """Say so if the system allows less than the settings."""
@@ -113,7 +124,10 @@ async def opened(
     environ: Mapping[str, str] = os.environ,
     sock: socket.socket | None = None,
 ) -> Gateway:
-    """Begin to listen. Raises OSError where it cannot, SettingsInvalid where it should not."""
+    """Begin to listen. Raises OSError where it cannot, SettingsInvalid where it should not.
+
+    With `sock` it is a worker, whose parent is in the registry; without, it is there before anybody can connect.
+    """
     home.make()
     check_exposure(plan, home, environ)
     key = load_key(home, environ)
@@ -121,20 +135,27 @@ async def opened(
     wanted = loaded.settings.gateway
     limits = limits_of(wanted, raise_descriptors(wanted.max_streams), memory_of_process() // plan.workers)
     plane = DataPlane(AsStarted(loaded.settings), keys, room=limits.connections)
-    server = await listen(plane.handle, sock=sock or claim(plan), refuse=plane.refuse, limits=limits, check=plane.check)
+    presence = Presence(home, plan, loaded, is_worker=sock is not None)
+    try:
+        sock = sock or claim(plan, bound_to=lambda port: presence.enter(url_of(plan.host, port)))
+        server = await listen(plane.handle, sock=sock, refuse=plane.refuse, limits=limits, check=plane.check)
+    except BaseException:
+        presence.close()
+        raise
     plane.listening(plan.host, server.port)
-    return Gateway(plan, loaded, home, environ, key, plane, server)
+    return Gateway(plan, loaded, home, environ, key, plane, server, keys, presence)
 
 
-def claim(plan: Plan, *, reuse_port: bool = False) -> socket.socket:
-    """A socket at the first port of the plan that is free. Raises OSError if none is.
+def claim(plan: Plan, *, reuse_port: bool = False, bound_to: Callable[[int], object] = lambda port: None) -> socket.socket:
+    """A socket at the first port of the plan that is free. Raises OSError if none is. `bound_to` is told the port before
+    anybody can connect to it.
 
     A port that is to be shared must be free as well: sharing is for our own workers, not with whoever is there.
     """
     ports = plan.ports()
     for port in ports:
         try:
-            plug = _listening(plan.host, port)
+            plug = _listening(plan.host, port, bound_to)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or port == ports[-1]:
                 raise
@@ -147,12 +168,13 @@ def claim(plan: Plan, *, reuse_port: bool = False) -> socket.socket:
     raise AssertionError("a plan has a port")
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listening(host: str, port: int, bound_to: Callable[[int], object]) -> socket.socket:
     """Listening already: two processes that begin at once may both bind a port, and only one of them can listen on it."""
     plug = bound(host, port)
     try:
+        bound_to(plug.getsockname()[1])
         plug.listen(_BACKLOG)
-    except OSError:
+    except BaseException:
         plug.close()
         raise
     return plug

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from clew.dialects.anthropic.errors import error_body, error_type_of
-from clew.errors import BackendDisabled, BackendOverloaded, BackendRejected, ClewError
+from clew.errors import BackendDisabled, BackendOverloaded, BackendRejected, BackendUnknown, ClewError
 from clew.http.message import Refusal
 from clew.http.responder import Responder
 from clew.model.json import JsonValue
@@ -54,7 +54,8 @@ def fail(error: ClewError, respond: Responder) -> None:
     """What went wrong with an exchange, before any of its answer was sent."""
     request_id = _new_id()
     wait = error.retry_after if isinstance(error, BackendOverloaded) else None
-    headers = [_JSON, ("request-id", request_id), *_advice(error.status, wait, lasts=isinstance(error, BackendDisabled))]
+    lasts = isinstance(error, BackendDisabled | BackendUnknown)
+    headers = [_JSON, ("request-id", request_id), *_advice(error.status, wait, lasts=lasts)]
     said = error.body if isinstance(error, BackendRejected | BackendOverloaded) else b""
     respond.send(error.status, headers, said or error_body(error.error_type, str(error), request_id))
 

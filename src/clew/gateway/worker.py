@@ -55,7 +55,7 @@ async def _run(plan: Plan, ending: Ending, deadline: Deadline) -> None:
     try:
         await _serve(gateway, ending)
     finally:
-        await gateway.server.close(grace=0)
+        await gateway.close()
 
 
 async def _serve(gateway: Gateway, ending: Ending) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import string
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -22,6 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.errors import SettingsInvalid
+from clew.settings.digest import file_digest
 from clew.settings.home import Home
 from clew.settings.private_file import locked, read_private, write_private
 
@@ -144,6 +146,9 @@ class KeyTable:
         self._seen: tuple[int, int, int] | None = None
         self._rows: dict[str, NamedKey] = {}
         self._version = 0
+        self._reading = threading.Lock()
+        self.digest = ""
+        """Of the table as it was read last; "" where there is none."""
 
     def version(self) -> int:
         """Rises when a key was added, removed or changed: what was admitted before has to be looked at again."""
@@ -167,16 +172,23 @@ class KeyTable:
         return row.principal if row and same else None
 
     def _refresh(self) -> None:
-        now = self._clock()
-        if self._path is None or now - self._looked < 1.0:
+        if self._path is not None and self._clock() - self._looked >= 1.0:
+            self.look()
+
+    def look(self) -> None:
+        """Read the table if it changed. Any thread may."""
+        if self._path is None:
             return
-        self._looked = now
-        mark = _mark(self._path)
-        if mark != self._seen:
-            with suppress(SettingsInvalid):  # a table that cannot be read now changes nothing; `clew keys` says why
-                self._rows = {row.kid: row for row in _rows(self._path)}
-                self._version += 1
-                self._seen = mark  # and is looked at again: it may have been written in the meantime, or be readable later
+        with self._reading:
+            self._looked = self._clock()
+            mark = _mark(self._path)
+            if mark != self._seen:
+                with suppress(SettingsInvalid):  # a table that cannot be read now changes nothing; `clew keys` says why
+                    digest = file_digest(self._path)
+                    self._rows = {row.kid: row for row in _rows(self._path)}
+                    self._version += 1
+                    self._seen = mark  # and is looked at again: it may have been written meanwhile, or be readable later
+                    self.digest = digest
 
 
 def _mark(path: Path) -> tuple[int, int, int] | None:

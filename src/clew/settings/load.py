@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 
 from clew.backends.row import Backend, Secret
 from clew.errors import SettingsInvalid
+from clew.settings.digest import digest_of
 from clew.settings.examine import Examined, disabled_by, examine
 from clew.settings.home import CONFIG_VARIABLE, home_of
 from clew.settings.lines import Key, key_lines, line_of, spelled
@@ -52,8 +53,6 @@ class Loaded(Struct, frozen=True, kw_only=True):
     """What the file says. Hidden, because a key may stand in it."""
     names_backends: bool = False
     """Whether the file has backends of its own, or leaves them to the environment."""
-    is_handed_over: bool = False
-    """Another process read the file: it may say something else by now."""
     is_given: bool = False
     """A program said them. No file is read, nor followed."""
 
@@ -61,6 +60,11 @@ class Loaded(Struct, frozen=True, kw_only=True):
     def place(self) -> str:
         """The file as any process finds it; "" if there is none."""
         return str(self.file.absolute()) if self.file else ""
+
+    @property
+    def digest(self) -> str:
+        """Of what the file says; "" without a file."""
+        return digest_of(self.text.reveal().encode()) if self.file and self.text else ""
 
     @property
     def taken(self) -> Taken:
@@ -97,7 +101,7 @@ def load_taken(taken: Taken, environ: Mapping[str, str]) -> Loaded:
     loaded, faults = _examined(path, taken.text, tomllib.loads(taken.text), environ, keys=True)
     if loaded is None:
         raise _invalid(path, faults)
-    return structs.replace(loaded, is_handed_over=True)
+    return loaded
 
 
 def load_given(backends: Mapping[str, object], environ: Mapping[str, str]) -> Loaded:

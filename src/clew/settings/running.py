@@ -19,7 +19,7 @@ from clew.errors import SettingsInvalid
 from clew.settings.home import CONFIG_VARIABLE, Home
 from clew.settings.private_file import mapped, write_private
 
-__all__ = ["Running", "file_in_use", "register", "running", "unregister"]
+__all__ = ["Running", "born_of", "file_in_use", "is_alive", "register", "running", "unregister"]
 
 _SUFFIX: Final = ".json"
 _OVER: Final = (b"Z", b"X")
@@ -49,7 +49,7 @@ class Running(Struct, frozen=True, kw_only=True):
 
 def register(home: Home, gateway: Running) -> Running:
     """Enter it. Its name is its number unless it has one; a gateway that died is replaced by one of the same name."""
-    entered = msgspec.structs.replace(gateway, name=gateway.name or str(gateway.pid), born=_born(gateway.pid))
+    entered = msgspec.structs.replace(gateway, name=gateway.name or str(gateway.pid), born=born_of(gateway.pid))
     home.make()
     write_private(_path(home, entered.name), msgspec.json.encode(entered))
     return entered
@@ -67,9 +67,9 @@ def running(home: Home) -> list[Running]:
         paths = sorted(home.run.glob(f"*{_SUFFIX}")) if home.run.is_dir() else []
     found = [(path, _read(path)) for path in paths]
     for path, gateway in found:
-        if gateway is None or not _alive(gateway):
+        if gateway is None or not is_alive(gateway.pid, gateway.born):
             _clear(path, gateway)
-    alive = [gateway for _, gateway in found if gateway is not None and _alive(gateway)]
+    alive = [gateway for _, gateway in found if gateway is not None and is_alive(gateway.pid, gateway.born)]
     return sorted(alive, key=lambda gateway: (gateway.started, gateway.pid))
 
 
@@ -102,17 +102,18 @@ def _clear(path: Path, gateway: Running | None) -> None:
             each.unlink()
 
 
-def _alive(gateway: Running) -> bool:
+def is_alive(pid: int, born: str) -> bool:
+    """Whether the process of this number runs, and is the one that began then."""
     try:
-        os.kill(gateway.pid, 0)
+        os.kill(pid, 0)
     except PermissionError:
         return True
     except (OSError, OverflowError):
         return False
-    return not gateway.born or _born(gateway.pid) == gateway.born
+    return not born or born_of(pid) == born
 
 
-def _born(pid: int) -> str:
+def born_of(pid: int) -> str:
     """The process's start in the kernel's own ticks; "" where the system does not say, or where only its name is left."""
     try:
         raw = Path(f"/proc/{pid}/stat").read_bytes()

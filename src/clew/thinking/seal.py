@@ -74,6 +74,11 @@ class Sealer:
         self._current = current
         self._mac_keys = {id: hmac.digest(secret, _MAC_PURPOSE, "sha256") for id, secret in keys.items()}
 
+    @property
+    def current(self) -> str:
+        """The id of the key that mints."""
+        return self._current
+
     def mint(self, seal: Seal, text: str) -> str:
         """The seal as a signature for a block with this text. Same input, same token."""
         sealed = _LAYOUT + _prefixed(self._current.encode()) + _packed(seal)
