@@ -214,4 +214,5 @@ def test_a_directory_that_is_read_only_is_said() -> None:
         target = Path(folder) / "store.sqlite"
         done = subprocess.run([sys.executable, "-c", script, str(target)], capture_output=True, text=True, timeout=120)
         Path(folder).chmod(0o700)
-    assert done.stdout == f"{target} cannot be used: {target}: Permission denied\n"
+    rights = "check the rights of the file and of its directory, and that its file system can be written"
+    assert done.stdout == f"{target} cannot be used: {target}: Permission denied; {rights}\n"

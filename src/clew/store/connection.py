@@ -45,6 +45,11 @@ def prepare_file(path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        if not path.is_file():
+            raise StoreError(
+                f"{path} is a directory or a device, not a file: move it away, or name another file in `[store] url`",
+                file=str(path),
+            )
         _check(path, path.stat().st_mode, stat.S_IRWXG | stat.S_IRWXO, "600")
         _check(path.parent, path.parent.stat().st_mode, stat.S_IWGRP | stat.S_IWOTH, "700")
 

@@ -16,7 +16,7 @@ import apsw
 
 from clew.errors import StoreError
 from clew.store.database import Database, Row, Value
-from clew.store.foreign import mapped, store_error
+from clew.store.foreign import UNREADABLE, mapped, store_error
 
 __all__ = ["Readers", "Watch"]
 
@@ -57,7 +57,7 @@ class Readers:
         connection = self._take()
         try:
             return connection.execute(statement, bindings).fetchall()
-        except apsw.Error as error:
+        except (apsw.Error, *UNREADABLE) as error:
             raise store_error(error, self._path) from error
         finally:
             self._give_back(connection)

@@ -34,7 +34,10 @@ def _version(connection: Database, path: Path) -> int:
     version, owner = connection.pragma("user_version"), connection.pragma("application_id")
     assert isinstance(version, int)
     if owner != APPLICATION and (owner or version or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get):
-        raise RecordCorrupt(f"{path} is another program's database, not a store of clew", file=str(path))
+        raise RecordCorrupt(
+            f"{path} is another program's database, not a store of clew: name another file, or move it away",
+            file=str(path),
+        )
     if version > len(MIGRATIONS):
         raise SchemaTooNew(
             f"{path} has schema {version}, written by a newer clew; this one knows up to {len(MIGRATIONS)}: "

@@ -28,7 +28,7 @@ import apsw
 from clew.errors import StoreError
 from clew.store.connection import BUSY
 from clew.store.database import Database
-from clew.store.foreign import store_error
+from clew.store.foreign import UNREADABLE, store_error
 from clew.store.lingering import SECONDS, Lingering
 from clew.store.values import Health
 
@@ -253,7 +253,7 @@ class Writer:
         except (apsw.FullError, apsw.IOError, apsw.CorruptError):
             raise
         except Exception as error:
-            return None, store_error(error, self._path) if isinstance(error, apsw.Error) else error
+            return None, store_error(error, self._path) if isinstance(error, (apsw.Error, *UNREADABLE)) else error
 
     def _attempt_apart(self, command: _Command) -> tuple[Any, Exception | None]:
         """The same where others are done in the same transaction."""

@@ -43,7 +43,9 @@ def store(at: Circumstances) -> Iterator[Finding]:
     path = at.store
     if path is None:
         yield fine('switched off: `[store] url = "off"`')
-    elif not path.is_file():
+    elif path.exists() and not path.is_file():
+        yield broken(f"{path} is a directory or a device, not a file", "move it away, or name another file in `[store] url`")
+    elif not path.exists():
         yield fine(f"{path} is not there yet; it is made at the first start")
     else:
         yield from _examined(path)
@@ -90,7 +92,8 @@ def clock_doubt(path: Path, now: float) -> Doubt | None:
 def _schema(connection: Database, path: Path) -> Iterator[Finding]:
     version = connection.pragma("user_version")
     assert isinstance(version, int)
-    if connection.pragma("application_id") != APPLICATION and version:
+    has_tables = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get is not None
+    if connection.pragma("application_id") != APPLICATION and (version or has_tables):
         yield broken(f"{path} is no store of clew's", "name another file in `[store] url`")
     elif version > len(MIGRATIONS):
         yield broken(
