@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew.store import SqliteStore
+from clew.errors import StoreError
 from clew.testing import Simulator
 from tests.database import connected
 from tests.engine.gate import Gate, claude, other
@@ -49,9 +49,8 @@ def test_whichever_page_is_damaged_every_request_is_answered(
             out.write(filler * PAGE)
         try:
             gate = Gate(home, claude(a), other(b), **impatient()).__enter__()
-        except Exception as error:
-            assert "is damaged" in str(error), (page, error)
-            continue
+        except StoreError:
+            continue  # found at the start
         try:
             for talk in talks.values():
                 again = talk.fork()

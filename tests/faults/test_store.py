@@ -214,6 +214,27 @@ def test_a_client_that_leaves_while_its_turn_waits_for_the_store_takes_nothing_a
     assert gate.store.verify() == ()
 
 
+@proves("fault:S4")
+def test_a_lock_that_outlasts_all_patience_costs_recordings_and_no_answer(opening: Opening, a: Simulator) -> None:
+    """S4: each turn is reported as unrecorded, and those after the lock are recorded again. (Patience is 5 s, here less.)"""
+    gate = opening(claude(a), busy=0.2)
+    gate.engine.parts.commit_seconds = LIMIT
+    told: list[Any] = []
+    publish = gate.hub.publish
+    gate.hub.publish = lambda kind, value: (told.append((kind, value)), publish(kind, value))[1]
+    gate.ask(question("before"))
+    with locked(gate.home / "clew.db"):
+        answers = [gate.ask(question(f"during {number}", stream=number % 2 == 0)) for number in range(4)]
+        assert [story(answer) for answer in answers] == ["whole"] * 4
+        until(lambda: state(gate) == "degraded" and not gate.store.health().waiting)
+    unrecorded = {value["exchange"] for kind, value in told if kind == "unrecorded"}
+    assert unrecorded == {answer.headers["x-clew-exchange"] for answer in answers}
+    after = gate.ask(question("after"))
+    assert story(after) == "whole"
+    until(lambda: gate.store.exchange("local", after.headers["x-clew-exchange"]) is not None)
+    assert (state(gate), gate.store.verify()) == ("ok", ())
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Another process's transaction, as soon as it can have one."""

@@ -13,6 +13,7 @@ __all__ = ["OMITTED", "image_part"]
 OMITTED = "[An image was left out here: this model cannot see images.]"
 """Stands where an image was. Constant, so that a prefix with it stays stable."""
 
+_WEB = ("http://", "https://", "data:")
 BLIND = "this backend does not take images"
 
 
@@ -33,9 +34,19 @@ def _url(piece: Piece, wire: Wire, notes: Notes) -> str:
     if source.type == "base64":
         return f"data:{source.string('media_type')};base64,{source.string('data')}"
     if source.type == "url" and wire.image_urls:
-        return source.string("url")
+        return _on_the_web(source)
     if source.type == "url":
         raise Unrepresentable(f"{source.path}: this backend takes images only as base64 data, not by URL")
     raise Unrepresentable(
         f"{source.path}: an image of source type {source.type!r} cannot be sent to this backend: send it as base64 data"
     )
+
+
+def _on_the_web(source: Piece) -> str:
+    """A URL that the backend fetches, not clew. A server on this machine could open any file that it is told to."""
+    url = source.string("url")
+    if not url.lower().startswith(_WEB):
+        raise Unrepresentable(
+            f"{source.path}.url: an image can be fetched from http:// and https:// only: send it as base64 data"
+        )
+    return url
