@@ -15,11 +15,13 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from clew.chat.formats.shape import KNOWN, Broken, Found, Passed
+from clew.chat.formats.shape import KNOWN, UNREADABLE, Broken, Found, Passed
+from clew.chat.formats.weaving import IMPORTED, asked_in
 from clew.errors import StoreError
 from clew.model.recording import Recording
 from clew.store.interface import Store
-from clew.store.values import Thread, Turn
+from clew.store.values import Passage, Thread, Turn
+from clew.thinking.keys import Asked
 
 __all__ = ["Fault", "Importing", "Known", "Tally"]
 
@@ -135,7 +137,18 @@ class Importing:
         id = turn.exchange.id
         if self._beside is not None and self._beside.exchange(self._principal, id):
             return True
+        if turn.recording is None and self._is_asked_already(turn):
+            return True
         return turn.exchange.outcome == "open" and self._store.exchange(self._principal, id) is not None
+
+    def _is_asked_already(self, turn: Turn) -> bool:
+        """A question that nobody answered has no name in a transcript but its words."""
+        if turn.exchange.backend != IMPORTED:
+            return False
+        asked = asked_in(turn.asked)
+        stores = (self._store, *([self._beside] if self._beside is not None else []))
+        said = (each for store in stores for each in store.passages(self._principal, turn.exchange.thread))
+        return any(each.recording is None and _asks(each, asked) for each in said)
 
     def settle(self) -> None:
         """Wait until all that was found is on the disk."""
@@ -173,3 +186,10 @@ class Importing:
         self.tally.broken += 1
         if len(self.tally.faults) < MOST_FAULTS:
             self.tally.faults.append(Fault(self._file, line, why))
+
+
+def _asks(passage: Passage, asked: Asked) -> bool:
+    try:
+        return asked_in(passage.asked) == asked
+    except UNREADABLE:
+        return False

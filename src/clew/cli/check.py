@@ -21,6 +21,7 @@ from clew.cli.check_targets import targets_for
 from clew.cli.endings import BadConfig, told
 from clew.cli.examine import Report, examine
 from clew.cli.examine_talk import examine_talk
+from clew.cli.exports import NOTE, gone_on
 from clew.cli.findings import as_json, page
 from clew.cli.json_output import visible_json, visible_on_terminal
 from clew.cli.pages import Line, show
@@ -117,12 +118,19 @@ def _settings(config: Path | None) -> Settings:
 def _checked(file: str, aim: Aim, facts: Facts, *, fix: bool, json_: bool) -> int:
     raw = _bytes_of(file)
     if not looks_like_transcript(raw):
-        return _fix_request(file, raw, aim, facts) if fix else _say(file, aim, [aim.examine(raw, facts)], None, json_)
+        return _fix_request(file, raw, aim, facts) if fix else _check_request(file, raw, aim, facts, json_=json_)
     with _progress(len(raw)) as progress:
         transcript = read(raw, progress)
     if fix:
         return _fix_transcript(transcript, aim, facts)
     return _say(file, aim, [aim.examine_talk(talk, facts)[0] for talk in _talks(transcript)], transcript, json_)
+
+
+def _check_request(file: str, raw: bytes, aim: Aim, facts: Facts, *, json_: bool) -> int:
+    asked = gone_on(raw)
+    if asked is not None:
+        show([Line(NOTE, "quiet")], sys.stderr)
+    return _say(file, aim, [aim.examine(asked or raw, facts)], None, json_)
 
 
 def _bytes_of(file: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,13 +13,15 @@ from tempfile import TemporaryDirectory
 import click
 from msgspec import Struct
 
-from clew.chat.formats import FORMATS, Format, Reading
+from clew.chat.formats import FORMATS, Format, Reading, every_thread
+from clew.chat.formats.claude_code_writing import session_of
 from clew.chat.importing import Importing, Known, Tally
 from clew.cli.endings import BadConfig, told
 from clew.cli.imported_files import Source, files_of, opened_source
 from clew.cli.json_output import say_json
 from clew.cli.kept import Place, opened, place, principal_option
 from clew.cli.pages import Line, Page, printable, show
+from clew.model.recording import Recording
 from clew.settings.secret import known_keyring
 from clew.store import SqliteStore
 from clew.thinking.seal import Sealer
@@ -31,6 +33,7 @@ FAILED, INTERRUPTED = 1, 130
 LONG_BYTES = 4 * 1024 * 1024
 """From here on a person on a terminal sees a progress bar."""
 
+FOR_READING = (".md", ".markdown", ".html", ".htm")
 READABLE = [name for name, each in FORMATS.items() if each.read]
 
 
@@ -81,13 +84,22 @@ class _Stores(Struct, frozen=True):
 
     into: SqliteStore
     beside: SqliteStore | None = None
+    exports: dict[str, Mapping[tuple[str, str], str]] = {}
 
     @property
     def all(self) -> tuple[SqliteStore, ...]:
         return (self.into,) if self.beside is None else (self.beside, self.into)
 
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
-        return next(filter(None, (each.thread_of(principal, session, agent) for each in self.all)), None)
+        found = next(filter(None, (each.thread_of(principal, session, agent) for each in self.all)), None)
+        return found or self._exported(principal).get((session, agent))
+
+    def _exported(self, principal: str) -> Mapping[tuple[str, str], str]:
+        """The threads whose export has a session of its own, since their client named none. Looked for once."""
+        if principal not in self.exports:
+            threads = [thread for store in self.all for thread in every_thread(store, principal)]
+            self.exports[principal] = {(session_of(each), each.agent): each.id for each in threads}
+        return self.exports[principal]
 
 
 @contextmanager
@@ -109,6 +121,23 @@ def _sealer(at: Place) -> Sealer | None:
     """Opens seals that this clew made."""
     ring = known_keyring(at.home.secret, os.environ)
     return ring.sealer() if ring else None
+
+
+class _Followers:
+    """Which answers of a thread followed which, as they were when a file began: what it adds is known by itself."""
+
+    def __init__(self, stores: _Stores, principal: str) -> None:
+        self._stores, self._principal = stores, principal
+        self._threads: dict[str, dict[str | None, list[Recording]]] = {}
+
+    def of(self, thread: str, answer: str) -> Sequence[Recording]:
+        if thread not in self._threads:
+            found: dict[str | None, list[Recording]] = {}
+            for passage in (each for store in self._stores.all for each in store.passages(self._principal, thread)):
+                if passage.recording is not None:
+                    found.setdefault(passage.recording.followed, []).append(passage.recording)
+            self._threads[thread] = found
+        return self._threads[thread].get(answer, ())
 
 
 # The work
@@ -141,17 +170,25 @@ class _Work(Struct, frozen=True, kw_only=True):
             thread_of=lambda session, agent: self.stores.thread_of(self.principal, session, agent),
             at=now,
             sealer=self.sealer,
+            followers=_Followers(self.stores, self.principal).of,
         )
         try:
             with opened_source(source, self.format, progress) as (format, lines):
                 if format is not None and format.read is not None:
                     importing.add(source.name, format.read(lines, reading))
                 elif source.named:
-                    importing.fault(source.name, 0, "this is no conversation that can be read: name its --format")
+                    importing.fault(source.name, 0, _unreadable(source))
                 else:
                     importing.tally.passed["file without a conversation"] += 1
         except OSError as error:
             importing.fault(source.name, 0, error.strerror or str(error))
+
+
+def _unreadable(source: Source) -> str:
+    if source.name.lower().endswith(FOR_READING):
+        formats = ", ".join(READABLE)
+        return f"Markdown and HTML are for people and cannot be imported: export the conversation as one of {formats}"
+    return f"this is no conversation that can be read; if it is one, say its --format ({', '.join(READABLE)})"
 
 
 @contextmanager

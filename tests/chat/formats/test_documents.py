@@ -47,6 +47,10 @@ def said(store: SqliteStore) -> list[Any]:
     return messages
 
 
+REQUEST = {"max_tokens": 4096, "metadata": {"user_id": "clew-export"}}
+"""What makes an export a request, by which `clew check` knows it."""
+
+
 @pytest.mark.parametrize("indent", [None, 2])
 def test_anthropics_messages_come_in_and_go_out_the_same(store: SqliteStore, indent: int | None) -> None:
     """As one line, or spread over many."""
@@ -54,7 +58,7 @@ def test_anthropics_messages_come_in_and_go_out_the_same(store: SqliteStore, ind
     assert format_of(raw) is FORMATS["anthropic"]
     tally = imported(store, raw, "anthropic")
     assert (tally.threads, tally.turns, tally.broken) == (1, 2, 0)
-    assert json.loads(exported(store, "anthropic")) == json.loads(document(*talk()))
+    assert json.loads(exported(store, "anthropic")) == {**json.loads(document(*talk())), **REQUEST}
     assert store.verify() == ()
 
 
@@ -184,7 +188,7 @@ def test_a_conversation_goes_out_in_openais_words_with_its_thinking_as_text(stor
 
 def test_nothing_to_write_is_an_empty_conversation(store: SqliteStore) -> None:
     assert store.record(turn()).result(120)
-    assert json.loads(exported(store, "anthropic")) == {"model": "", "messages": []}
+    assert json.loads(exported(store, "anthropic")) == {"model": "", "messages": [], **REQUEST}
     assert json.loads(exported(store, "openai"))["messages"] == []
 
 

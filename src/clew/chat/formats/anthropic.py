@@ -1,4 +1,4 @@
-"""Anthropic's messages as JSON: `{"model": …, "messages": […]}`, one document for each conversation.
+"""Anthropic's messages as JSON: `{"model": …, "max_tokens": …, "messages": […]}`, one document for each conversation.
 
 It is what could be sent to Claude again, so thinking is in it only where Claude signed it: a block without a seal can only
 be Anthropic's, and a block of another maker would be refused there.
@@ -12,9 +12,11 @@ import msgspec
 from msgspec import Raw
 
 from clew.chat.formats.documents import document_reader
+from clew.chat.formats.resendable import asked_messages, claude_model, held_blocks
 from clew.chat.formats.shape import Format
 from clew.chat.formats.turns import answers_in_line
 from clew.model.blocks import filler, is_thinking, made
+from clew.model.halves import encoded
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
@@ -22,18 +24,23 @@ from clew.store.values import Thread, Turn
 from clew.thinking.keys import proof_of
 from clew.thinking.seal import is_seal
 
-__all__ = ["ANTHROPIC_JSON", "BRANCHES", "FOREIGN", "ORIGINS", "UNKEPT", "shown_blocks"]
+__all__ = ["ANTHROPIC_JSON", "BRANCHES", "EXPORT", "FOREIGN", "MARKS", "ORIGINS", "UNKEPT", "shown_blocks"]
 
 BRANCHES = "branches other than the newest answer's, and questions that nobody answered"
 FOREIGN = "thinking that no Claude signed"
+MAX_TOKENS = 4096
+"""A request must say it, and every model takes this; what was asked for is not kept."""
+EXPORT = "clew-export"
+"""The `user_id` of an export, by which `clew check` knows that it ends with an answer because nobody asked on yet."""
+MARKS = "cache marks, fields that need a beta, and the role of system messages (they are said as reminders)"
 ORIGINS = "who made an answer, when, its tokens, and what was changed on the way"
 UNKEPT = "the system prompt, the tools and the parameters (they are not kept)"
 
 
 def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
     line = answers_in_line(turns)
-    last = line[-1].recording if line else None
-    yield b'{"model":%b,"messages":[' % msgspec.json.encode(last.origin.model if last else "")
+    about = (encoded(claude_model(line)), MAX_TOKENS, EXPORT.encode())
+    yield b'{"model":%b,"max_tokens":%d,"metadata":{"user_id":"%b"},"messages":[' % about
     mark = b""
     for message in (message for turn in line for message in _messages(turn)):
         yield mark + message
@@ -42,14 +49,14 @@ def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
 
 
 def _messages(turn: Turn) -> Iterator[bytes]:
-    yield from (raw.replace(b"\n", b" ").replace(b"\r", b" ") for raw in turn.asked)  # white space between values
+    yield from map(encoded, asked_messages(turn))
     if turn.recording is not None:
         yield msgspec.json.encode({"role": "assistant", "content": list(map(Raw, shown_blocks(turn.recording)))})
 
 
 def shown_blocks(recording: Recording) -> list[bytes]:
     """The answer's blocks without thinking that Claude could not read; never empty."""
-    kept = [raw for raw in recording.blocks if _may_go(recording, raw)]
+    kept = [raw for raw in held_blocks(recording) if _may_go(recording, raw)]
     return kept or [filler().raw]
 
 
@@ -70,7 +77,7 @@ ANTHROPIC_JSON = Format(
     name="anthropic",
     suffix=".anthropic.json",
     does="The messages of Anthropic's API as one JSON document.",
-    losses=(BRANCHES, FOREIGN, ORIGINS, UNKEPT),
+    losses=(BRANCHES, FOREIGN, ORIGINS, UNKEPT, MARKS),
     write=write,
     read=document_reader("anthropic", _messages_in),
 )

@@ -14,13 +14,14 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import msgspec
 from msgspec import Raw
 
-from clew.chat.formats.anthropic import FOREIGN, shown_blocks
+from clew.chat.formats.anthropic import FOREIGN, MARKS, shown_blocks
 from clew.chat.formats.claude_code import read_transcript
+from clew.chat.formats.resendable import asked_messages, model_of
 from clew.chat.formats.shape import UNREADABLE, Format
-from clew.model.recording import Recording
+from clew.model.halves import encoded
 from clew.store.values import Thread, Turn, Usage
 
-__all__ = ["CLAUDE_CODE"]
+__all__ = ["CLAUDE_CODE", "session_of"]
 
 LOOKED_AT: Final = 50
 _TELLING: Final = ("uuid", "sessionId", "leafUuid", "messageId", "timestamp", "summary")
@@ -44,19 +45,19 @@ def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
 
 
 def _messages(turn: Turn) -> Iterator[tuple[str, object]]:
-    for raw in turn.asked:
-        yield "user", Raw(raw.replace(b"\n", b" ").replace(b"\r", b" "))
+    for message in asked_messages(turn):
+        yield "user", Raw(encoded(message))
     for raw in shown_blocks(turn.recording) if turn.recording and turn.recording.blocks else ():
-        yield "assistant", _answer(turn, turn.recording, raw)
+        yield "assistant", _answer(turn, raw)
 
 
-def _answer(turn: Turn, recording: Recording | None, block: bytes) -> dict[str, object]:
+def _answer(turn: Turn, block: bytes) -> dict[str, object]:
     exchange = turn.exchange
     return {
         "id": f"msg_{exchange.id}",
         "type": "message",
         "role": "assistant",
-        "model": recording.origin.model if recording else exchange.model,
+        "model": model_of(turn),
         "content": [Raw(block)],
         "stop_reason": exchange.stop_reason or ("end_turn" if exchange.outcome == "whole" else None),
         "stop_sequence": None,
@@ -81,7 +82,7 @@ def _line(thread: Thread, turn: Turn, kind: str, message: object, uuid: str, par
         "isSidechain": bool(thread.agent),
         "userType": "external",
         "cwd": ".",
-        "sessionId": _session(thread),
+        "sessionId": session_of(thread),
         "version": "clew",
         "type": kind,
         "message": message,
@@ -93,7 +94,7 @@ def _line(thread: Thread, turn: Turn, kind: str, message: object, uuid: str, par
     return msgspec.json.encode(line | agent | made) + b"\n"
 
 
-def _session(thread: Thread) -> str:
+def session_of(thread: Thread) -> str:
     """Claude Code wants a UUID; a conversation of another client gets one of its own."""
     try:
         return str(UUID(thread.session))
@@ -120,7 +121,8 @@ CLAUDE_CODE = Format(
     losses=(
         FOREIGN,
         "which backend made an answer, its account, and what was changed on the way",
-        "the model that was asked for, where another one answered",
+        "the model that answered, where another one was asked for",
+        MARKS,
         "what Claude Code noted besides (attachments): a model that binds its thinking to all before it leaves it out",
     ),
     write=write,

@@ -35,7 +35,7 @@ def _lines(speech: Speech) -> Iterator[str]:
 def _set(piece: Piece) -> str:
     if piece.kind == "text":
         return f"{piece.text}\n\n"
-    if piece.kind == "other":
+    if piece.kind in ("aside", "other"):
         return f"*({piece.label})*\n\n"
     if piece.kind == "thinking":
         quoted = "\n".join(f"> {line}".rstrip() for line in piece.text.splitlines())
@@ -53,6 +53,10 @@ MARKDOWN = Format(
     name="markdown",
     suffix=".md",
     does="Markdown to read: thinking quoted, tools fenced.",
-    losses=(*FOR_PEOPLE, "where a model's own Markdown ends: it stands as it was written"),
+    losses=(
+        *FOR_PEOPLE,
+        "system text and reminders: a line says how long each is",
+        "where a model's own Markdown ends: it stands as it was written",
+    ),
     write=write,
 )

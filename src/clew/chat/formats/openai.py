@@ -6,6 +6,7 @@ puts the messages into Anthropic's words: tool messages become results, calls be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -13,8 +14,9 @@ import msgspec
 
 from clew.chat.formats.anthropic import BRANCHES, ORIGINS, UNKEPT
 from clew.chat.formats.documents import document_reader
+from clew.chat.formats.resendable import asked_messages, held_blocks, model_of
 from clew.chat.formats.shape import UNREADABLE, Format
-from clew.chat.formats.turns import answers_in_line, messages_of
+from clew.chat.formats.turns import answers_in_line
 from clew.dialects.anthropic.requests import parse
 from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
@@ -26,14 +28,16 @@ from clew.store.values import Thread, Turn
 __all__ = ["OPENAI_JSON"]
 
 _WIRE: Final = Wire(documents="file")
+_REMINDER: Final = re.compile("(<system-reminder>.*?</system-reminder>)", re.DOTALL)
 _ASKING: Final = frozenset({"model", "messages"})
 
 
 def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
     line = answers_in_line(turns)
-    last = line[-1].recording if line else None
-    messages: list[JsonValue] = [message for turn in line for message in (*messages_of(turn), *_answer(turn))]
-    body: JsonObject = {"model": last.origin.model if last else "", "max_tokens": 1, "messages": messages}
+    messages: list[JsonValue] = [
+        message for turn in line for message in (*asked_messages(turn, system=True), *_answer(turn))
+    ]
+    body: JsonObject = {"model": model_of(line[-1]) if line else "", "max_tokens": 1, "messages": messages}
     yield msgspec.json.encode(_chat(body)) + b"\n"
 
 
@@ -48,7 +52,7 @@ def _chat(body: JsonObject) -> JsonObject:
 
 def _answer(turn: Turn) -> Iterator[JsonObject]:
     if turn.recording is not None:
-        blocks = [msgspec.json.decode(raw, type=JsonObject) for raw in turn.recording.blocks]
+        blocks = [msgspec.json.decode(raw, type=JsonObject) for raw in held_blocks(turn.recording)]
         content: list[JsonValue] = [_unsigned(block) for block in blocks if block.get("type") != "redacted_thinking"]
         yield {"role": "assistant", "content": content or FILLER}
 
@@ -73,7 +77,15 @@ def _message(message: JsonObject) -> JsonObject:
         return {"role": "user", "content": [result]}
     if role == "assistant":
         return {"role": "assistant", "content": [*_thought(message), *_texts(content), *_calls(message)]}
-    return {"role": "system" if role == "developer" else role, "content": _texts(content)}
+    return {"role": "system" if role == "developer" else role, "content": _asked(content)}
+
+
+def _asked(content: JsonValue) -> list[JsonValue]:
+    """A reminder that was joined to what a person said is a text of its own again, as recognition wants it."""
+    if not isinstance(content, str):
+        return _texts(content)
+    parts = [part.strip() for part in _REMINDER.split(content)]
+    return [{"type": "text", "text": part} for part in parts if part]
 
 
 def _thought(message: JsonObject) -> list[JsonValue]:
@@ -130,7 +142,8 @@ OPENAI_JSON = Format(
     losses=(
         BRANCHES,
         "signatures and redacted thinking, so no backend can be given its own thinking back",
-        "blocks that chat messages do not have: server tools, citations, cache marks",
+        "blocks that chat messages do not have: server tools, citations",
+        "cache marks, and fields that need a beta",
         ORIGINS,
         UNKEPT,
     ),

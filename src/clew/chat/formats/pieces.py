@@ -6,6 +6,7 @@ in a terminal must not move its cursor.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
@@ -19,7 +20,10 @@ from clew.store.values import Thread, Turn
 
 __all__ = ["Kind", "Piece", "Speech", "clean", "heading", "speeches"]
 
-Kind: TypeAlias = Literal["text", "thinking", "call", "result", "failure", "other"]
+Kind: TypeAlias = Literal["text", "aside", "thinking", "call", "result", "failure", "other"]
+
+
+_REMINDER = re.compile("<system-reminder>(.*?)</system-reminder>", re.DOTALL)
 
 
 class Piece(Struct, frozen=True):
@@ -60,7 +64,8 @@ def speeches(turns: Sequence[Turn]) -> Iterator[Speech]:
             continue
         asked = _time(turn.exchange.started)
         for message in messages_of(turn):
-            yield Speech(clean(str(message.get("role"))), asked, "", _pieces(message.get("content")))
+            role = str(message.get("role"))
+            yield Speech(clean(role), asked, "", [*_folded(_pieces(message.get("content")), role)])
         yield _answer(turn, newest)
         newest = turn.recording.id if turn.recording and turn.recording.blocks else newest
 
@@ -85,6 +90,36 @@ def _pieces(content: JsonValue) -> list[Piece]:
     if isinstance(content, list):
         return [_piece(block) for block in content if isinstance(block, dict)]
     return [Piece("text", "", clean(str(content or "")))]
+
+
+def _folded(pieces: Sequence[Piece], role: str) -> Iterator[Piece]:
+    """What a client tells the model beside what a person said: it can fill pages, so it is there to be opened."""
+    for piece in pieces:
+        if piece.kind != "text":
+            yield piece
+        elif role == "system":
+            yield _aside("System text", piece.text)
+        else:
+            yield from _without_reminders(piece.text)
+
+
+def _without_reminders(text: str) -> Iterator[Piece]:
+    at = 0
+    for found in _REMINDER.finditer(text):
+        yield from _words(text[at : found.start()])
+        yield _aside("System reminder", found[1])
+        at = found.end()
+    if at == 0 or text[at:].strip():
+        yield Piece("text", "", text[at:])
+
+
+def _words(text: str) -> Iterator[Piece]:
+    if text.strip():
+        yield Piece("text", "", text)
+
+
+def _aside(label: str, text: str) -> Piece:
+    return Piece("aside", f"{label}, {len(text):,} characters", text.strip())
 
 
 def _piece(block: JsonObject) -> Piece:

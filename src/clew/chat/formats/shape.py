@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from clew.model.recording import Recordings
+from clew.model.recording import Recording, Recordings
 from clew.store.values import Thread, Turn
 from clew.thinking.seal import Sealer
 
@@ -61,6 +61,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     """The time of what says no time of its own."""
     sealer: Sealer | None = None
     """Opens seals; without it a seal counts as absent."""
+    followers: Callable[[str, str], Sequence[Recording]] = lambda thread, answer: ()
+    """The answers of a thread that followed this one."""
 
 
 Write: TypeAlias = Callable[[Thread, Sequence[Turn]], Iterator[bytes]]

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from clew.chat.formats.shape import Reading
 from clew.errors import SealInvalid
-from clew.model.blocks import Made, is_thinking, string_of, well_made
+from clew.model.blocks import FILLER, Made, is_thinking, string_of, well_made
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.recording import Recording, Said, Strand
@@ -87,11 +87,11 @@ def title_of(asked: Asked) -> str:
 def weave(given: Given, chain: Chain | None, reading: Reading) -> Woven:
     """Raises what a decoder raises for blocks or questions that cannot be read."""
     held = [well_made(raw) for raw in given.blocks]
-    asked, said = asked_in(given.asked), said_of(held)
+    asked, said = asked_in(given.asked), _said(held)
     first = chain.first if chain else asked
     before = reading.known.by_id(chain.last) if chain else None
     place = place_of(reading.principal, first, before.said if before else None, asked, said)
-    known = _known(held, said, place, given, reading)
+    known = _known(held, said, place, given, chain, reading)
     recording = known or _recording(given, held, said, place, chain, reading)
     return Woven(recording, _chain(recording, first, chain), known is None)
 
@@ -105,8 +105,17 @@ def _maker(origin: Origin) -> tuple[str, str]:
     return origin.realm, origin.model
 
 
-def _known(held: Sequence[Made], said: Said, place: bytes, given: Given, reading: Reading) -> Recording | None:
-    """The recording that is there already: by its proofs, by its calls, or at its place in the same session."""
+def _said(held: Sequence[Made]) -> Said:
+    """What stands in place of an answer that had nothing but foreign thinking is nobody's words."""
+    said = said_of(held)
+    return Said((), ()) if said == Said((), (FILLER,)) else said
+
+
+def _known(
+    held: Sequence[Made], said: Said, place: bytes, given: Given, chain: Chain | None, reading: Reading
+) -> Recording | None:
+    """The recording that is there already: by its proofs, by its calls, at its place in the same session; or, of an answer
+    that had nothing else, at its place behind the same answer: a file that lost the session is of that conversation."""
     known = reading.known
     for key in filter(None, map(key_of, held)):
         if found := known.by_key(key):
@@ -114,8 +123,20 @@ def _known(held: Sequence[Made], said: Said, place: bytes, given: Given, reading
     for call in said.ids:
         if found := next((each for each in known.by_tool(call) if each.said == said), None):
             return found
-    same = [each for each in known.by_place(place) if (each.session, each.agent) == (given.session, given.agent)]
-    return next((each for each in same if each.said == said and given.session), None)
+    alike = [each for each in known.by_place(place) if each.said == said]
+    same = [each for each in alike if given.session and (each.session, each.agent) == (given.session, given.agent)]
+    if same or said.ids or any(map(key_of, held)):  # what could prove it was looked for
+        return same[0] if same else None
+    return _behind(alike, said, given, chain, reading)
+
+
+def _behind(alike: Sequence[Recording], said: Said, given: Given, chain: Chain | None, reading: Reading) -> Recording | None:
+    """The answer with these words that followed the same answer: a file may have lost the session, and some formats join the
+    texts of a question."""
+    followed = [each for each in alike if each.followed == (chain.last if chain else None)]
+    if chain is not None:
+        followed += [each for each in reading.followers(chain.thread, chain.last) if each.said == said]
+    return next((each for each in followed if not given.session or each.thread == given.thread), None)
 
 
 def _recording(
