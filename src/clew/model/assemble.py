@@ -16,8 +16,9 @@ import msgspec
 
 from clew.errors import StreamIllegal
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, MessageStart
-from clew.model.halves import whole_text
+from clew.model.halves import whole_text, whole_value
 from clew.model.json import JsonObject, JsonValue
+from clew.model.lenient import read_json
 from clew.model.lifecycle import LENIENT, Family, Lifecycle, Table, family_of
 from clew.model.partial_json import partial
 
@@ -153,6 +154,14 @@ def _input(text: str) -> tuple[JsonValue, bool]:
     try:
         return msgspec.json.decode(text), True
     except (msgspec.MsgspecError, RecursionError):
+        return _leniently(text)
+
+
+def _leniently(text: str) -> tuple[JsonValue, bool]:
+    """Half a character and numbers that no machine can hold are JSON to clients."""
+    try:
+        return whole_value(read_json(text.encode())), True
+    except (ValueError, RecursionError):
         return partial(text), False
 
 

@@ -20,7 +20,7 @@ from clew.model.events import (
     read_event,
     with_raw,
 )
-from clew.wire.lenient import read_json
+from clew.model.lenient import read_json
 from clew.wire.sse import SseEvent, sse_bytes
 
 __all__ = ["decode_event", "encode_event"]

@@ -21,13 +21,13 @@ from clew.http.client.message import Headers
 from clew.model.events import StreamFailed
 from clew.model.facts.failures import usual_status
 from clew.model.json import JsonObject
+from clew.model.lenient import read_json
 from clew.model.origin import ANTHROPIC
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relay, Relays
 from clew.pipeline.stream.translated import TranslatedRelay
 from clew.thinking.repairs import LEFT_OUT
-from clew.wire.lenient import read_json
 
 __all__ = ["Messages"]
 
