@@ -1,5 +1,6 @@
 """What comes after an answer: its end is seen, it is asked again or in other words, and each branch keeps to itself."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -57,6 +58,15 @@ def test_an_answer_that_comes_in_one_branch_is_not_put_into_another(browser_at: 
         expect(turn.locator(".user")).to_contain_text("In these words")
         expect(turn.locator(".assistant > .prose")).to_have_text(["Here it is.", "All of it."])
         assert other.url.endswith(old)
+
+
+def test_branches_with_the_same_words_are_told_apart_by_who_answered_and_when(visit: Visit) -> None:
+    page = asked(visit)
+    page.get_by_role("button", name="Retry").click()
+    told = page.locator(".ways a")
+    expect(told).to_have_count(2)
+    for text in told.all_inner_texts():
+        assert re.search(r"\w+ \d\d:\d\d(:\d\d)?$", text), text
 
 
 def test_whoever_asks_again_by_keyboard_can_go_on_writing(visit: Visit) -> None:

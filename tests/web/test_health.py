@@ -34,7 +34,7 @@ def test_a_backend_is_judged_by_its_last_call_and_every_try_counts(booth: Booth)
 
 def test_a_request_that_was_at_fault_says_nothing_against_the_backend(booth: Booth) -> None:
     claude, glm = conditions(booth.admin._desk, [tried(Try(backend="claude", status=400, why="refused (400)"))])
-    assert (claude.mood, claude.failed, claude.last_error) == ("good", 0, "refused (400)")
+    assert (claude.mood, claude.failed, claude.refused, claude.last_error) == ("good", 0, 1, "refused (400)")
     assert (glm.mood, glm.says) == ("", "not asked lately")
 
 

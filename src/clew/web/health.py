@@ -30,6 +30,8 @@ class Condition(Struct, frozen=True, kw_only=True):
     cools: float = 0.0
     calls: int = 0
     failed: int = 0
+    refused: int = 0
+    """Calls that were refused for what was asked, which says nothing against the backend."""
     first_byte: float | None = None
     last: float | None = None
     last_error: str = ""
@@ -91,6 +93,7 @@ def _condition(
         cools=cools,
         calls=len(calls),
         failed=len(failures),
+        refused=len([call for call in refused if not call.failed]),
         first_byte=median(times) if times else None,
         last=calls[0].at if calls else None,
         last_error=redact(refused[0].tried.why) if refused else "",

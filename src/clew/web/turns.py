@@ -33,6 +33,9 @@ class Way(Struct, frozen=True, kw_only=True):
     exchange: str
     begins: str
     shown: bool
+    at: float
+    backend: str
+    """Who answered there. Together they tell branches apart that begin with the same words."""
 
 
 class Shown(Struct, frozen=True, kw_only=True):

@@ -140,4 +140,7 @@ def _ways(passages: Sequence[Passage], line: Sequence[Passage]) -> dict[str, lis
 
 
 def _way(passage: Passage, on: set[str]) -> Way:
-    return Way(exchange=passage.exchange, begins=first_words(passage), shown=passage.exchange in on)
+    maker = passage.recording.origin.backend if passage.recording else ""
+    return Way(
+        exchange=passage.exchange, begins=first_words(passage), shown=passage.exchange in on, at=passage.at, backend=maker
+    )
