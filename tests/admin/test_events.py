@@ -49,7 +49,7 @@ def test_what_this_process_does_is_told_at_once(booth: Booth) -> None:
         assert next_event(stream) == ("note", "", {"text": "two\nlines"})
 
 
-def test_what_another_process_records_is_told_within_a_second_and_only_once(booth: Booth) -> None:
+def test_what_another_process_records_is_told_soon_and_only_once(booth: Booth) -> None:
     """Design §6: admin lives in the parent of the workers, which have hubs of their own."""
     first, second = (turn(answer, at=NOON + number) for number, answer in enumerate(conversation(2)))
     with SqliteStore(booth.home.store) as other, booth.opened("/api/events") as stream:

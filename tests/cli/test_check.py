@@ -398,7 +398,7 @@ MILLION = (
 def test_bad_input_is_a_clear_finding_and_never_a_traceback(raw: bytes, said: str) -> None:
     began = time.process_time()
     result = clew("-", stdin=raw)
-    assert time.process_time() - began < 5  # about one second here; a machine that is busy needs more
+    assert time.process_time() - began < 20  # about one second here; a machine that is busy needs more
     assert result.exit_code == 1
     assert said in result.stdout
     assert isinstance(result.exception, SystemExit)

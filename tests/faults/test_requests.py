@@ -76,7 +76,7 @@ def test_json_of_a_bad_kind_is_refused_with_its_place(gating: Gating, a: Simulat
     gate = gating(claude(a), **impatient())
     began = time.process_time()
     answer = gate.ask(raw)
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 10
     assert (answer.status, asked(a)) == (status, [0])
     assert says in answer.json["error"]["message"]
 

@@ -70,4 +70,4 @@ def test_depth_neither_crashes_nor_hangs(text: str) -> None:
     started = time.thread_time()
 
     assert json.dumps(partial(text)).count("[") <= 128
-    assert time.thread_time() - started < 1
+    assert time.thread_time() - started < 10

@@ -207,7 +207,7 @@ def test_a_hundred_thousand_messages_are_looked_at() -> None:
 
 
 @proves("rule:R17.too-many-messages")
-def test_a_million_messages_are_refused_in_under_a_second() -> None:
+def test_a_million_messages_are_refused_soon() -> None:
     """R17: the entries are then not looked at. CPU time, since others may be busy too."""
     body = b'{"model":"claude-opus-4-8","max_tokens":9,"messages":[' + b",".join([b'{"role":"user"}'] * 1_000_000) + b"]}"
 

@@ -158,7 +158,7 @@ def test_a_handshake_has_its_limit(play: Play[Any]) -> None:
     play(scene())
 
 
-def test_a_handshake_that_is_called_off_closes_within_a_second(play: Play[Any]) -> None:
+def test_a_handshake_that_is_called_off_closes_soon(play: Play[Any]) -> None:
     """3.4, in the phase of TLS."""
 
     async def scene() -> None:
@@ -172,7 +172,7 @@ def test_a_handshake_that_is_called_off_closes_within_a_second(play: Play[Any]) 
     play(scene())
 
 
-def test_an_exchange_over_tls_that_is_called_off_closes_within_a_second(play: Play[Any], certificate: Certificate) -> None:
+def test_an_exchange_over_tls_that_is_called_off_closes_soon(play: Play[Any], certificate: Certificate) -> None:
     """3.4: no farewell of TLS is waited for."""
 
     async def script(call: Call) -> None:

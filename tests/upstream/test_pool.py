@@ -238,7 +238,7 @@ async def whole(call: Call) -> None:
     [(silent, b"{}"), (deaf, b"x" * 30_000_000), (streaming, b"{}"), (quiet_body, b"{}"), (whole, b"{}")],
     ids=["waiting", "sending", "streaming", "stalled", "not streamed"],
 )
-def test_cancelling_closes_the_backends_socket_within_a_second(play: Play[Any], script: Script, body: bytes) -> None:
+def test_cancelling_closes_the_backends_socket_soon(play: Play[Any], script: Script, body: bytes) -> None:
     """3.4, in every phase after the connect."""
 
     async def scene() -> None:

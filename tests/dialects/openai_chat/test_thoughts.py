@@ -218,7 +218,7 @@ def test_a_row_of_stand_ins_is_read_in_one_go(end: str, shown: str) -> None:
     """A model can be asked to write that; while it is read, nothing else runs."""
     began = time.thread_time()
     assert _plain(("[REDACTED]  " * 18 + end).rstrip()) == shown
-    assert time.thread_time() - began < 1.0
+    assert time.thread_time() - began < 10
 
 
 @pytest.mark.parametrize(
