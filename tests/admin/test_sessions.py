@@ -4,7 +4,9 @@ import stat
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
+from clew.admin.routing import cookie_name
 from clew.admin.sessions import MOST, SESSION_SECONDS, Sessions
 from tests.manifest import proves
 
@@ -52,6 +54,13 @@ def test_a_session_is_known_after_a_new_start_and_one_that_was_ended_is_not(path
     first.end(left)
     again = Sessions(path, PLACE)
     assert (again.find(left), again.find(stays)) == (None, first.find(stays))
+
+
+@proves("fault:X19")
+def test_the_cookie_has_a_name_for_each_port_so_that_two_admins_do_not_take_each_others() -> None:
+    """Browsers send a cookie to every port of a host, and keep one for each name."""
+    scopes = [{"type": "http", "server": ("127.0.0.1", port), "headers": []} for port in (2540, 2541)]
+    assert [cookie_name(Request(scope)) for scope in scopes] == ["clew_session_2540", "clew_session_2541"]
 
 
 @proves("fault:X19")
