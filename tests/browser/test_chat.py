@@ -129,7 +129,7 @@ def test_an_answer_is_stopped_and_what_was_finished_is_kept(paused: Demo, browse
     expect(page.locator(".who .chip", has_text="stopped")).to_be_visible()
     expect(page.locator(".assistant")).not_to_contain_text("And the end")
     page.reload()
-    expect(page.locator(".who .chip", has_text="cut short")).to_be_visible()
+    expect(page.locator(".who .chip", has_text="stopped")).to_be_visible()
     expect(page.locator("details.thought")).to_have_count(1)
 
 

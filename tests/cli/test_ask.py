@@ -275,7 +275,7 @@ def test_ctrl_c_stops_the_answer_and_keeps_what_was_finished(home: Home, simulat
     assert "stopped; what was finished is kept: `clew chat --thread " in err
     assert "Traceback" not in err
     shown = home.lines("show", "last")
-    assert any(line.endswith("cut short") for line in shown)
+    assert any(line.endswith("stopped") for line in shown)
 
 
 def test_a_reader_that_leaves_ends_it_quietly(home: Home) -> None:
@@ -316,7 +316,7 @@ def test_who_is_told_to_end_leaves_the_terminal_as_it_was(home: Home, simulator:
         assert terminal.ended() == 128 + signal.SIGTERM
         assert terminal.screen.cursor
     shown = home.lines("show", "last")
-    assert any(line.endswith("cut short") for line in shown), shown
+    assert any(line.endswith("stopped") for line in shown), shown
 
 
 def test_a_gateway_that_runs_is_used(home: Home, simulator: Simulator) -> None:

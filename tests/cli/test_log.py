@@ -88,7 +88,7 @@ def test_what_was_cut_has_counts_that_are_about_right(home: Home) -> None:
     cut = turn(recorded("r", whole=False), at=yesterday(), outcome="cut", usage=Usage(input=5, estimated=True), changes=())
     home.keep(cut)
     assert [home.lines("log")[0].split("  ")[3], home.lines("log")[1]] == [
-        "cut",
+        "stopped",
         "    tokens: about 5 in, 0 out; cache 0 read, 0 written",
     ]
 

@@ -88,7 +88,7 @@ def test_blocks_of_every_kind_have_a_line(home: Home) -> None:
         "  (new kind)",
         f"system, {moment}",
         "  (for the model alone, 9 characters)",
-        "claude, claude-opus-5-5, cut short",
+        "claude, claude-opus-5-5, cut off",
         "  (thinking, its text is not shown)",
         "  (redacted thinking)",
         '  → Bash {"text":"' + "w" * 151 + "… (511 characters)",

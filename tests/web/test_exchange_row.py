@@ -57,7 +57,7 @@ def test_many_reasons_are_cut_with_their_number() -> None:
         ("whole", 200, "max_tokens", "max_tokens", "warn"),
         ("whole", 200, "", "whole", "good"),
         ("open", 200, "", "under way", ""),
-        ("cut", 200, "", "cut off", "warn"),
+        ("cut", 200, "", "stopped", "warn"),
         ("refused", 429, "", "refused (429)", "bad"),
         ("failed", 0, "", "failed", "bad"),
     ],
@@ -65,6 +65,11 @@ def test_many_reasons_are_cut_with_their_number() -> None:
 def test_an_ending_is_said_in_words(outcome: Outcome, status: int, stop: str, ending: str, mood: str) -> None:
     row = row_of(exchange(outcome=outcome, status=status, stop_reason=stop))
     assert (row.ending, row.mood, row.seconds, row.key) == (ending, mood, 2.5, f"x {outcome}")
+
+
+def test_an_answer_that_its_backend_broke_off_is_cut_off() -> None:
+    broken = exchange(outcome="cut", tries=(Try(backend="claude", status=200, why="claude: the answer broke off"),))
+    assert row_of(broken).ending == "cut off"
 
 
 def test_the_share_of_the_cache_is_of_the_whole_prompt() -> None:

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from clew.chat.formats import FORMATS
-from clew.store.values import Turn
+from clew.store.values import Try, Turn
 from clew.web.viewing import PAGE
 from tests.admin.booth import Booth
 from tests.build import redacted, text, thinking, tool_result, tool_use
@@ -68,6 +68,24 @@ def test_branches_are_a_tree_and_each_turn_says_where_it_forks(thread: Booth) ->
 
 def test_a_question_without_an_answer_says_how_it_ended(thread: Booth) -> None:
     assert "No answer is recorded (failed, 502)." in page(thread)
+
+
+def test_a_question_without_an_answer_says_why(booth: Booth) -> None:
+    """As the page of its exchange does; markup in a backend's words stays words."""
+    why = "claude: <b>Connection refused</b>"
+    keep(booth, turn(exchange="x-why", outcome="failed", status=502, tries=(Try(backend="claude", why=why),)))
+    shown = page(booth)
+    assert "No answer is recorded (failed, 502): claude: &lt;b&gt;Connection refused&lt;/b&gt;" in shown
+
+
+@pytest.mark.parametrize(("why", "word"), [("", "stopped"), ("claude: the answer broke off", "cut off")])
+def test_an_answer_that_is_not_whole_says_who_ended_it(booth: Booth, why: str, word: str) -> None:
+    cut = said("cut", text("Half"), whole=False)
+    tries = (Try(backend="claude", status=200, why=why),)
+    keep(booth, structs.replace(cut, exchange=structs.replace(cut.exchange, outcome="cut", tries=tries)))
+    shown = page(booth)
+    assert f">{word}<" in shown.replace("\n", "")
+    assert why in shown
 
 
 def test_beside_a_projection_each_change_has_its_reason(thread: Booth) -> None:

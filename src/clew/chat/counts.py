@@ -6,7 +6,7 @@ was thinking. An `Estimate` is no number of its own accord, so that it cannot be
 
 from __future__ import annotations
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from clew.chat.messages import Message
 from clew.chat.plain import Given, object_from
@@ -15,7 +15,7 @@ from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.text_tokens import tokens_of
 from clew.store.values import Usage
 
-__all__ = ["Estimate", "anthropic_usage", "cache_efficiency", "heard_usage", "thinking_tokens"]
+__all__ = ["Estimate", "anthropic_usage", "cache_efficiency", "thinking_tokens"]
 
 
 class Estimate(Struct, frozen=True):
@@ -51,19 +51,6 @@ def _estimated(message: Message, output: int | None) -> Estimate | None:
     unseen = 0 if output is None else output - _tokens(*_visible(message))
     about = unseen if unseen > 0 else _tokens(*(thought.get("content", "") for thought in thoughts))
     return Estimate(about) if about else None
-
-
-def heard_usage(usage: Usage, answer: Message | None) -> Usage:
-    """The usage of an answer that was cut: its last count came at its beginning, and what was heard since counts too.
-
-    >>> answer = Message(role="assistant", content="It was a dark night")
-    >>> heard_usage(Usage(input=9, output=1, estimated=True), answer).output
-    5
-    """
-    if not usage.estimated or answer is None:
-        return usage
-    thoughts = (thought.get("content", "") for thought in extract_thinking_blocks(answer.raw_content))
-    return structs.replace(usage, output=max(usage.output, _tokens(*_visible(answer), *thoughts)))
 
 
 def _visible(message: Message) -> list[str]:

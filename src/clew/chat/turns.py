@@ -5,16 +5,17 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from clew.chat.counts import anthropic_usage, heard_usage
+from clew.chat.counts import anthropic_usage
 from clew.chat.marks import REQUEST, asks_for_summary, summarised
 from clew.chat.messages import Message
 from clew.chat.responses import format_response
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
+from clew.store.endings import unfinished_word
 from clew.store.values import Exchange, Outcome, Passage, Usage
 
-__all__ = ["Spot", "Turn", "befell", "is_summary", "message_of", "shown", "turn_of"]
+__all__ = ["Spot", "Turn", "is_summary", "message_of", "shown", "turn_of"]
 
 
 class Spot(Struct, frozen=True):
@@ -73,6 +74,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     """The turn that it goes on from; "" for a beginning."""
     is_summary: bool = False
     """A summary that the conversation asked for by itself, because it had become too long."""
+    ending: str = ""
+    """How an answer ended that is not whole, in a word: `stopped`, by whoever asked for it, or `cut off`, by its backend."""
     stands_for: str = ""
     """Of a line that begins with a summary: the turn up to which that stands for what was said. `branch` goes back there."""
 
@@ -93,6 +96,7 @@ def turn_of(spot: Spot, attempts: int = 1) -> Turn:
         attempts=attempts,
         follows=spot.follows,
         is_summary=asks_for_summary(asked),
+        ending=unfinished_word(exchange) if spot.outcome == "cut" else "",
         stands_for=summarised(asked),
     )
 
@@ -110,14 +114,6 @@ def message_of(spot: Spot) -> Message | None:
     usage = anthropic_usage(exchange.usage) if exchange and exchange.usage else None
     read = format_response({"content": shown(recording), "stop_reason": exchange.stop_reason or None if exchange else None})
     return msgspec.structs.replace(read, raw_content=[*shown(recording)], origin=recording.origin, usage=usage)
-
-
-def befell(spot: Spot) -> Exchange | None:
-    """What befell it; of an answer that was cut, with as many tokens as were heard of it."""
-    exchange = spot.exchange
-    if exchange is None or exchange.usage is None or not exchange.usage.estimated:
-        return exchange
-    return msgspec.structs.replace(exchange, usage=heard_usage(exchange.usage, message_of(spot)))
 
 
 def shown(recording: Recording) -> list[JsonObject]:

@@ -79,7 +79,7 @@ def _thinking(answer: Message | None) -> str | None:
 
 def _usage(turn: Turn) -> JsonObject | None:
     """Under the names of Anthropic's API. A count of what was thought is a number where it is reported, else about one."""
-    from clew.chat.counts import Estimate, heard_usage
+    from clew.chat.counts import Estimate
     from clew.chat.display.summary import anthropic_usage, thought_tokens
 
     if turn.usage is None:
@@ -87,5 +87,5 @@ def _usage(turn: Turn) -> JsonObject | None:
     thought = thought_tokens(turn.answer, turn.usage)
     tokens = thought.tokens if isinstance(thought, Estimate) else thought
     more: JsonObject = {"thinking_tokens": tokens, "thinking_tokens_estimated": isinstance(thought, Estimate)}
-    counts = anthropic_usage(heard_usage(turn.usage, turn.answer))
+    counts = anthropic_usage(turn.usage)
     return {**counts, **(more if thought is not None else {}), "estimated": turn.usage.estimated}

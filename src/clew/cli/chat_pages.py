@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from clew.cli.exchange_lines import at_time
 from clew.cli.pages import Line, Page, Table, printable
 from clew.cli.thread_lines import Shows, message_lines
+from clew.store.endings import CUT_OFF
 
 if TYPE_CHECKING:
     from clew.chat.display import Summary
@@ -45,8 +46,8 @@ def _turn(number: int, turn: Turn, thinking: bool) -> Iterator[Line]:
     if turn.answer is None:
         yield Line(f"no answer ({turn.outcome})", "bad")
         return
-    cut = "" if turn.outcome == "whole" else ", cut short"
-    yield Line(printable(f"{turn.backend}, {turn.model}{cut}"), "head")
+    ending = "" if turn.outcome == "whole" else f", {turn.ending or CUT_OFF}"
+    yield Line(printable(f"{turn.backend}, {turn.model}{ending}"), "head")
     yield from message_lines(turn.answer.raw_content, Shows(thinking))
 
 

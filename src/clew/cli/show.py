@@ -22,7 +22,8 @@ from clew.model.json import JsonObject
 from clew.settings.load import Loaded, load
 from clew.settings.secret import load_keyring
 from clew.store import SqliteStore
-from clew.store.values import Branch, Passage, Thread
+from clew.store.endings import ending_word, failure_of, unfinished_word
+from clew.store.values import Branch, Exchange, Passage, Thread
 
 if TYPE_CHECKING:
     from clew.admin.thread_view import Projected, Spoken
@@ -144,15 +145,21 @@ def _said(store: SqliteStore, thread: Thread, passages: Sequence[Passage], shows
         yield from _answer(store, thread, passage, shows)
 
 
+def _how(exchange: Exchange | None) -> str:
+    """How a turn without an answer ended, and why."""
+    if exchange is None:
+        return "forgotten"
+    why = failure_of(exchange)
+    return f"{ending_word(exchange)}, {exchange.status}{f': {why}' if why else ''}"
+
+
 def _answer(store: SqliteStore, thread: Thread, passage: Passage, shows: Shows) -> Iterator[Line]:
-    recording = passage.recording
+    recording, exchange = passage.recording, store.exchange(thread.principal, passage.exchange)
     if recording is None or not recording.blocks:
-        exchange = store.exchange(thread.principal, passage.exchange)
-        how = f"{exchange.outcome}, {exchange.status}" if exchange else "forgotten"
-        yield Line(printable(f"no answer is recorded ({how})"), "bad")
+        yield Line(printable(f"no answer is recorded ({_how(exchange)})"), "bad")
         return
-    cut = "" if recording.whole else ", cut short"
-    yield Line(printable(f"{recording.origin.backend}, {recording.origin.model}{cut}"), "head")
+    ending = "" if recording.whole else f", {unfinished_word(exchange)}"
+    yield Line(printable(f"{recording.origin.backend}, {recording.origin.model}{ending}"), "head")
     yield from message_lines([msgspec.json.decode(raw) for raw in recording.blocks], shows)
 
 

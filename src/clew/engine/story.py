@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from msgspec.structs import replace
+
 from clew.dialects.openai_chat.answer.unsaid import left_out
 from clew.engine.asking import Asking
 from clew.engine.dialects import Dialect, Hints
 from clew.engine.failures import kind_in, secret_of
 from clew.engine.heads import heads_of
+from clew.engine.heard_tokens import heard_tokens
 from clew.engine.reply_head import Counts, is_unsaid_thought, thinking_counts
 from clew.engine.route import Way
 from clew.engine.turns import Heard, asked_raw, origin_of, recording_for, title_of, usage_of
@@ -22,9 +25,10 @@ from clew.model.origin import ANTHROPIC, Origin
 from clew.model.request import Request
 from clew.pipeline import attempts
 from clew.pipeline.project import Projection
+from clew.pipeline.stream.answer import Answer
 from clew.pipeline.stream.dress import Dress, Wear
 from clew.pipeline.stream.traced import Tell
-from clew.store.values import Bodies, Exchange, Outcome, Try, Turn
+from clew.store.values import Bodies, Exchange, Outcome, Try, Turn, Usage
 
 __all__ = ["Story"]
 
@@ -180,7 +184,7 @@ class Story:
             first_byte=self.first_byte,
             attempts=max(1, len(self.tries)),
             changes=(*self.changes, *self.unheard) if self.unheard else self.changes,
-            usage=usage_of(answer.usage, estimated=outcome != "whole") if answer else None,
+            usage=_usage(answer, outcome) if answer else None,
             kind="title" if self.asking.is_title else call.kind,
             streamed=self.asking.streams,
             stop_reason=answer.stop_reason if answer else "",
@@ -220,3 +224,11 @@ class Story:
 def _plain(model: str, secret: str) -> Wear:
     """Nothing but the name, so it does not matter whose it is."""
     return Wear(model=model, exchange="", origin=Origin(ANTHROPIC, "", "", ""), secret=secret)
+
+
+def _usage(answer: Answer, outcome: Outcome) -> Usage | None:
+    """The vendor's counts. Of an answer that was cut it counted the beginning, and what was heard since counts too."""
+    usage = usage_of(answer.usage, estimated=outcome != "whole")
+    if usage is None or outcome != "cut":
+        return usage
+    return replace(usage, output=max(usage.output, heard_tokens(answer.message)))

@@ -15,6 +15,7 @@ from msgspec import Struct
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of
 from clew.model.change import THINKING_STEPS, Change, What
+from clew.store.endings import ending_word
 from clew.store.values import Exchange, Usage
 
 __all__ = ["Chip", "ExchangeRow", "Mood", "cache_share", "chips_of", "cost_in", "ending_of", "row_of"]
@@ -71,7 +72,7 @@ def ending_of(exchange: Exchange) -> tuple[str, Mood]:
         case "open":
             return "under way", ""
         case "cut":
-            return "cut off", "warn"
+            return ending_word(exchange), "warn"
         case other:
             return f"{other} ({exchange.status})" if exchange.status else other, "bad"
 

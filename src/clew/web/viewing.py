@@ -16,7 +16,7 @@ from clew.admin.desk import Desk
 from clew.admin.problem import Problem
 from clew.admin.thread_view import projected
 from clew.chat.lines import line_of
-from clew.chat.turns import Spot, befell
+from clew.chat.turns import Spot
 from clew.store import Store
 from clew.store.values import Passage, Thread
 from clew.web.addresses import address
@@ -85,15 +85,18 @@ def view_of(desk: Desk, asked: Asked, *, newest: bool = False) -> View:
     if asked.backend:
         return structs.replace(view, compared=_beside(desk, asked, line, view))
     spots = [Spot(each, store.exchange(asked.owner, each.exchange)) for each in line[first:last]]
-    exchanges = {spot.id: found for spot in spots if (found := befell(spot))}
+    exchanges = {spot.id: found for spot in spots if (found := spot.exchange)}
     ways = _ways(passages, line)
-    turns = [_priced(turn, desk) for turn in shown_turns(line, first, last, exchanges, ways)]
+    turns = [_completed(turn, desk) for turn in shown_turns(line, first, last, exchanges, ways)]
     return structs.replace(view, turns=turns, beginnings=ways.get("", ()))
 
 
-def _priced(turn: Shown, desk: Desk) -> Shown:
-    backends = desk.current.snapshot.settings.backends
-    return structs.replace(turn, cost=cost_in(turn.happened, backends)) if turn.happened else turn
+def _completed(turn: Shown, desk: Desk) -> Shown:
+    """With what it cost; and why it failed, without secrets."""
+    if turn.happened is None:
+        return turn
+    cost = cost_in(turn.happened, desk.current.snapshot.settings.backends)
+    return structs.replace(turn, cost=cost, why=desk.redactor()(turn.why) if turn.why else "")
 
 
 def _branches(store: Store, asked: Asked, passages: Sequence[Passage], line: Sequence[Passage]) -> list[Stretch]:

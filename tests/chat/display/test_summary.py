@@ -82,12 +82,12 @@ def test_all_answers_together() -> None:
     assert total_of([one]) == one
 
 
-def test_of_an_answer_that_was_cut_what_was_heard_counts() -> None:
-    """The vendor's last count came at its beginning: 1 token, of which hundreds were thought, would be told as they came."""
+def test_of_an_answer_that_was_cut_the_count_is_the_stores() -> None:
+    """Who recorded it counted what was heard: all that show it show one number."""
     thought = {"type": "thinking", "thinking": "Hm, let me see. " * 40, "signature": "s"}
     answer = Message(role="assistant", content="Yes.", raw_content=[thought, {"type": "text", "text": "Yes."}])
-    cut = turn(outcome="cut", answer=answer, usage=Usage(input=9, output=1, estimated=True))
+    cut = turn(outcome="cut", answer=answer, usage=Usage(input=9, output=236, estimated=True))
     found = summary_of(cut, CLAUDE)
     assert found.usage is not None and isinstance(found.thinking, Estimate) and found.cost is not None
-    assert found.usage.output > found.thinking.tokens > 100
+    assert (found.usage.output, found.thinking.tokens > 100, "≈236 out" in found.line) == (236, True, True)
     assert found.cost.usd > Decimal("0.001")

@@ -65,7 +65,7 @@ def test_markdown_quotes_thinking_and_fences_tools() -> None:
         "",
         "## claude-opus-5-5 (claude)",
         "",
-        "*2027-01-15 08:00:00 UTC, cut short*",
+        "*2027-01-15 08:00:00 UTC, cut off*",
         "",
         "> **Thinking**",
         ">",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, structs
 
 from clew.backends.row import Backend
-from clew.chat.counts import Estimate, anthropic_usage, cache_efficiency, heard_usage, thinking_tokens
+from clew.chat.counts import Estimate, anthropic_usage, cache_efficiency, thinking_tokens
 from clew.chat.messages import Message
 from clew.chat.prices import Cost, cost_of, total_cost
 from clew.chat.terminal import harmless
@@ -57,7 +57,7 @@ def summary_of(turn: Turn, backend: Backend | None, seconds: float | None = None
     return Summary(
         backend=turn.backend,
         model=turn.model,
-        usage=heard_usage(turn.usage, turn.answer) if turn.usage else None,
+        usage=turn.usage,
         thinking=thought_tokens(turn.answer, turn.usage),
         cost=cost_of_turn(turn, backend),
         seconds=seconds,
@@ -66,8 +66,7 @@ def summary_of(turn: Turn, backend: Backend | None, seconds: float | None = None
 
 def cost_of_turn(turn: Turn, backend: Backend | None) -> Cost | None:
     """An answer that was cut costs about as much as was heard of it."""
-    usage = heard_usage(turn.usage, turn.answer) if turn.usage else None
-    return cost_of(turn.model, usage, backend=backend, complete=turn.outcome == "whole", at=turn.at)
+    return cost_of(turn.model, turn.usage, backend=backend, complete=turn.outcome == "whole", at=turn.at)
 
 
 def thought_tokens(answer: Message | None, usage: Usage | None) -> int | Estimate | None:

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from clew.chat.formats.turns import messages_of
 from clew.model.json import JsonObject, JsonValue
+from clew.store.endings import ending_word, unfinished_word
 from clew.store.values import Thread, Turn
 
 __all__ = ["Kind", "Piece", "Speech", "clean", "heading", "speeches"]
@@ -73,8 +74,8 @@ def speeches(turns: Sequence[Turn]) -> Iterator[Speech]:
 def _answer(turn: Turn, newest: str | None) -> Speech:
     recording, at = turn.recording, _time(turn.exchange.ended)
     if recording is None or not recording.blocks:
-        return Speech("no answer", at, clean(f"{turn.exchange.outcome}, {turn.exchange.status}"), ())
-    notes = [] if recording.whole else ["cut short"]
+        return Speech("no answer", at, clean(f"{ending_word(turn.exchange)}, {turn.exchange.status}"), ())
+    notes = [] if recording.whole else [unfinished_word(turn.exchange)]
     if newest is not None and recording.followed != newest:
         notes.append("goes on from an earlier answer" if recording.followed else "begins anew")
     blocks = [msgspec.json.decode(raw, type=JsonObject) for raw in recording.blocks]

@@ -9,7 +9,7 @@ import msgspec
 
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of, total_cost
-from clew.chat.turns import Spot, befell
+from clew.chat.turns import Spot
 from clew.model.json import JsonObject, JsonValue
 from clew.store.values import Exchange, Usage
 
@@ -28,7 +28,7 @@ def metadata_of(spots: Sequence[Spot], backends: Mapping[str, Backend]) -> JsonO
     exchange = last.exchange
     if exchange is None:
         return told
-    exchanges = [found for spot in spots if (found := befell(spot))]
+    exchanges = [found for spot in spots if (found := spot.exchange)]
     usage, cost = _usage(exchanges), total_cost(_cost(each, backends) for each in exchanges)
     more: JsonObject = {"usage": usage, "cost": _shown(cost), "thinking": _thinking(exchange)}
     return {**told, "backend": exchange.backend, "model": exchange.model or exchange.asked_model, **more}

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from clew.model.change import THINKING_STEPS, Change, tally
+from clew.store.endings import ending_word
 from clew.store.values import Exchange, Try, Usage
 
 __all__ = ["at_time", "details_of", "head_of", "thinking_of"]
@@ -50,7 +51,8 @@ def thinking_of(exchange: Exchange) -> dict[str, int]:
 def _ending(exchange: Exchange) -> str:
     if exchange.outcome == "whole":
         return exchange.stop_reason or "whole"
-    return f"{exchange.outcome} ({exchange.status})" if exchange.status >= 400 else exchange.outcome
+    word = ending_word(exchange)
+    return f"{word} ({exchange.status})" if exchange.status >= 400 else word
 
 
 def _times(exchange: Exchange) -> str:
