@@ -6,7 +6,8 @@
     ├─ BodyTooLarge           over a stated limit                                → 413 request_too_large
     ├─ StreamIllegal          a stream broke its own grammar; state and event    → 502 api_error
     │  ├─ BlockMismatch       a delta that does not fit its block
-    │  └─ SseTooLarge         a line or an event over its bound
+    │  ├─ SseTooLarge         a line or an event over its bound
+    │  └─ AnswerTooLarge      too many blocks, or too much before the first content
     ├─ BackendError           what a backend, or the way to it, did to us        → 502 api_error
     │  ├─ BackendUnreachable  no connection: name, address, certificate, proxy
     │  ├─ BackendTimedOut     silent for too long; in which phase                → 504 timeout_error
@@ -29,6 +30,7 @@ and how to mend it. Broken invariants of our own are `assert`s, not exceptions.
 from __future__ import annotations
 
 __all__ = [
+    "AnswerTooLarge",
     "BackendBroken",
     "BackendDisabled",
     "BackendError",
@@ -119,6 +121,10 @@ class BlockMismatch(StreamIllegal):
 
 class SseTooLarge(StreamIllegal):
     """A line or an event longer than its bound: the peer is broken or hostile."""
+
+
+class AnswerTooLarge(StreamIllegal):
+    """An answer with more blocks than its bound, or too much before its first content."""
 
 
 class BackendError(ClewError):

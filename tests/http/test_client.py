@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 from typing import Any
 from unittest.mock import Mock
 
@@ -16,6 +17,7 @@ from clew.http.client.message import (
     ResponseLimits,
     Timeouts,
 )
+from clew.http.client.slices import SLICE_BYTES
 from tests.upstream import peers
 from tests.upstream.peers import SOON, Call, Play, Script, Site, connected, get, post, saying, site
 
@@ -524,3 +526,79 @@ def test_who_cannot_wait_is_called_and_may_leave_the_rest_to_who_can(play: Play[
 
     play(scene())
     assert seen[0][0] == 200
+
+
+def test_a_long_read_is_taken_in_by_slices_and_others_have_a_turn_between_two(play: Play[Any]) -> None:
+    said = b"%x\r\n%b\r\n" % (1_000_000, b"x" * 1_000_000)
+
+    async def script(call: Call) -> None:
+        await call.request()
+        await call.say(CHUNKED)
+        await call.say(said + b"0\r\n\r\n")
+        await call.gone()
+
+    async def scene() -> tuple[list[int], list[int], bool]:
+        async with site(script) as place:
+            connection = await connected(place)
+            connection.begin(post(), Timeouts(), ResponseLimits())
+            await connection.head()
+            loop = asyncio.get_running_loop()
+            turns, sizes, at = 0, list[int](), list[int]()
+
+            def turn() -> None:
+                nonlocal turns
+                turns += 1
+                loop.call_soon(turn)
+
+            def sink(data: bytes) -> None:
+                sizes.append(len(data))
+                at.append(turns)
+
+            turn()
+            await connection.relay(sink)
+            is_reusable = connection.reusable
+            connection.abort()
+            return sizes, at, is_reusable
+
+    sizes, at, is_reusable = play(scene())
+    assert (sum(sizes), is_reusable) == (1_000_000, True)
+    assert max(sizes[1:]) <= SLICE_BYTES  # the first is what came before anybody wanted it
+    assert all(before < after for before, after in itertools.pairwise(at[1:]))
+
+
+def test_a_relay_that_is_held_between_two_slices_goes_on_when_it_is_let_go(play: Play[Any]) -> None:
+    async def script(call: Call) -> None:
+        await call.request()
+        await call.say(CHUNKED)
+        for _ in range(4):
+            await call.say(b"%x\r\n%b\r\n" % (200_000, b"x" * 200_000))
+        await call.say(b"0\r\n\r\n")
+        await call.gone()
+
+    async def scene() -> int:
+        async with site(script) as place:
+            connection = await connected(place)
+            connection.begin(post(), Timeouts(), ResponseLimits())
+            await connection.head()
+            loop, got = asyncio.get_running_loop(), list[bytes]()
+
+            is_held = False
+
+            def sink(data: bytes) -> None:
+                nonlocal is_held
+                assert not is_held
+                got.append(data)
+                is_held = True
+                connection.pause()
+                loop.call_later(0.001, let_go)
+
+            def let_go() -> None:
+                nonlocal is_held
+                is_held = False
+                connection.resume()
+
+            await connection.relay(sink)
+            connection.abort()
+            return sum(map(len, got))
+
+    assert play(scene()) == 800_000

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from clew.engine.dialects import Refused
 from clew.engine.dialects.refused import refused_with
 from clew.errors import BackendBroken, BackendError, BackendTimedOut
+from clew.http.client.slices import SLICE_BYTES
+from clew.model.bounds import check_before
 from clew.model.events import StreamFailed
 from clew.pipeline.stream.relay import Relays
 from clew.upstream.reply import Reply
@@ -42,11 +44,23 @@ async def first_content(reply: Reply, relay: Relays, seconds: float, since: floa
 
 
 async def _to_content(reply: Reply, relay: Relays) -> bytes:
+    came = 0
     while data := await reply.chunk():
-        out = relay.feed(data)
+        out = await _fed(relay, data)
         if relay.begun or relay.failure is not None:
             return out
+        came += len(data)
+        check_before(0, came)
     return b""
+
+
+async def _fed(relay: Relays, data: bytes) -> bytes:
+    """What may go on for these bytes. They may be many: between two slices everybody else has a turn."""
+    out = [relay.feed(data[:SLICE_BYTES])]
+    for at in range(SLICE_BYTES, len(data), SLICE_BYTES):
+        await asyncio.sleep(0)
+        out.append(relay.feed(data[at : at + SLICE_BYTES]))
+    return b"".join(out)
 
 
 async def in_time(work: Coroutine[Any, Any, T], reply: Reply, seconds: float, since: float) -> T:
@@ -63,7 +77,7 @@ async def read_stream(reply: Reply, relay: Relays, seconds: float) -> Refused | 
     for, wherever it came. As long as something comes, it is waited for. Raises BackendError, StreamIllegal."""
     await first_content(reply, relay, seconds)
     while not relay.ended and relay.failure is None and (data := await reply.chunk()):
-        relay.feed(data)
+        await _fed(relay, data)
     if relay.failure is not None:
         return refusal_in(reply, relay.failure)
     if not relay.ended:

@@ -23,6 +23,9 @@ from clew.upstream.reply import Reply
 
 __all__ = ["Streaming"]
 
+_MOST_READS = 64
+"""Before the first content, on the short way. The long way takes them again, and has a bound in bytes."""
+
 
 class Streaming(ABC):
     """One answer."""
@@ -109,7 +112,7 @@ class Streaming(ABC):
         except (StreamIllegal, BackendError):
             self._take_back()
             return
-        if first is None and not on.is_over and self._may_wait():
+        if first is None and not on.is_over and self._may_wait() and len(self._taken) < _MOST_READS:
             return
         if first is None or not hearing.begun:
             self._take_back()

@@ -29,6 +29,7 @@ from clew.http.client.message import (
     Timeouts,
 )
 from clew.http.client.reader import ResponseReader
+from clew.http.client.slices import SLICE_BYTES, Slices
 from clew.http.client.waiting import Sink
 from clew.http.client.watch import Watch
 from clew.http.readable import is_readable
@@ -40,7 +41,7 @@ __all__ = ["ClientConnection", "Sink"]
 class ClientConnection(Flowing):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
-    __slots__ = (*("_paused", "_sink", "_unsent", "_waiting", "is_closed", "sink_error"),)
+    __slots__ = (*("_paused", "_sink", "_slices", "_unsent", "_waiting", "is_closed", "sink_error"),)
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,6 +53,7 @@ class ClientConnection(Flowing):
         self._paused = False
         self._waiting = 0
         self._sink: Sink | None = None
+        self._slices: Slices | None = None  # of a long read, while they are taken in; meanwhile nothing more is read
 
     # What the owner calls.
 
@@ -149,7 +151,7 @@ class ClientConnection(Flowing):
         reader, transport = self._reader, self._transport
         if reader is not None and (not reader.done or not reader.keep_alive or self._parts):
             return False
-        if self._tenant is not None or self._sending or self.is_closed or self._error is not None:
+        if self._tenant is not None or self._sending or self._slices or self.is_closed or self._error is not None:
             return False
         return transport is not None and not transport.is_closing()
 
@@ -184,6 +186,22 @@ class ClientConnection(Flowing):
         self._turn = turn_of(asyncio.get_running_loop())
 
     def _came(self, data: bytes) -> None:
+        if self._slices is None and (self._sink is None or len(data) <= SLICE_BYTES):
+            self._take_in(data)
+            return
+        if self._slices is None:
+            self._slices = Slices(asyncio.get_running_loop(), self._take_in, self._sliced, held=self._paused)
+            if self._transport is not None and not self._paused:
+                self._transport.pause_reading()
+        self._slices.add(data)
+
+    def _sliced(self) -> None:
+        """All of a long read is taken in."""
+        self._slices = None
+        if self._transport is not None and not self._paused and not self._gone:
+            self._transport.resume_reading()
+
+    def _take_in(self, data: bytes) -> None:
         reader, watch, flow = self._reader, self._watch, self._flow
         if reader is None or watch is None or reader.done:
             self._drop()  # nobody asked: whatever it is, it is not the answer to the next request
@@ -191,7 +209,7 @@ class ClientConnection(Flowing):
         if flow is not None:
             flow.stops(reader)
         self._hear(data, reader, watch)
-        if flow is not None:
+        if flow is not None and not (self._slices and self._slices.are_waiting):
             self._flows(flow)
 
     def _hear(self, data: bytes, reader: ResponseReader, watch: Watch) -> None:
@@ -292,7 +310,10 @@ class ClientConnection(Flowing):
         if on is not self._paused or self._transport is None or self._gone:
             return
         self._paused = not on
-        (self._transport.resume_reading if on else self._transport.pause_reading)()
+        if self._slices is not None:
+            self._slices.hold(not on)
+        else:
+            (self._transport.resume_reading if on else self._transport.pause_reading)()
         if self._watch is not None:
             self._watch.hold(not on)
 
@@ -315,6 +336,8 @@ class ClientConnection(Flowing):
         self.is_closed = True
         if self._flow is not None:
             self._flow.ends()
+        if self._slices:
+            self._slices.stop()
         if self._transport is not None:
             self._transport.abort()
         if self._watch is not None:

@@ -41,7 +41,7 @@ class ResponseReader:
 
     def __init__(self, limits: ResponseLimits, *, head_only: bool = False) -> None:
         self._parser: ResponseParser | None = None
-        self._fed: tuple[bytes, ...] = ()
+        self._fed: list[bytes] = []
         self.again(limits, head_only=head_only)
 
     def again(self, limits: ResponseLimits, *, head_only: bool = False) -> None:
@@ -66,7 +66,7 @@ class ResponseReader:
     def feed(self, data: bytes) -> None:
         """Take what came. Raises ResponseBroken; what was whole before stays to be taken."""
         if new := self.passed(data):
-            self._fed = (*self._fed, new)
+            self._fed.append(new)
 
     def at_once(self, data: bytes) -> bytes | None:
         """The body of a plain answer that these bytes are, all of it and nothing else; None if that cannot be seen at once,
@@ -136,7 +136,7 @@ class ResponseReader:
 
     def take(self) -> list[bytes]:
         """The pieces of the body that came since."""
-        parts, self._fed = [*self._fed], ()
+        parts, self._fed = self._fed, []
         if self._parser is not None:
             parts += self._parser.parts
             self._parser.parts.clear()

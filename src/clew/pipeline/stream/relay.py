@@ -18,6 +18,7 @@ from typing import Protocol
 
 from clew.dialects.anthropic.stream_errors import read_any
 from clew.errors import StreamIllegal
+from clew.model.bounds import check_before, check_blocks
 from clew.model.events import (
     BlockDelta,
     BlockStart,
@@ -206,6 +207,7 @@ class Relay:
             return
         if not self.begun:
             self._before.append(new)
+            check_before(len(self._before), self.size)
             return
         going = self.held if self._ending else out
         if self._before:
@@ -254,6 +256,7 @@ class Relay:
 
     def _note(self, event: Event) -> None:
         if isinstance(event, BlockStart):
+            check_blocks(self._lifecycle.blocks)
             self.begun = True
         elif isinstance(event, BlockStop):
             self.stops += 1

@@ -12,6 +12,7 @@ from io import StringIO
 from typing import Literal
 
 from clew.dialects.openai_chat.answer.scribes import Kind, Scribe
+from clew.model.bounds import check_blocks
 from clew.model.halves import whole_text
 
 __all__ = ["BlockWriter"]
@@ -91,6 +92,7 @@ class BlockWriter:
     def _start(self, kind: Kind) -> None:
         self.close()
         self.index += 1
+        check_blocks(self.index + 1)
         self.kind = kind
 
     def _grow(self, text: str) -> None:

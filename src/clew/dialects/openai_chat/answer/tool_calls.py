@@ -13,6 +13,7 @@ import msgspec
 
 from clew.dialects.openai_chat.answer.object_ends import ObjectEnds
 from clew.dialects.openai_chat.shapes import object_of, text_of
+from clew.model.bounds import check_blocks
 from clew.model.halves import whole_text, whole_value
 from clew.model.json import JsonObject, JsonValue
 
@@ -121,6 +122,7 @@ class Calls:
         at = self._at(entry)
         if at is None or not self._all[at].continues_with(entry):
             at = len(self._all)
+            check_blocks(at + 1)
             self._all.append(Call(entry.get("index"), whole_text(text_of(entry.get("id")))))
             self._by_place[_key(entry.get("index"))] = at
         call = self._all[at]

@@ -1,0 +1,32 @@
+"""How much one answer may be: a backend that sends more is broken or hostile.
+
+No setting changes these bounds. They are many times what a model says in one answer.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from clew.errors import AnswerTooLarge
+
+__all__ = ["MOST_BLOCKS", "MOST_BYTES_BEFORE", "MOST_EVENTS_BEFORE", "check_before", "check_blocks"]
+
+MOST_BLOCKS: Final = 10_000
+"""Blocks of one answer, tool calls among them."""
+MOST_EVENTS_BEFORE: Final = 10_000
+MOST_BYTES_BEFORE: Final = 4 * 1024 * 1024
+"""What may wait until the first content comes: pings, comments, the start of the message."""
+
+
+def check_blocks(blocks: int) -> None:
+    """Raises AnswerTooLarge if an answer has so many that they are too many."""
+    if blocks > MOST_BLOCKS:
+        raise AnswerTooLarge(f"the answer has more than {MOST_BLOCKS} blocks, which is the most that clew takes")
+
+
+def check_before(events: int, size: int) -> None:
+    """The same for what came before the first content."""
+    if events > MOST_EVENTS_BEFORE:
+        raise AnswerTooLarge(f"more than {MOST_EVENTS_BEFORE} events came before the first content; clew waits for no more")
+    if size > MOST_BYTES_BEFORE:
+        raise AnswerTooLarge(f"more than {MOST_BYTES_BEFORE} bytes came before the first content; clew waits for no more")
