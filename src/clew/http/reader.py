@@ -221,7 +221,7 @@ class RequestReader:
         self.in_head = True
 
     def on_url(self, url: bytes) -> None:
-        self._target += url
+        self._target.append(url)
         self._count_head(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -256,7 +256,7 @@ class RequestReader:
     def _request(self, parser: httptools.HttpRequestParser, body: bytes) -> HttpRequest:
         return request_of(
             method=parser.get_method().decode("ascii"),
-            target=self._target.decode("latin-1"),
+            target=b"".join(self._target).decode("latin-1"),
             headers=tuple(self._headers),
             body=body,
             version=parser.get_http_version(),
@@ -272,7 +272,7 @@ class RequestReader:
         self.body_size = 0
         self._unframed = 0
         self._head_size = 0
-        self._target = b""
+        self._target: list[bytes] = []
         self._headers: list[tuple[str, str]] = []
         self._body: list[bytes] = []
         self._like: HttpRequest | None = None

@@ -159,7 +159,7 @@ class _Talk:
             yield from self._close()
             yield from self._give_up(node)
         name = entry.uuid or id_of(raw.decode("utf-8", "replace"))
-        node.waiting = [*node.waiting, _Question(raw, self._at, name)]
+        node.waiting.append(_Question(raw, self._at, name))
         self._asking[id(node)] = node
 
     def _give_up(self, node: _Node) -> Iterator[Found]:
