@@ -12,11 +12,14 @@ from clew.settings.home import Home as Place
 from clew.settings.running import Running, register, unregister
 from tests.cli.gateways import gateway_of
 from tests.cli.homes import THREAD, Home, talk, yesterday
+from tests.cli.invoking import Clew
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "home")
+    home = Home(tmp_path / "home")
+    home.environ["A_KEY_THAT_NOBODY_SET"] = "set here"
+    return home
 
 
 @pytest.fixture
@@ -200,6 +203,7 @@ def test_json_says_the_same(home: Home) -> None:
         "model": "glm-5.3",
         "auth": "bearer",
         "url": "https://api.z.ai/api/anthropic",
+        "disabled": "",
     }
 
 
@@ -286,3 +290,13 @@ def test_a_part_without_a_name_says_where_it_goes(home: Home, part: tuple[str, .
     assert home.lines("use", *part)[-2] == f"{whose} go to glm (clew use {part[0]})."
     assert [rule["backend"] for rule in home.json("use", *part)["chosen"]] == ["glm"]
     assert len(home.json("use")["chosen"]) == 2
+
+
+def test_a_backend_that_lacks_its_variable_is_listed_with_the_reason(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    clew = Clew(home)
+    clew.write('[backends.claude]\npreset = "anthropic"\n[backends.glm]\npreset = "zai"\nkey = "${NONE}"\n')
+    said = f"glm is disabled: the variable NONE is not set (backends.glm.key, {clew.config}:5)"
+    assert [row["disabled"] for row in json.loads(clew("use", "--json").stdout)["backends"]] == ["", said]
+    assert f"Here, {said}." in clew("use").stdout.splitlines()
+    assert f"Here, {said}." in clew("models", "--no-discover").stdout.splitlines()

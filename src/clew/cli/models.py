@@ -69,7 +69,8 @@ def models(chosen: str | None, all_: bool, no_discover: bool, file: Path | None,
     if json_:
         say_json(rows)
     else:
-        show(_page(rows))
+        disabled = [Line(printable(f"Here, {each.says}."), "bad") for each in loaded.disabled.values()]
+        show([*_page(rows), *disabled])
 
 
 def _backend(loaded: Loaded, name: str | None) -> Backend:

@@ -24,6 +24,7 @@ from clew.cli.pages import Line, Page, Table, printable, show
 from clew.cli.pins import Pin, pin_lines, pins_in
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.settings.following import Followed, choice_followed, pin_followed
+from clew.settings.load import Loaded
 from clew.settings.running import Running, running
 from clew.settings.values import Rule
 from clew.store import SqliteStore
@@ -243,6 +244,8 @@ class Row(Struct, frozen=True, kw_only=True):
     model: str
     auth: str
     url: str
+    disabled: str = ""
+    """Why it cannot be called from here; a gateway that runs may have what is missing."""
 
 
 class Listed(Struct, frozen=True, kw_only=True):
@@ -274,7 +277,7 @@ def _listed(at: Place, part: Part, principal: str) -> Listed:
         pins = pins_in(store, principal) if part == Part() else ()
     if part.gateway is not None and not active.is_its_own:
         _check_gateway(part.gateway, running(at.home))
-    rows = tuple(_row(each, active) for each in loaded.settings.backends.values())
+    rows = tuple(_row(each, active, loaded) for each in loaded.settings.backends.values())
     told = {"thread": pinned.id, "pin": pinned.pin} if pinned else {}
     return Listed(active=active, backends=rows, chosen=chosen, pins=pins, **told)
 
@@ -284,7 +287,8 @@ def _is_of(rule: Rule, part: Part) -> bool:
     return part.setting in (ACTIVE, AGENTS if rule.agent else family_choice(rule.family))
 
 
-def _row(backend: Backend, active: Active) -> Row:
+def _row(backend: Backend, active: Active, loaded: Loaded) -> Row:
+    disabled = loaded.disabled.get(backend.name)
     return Row(
         name=backend.name,
         active=backend.name == active.backend,
@@ -293,6 +297,7 @@ def _row(backend: Backend, active: Active) -> Row:
         model=backend.model,
         auth=backend.auth,
         url=backend.url,
+        disabled=disabled.says if disabled else "",
     )
 
 
@@ -308,6 +313,7 @@ def _page(listed: Listed, part: Part) -> Page:
     lines += pin_lines(listed.pins)
     if listed.thread:
         lines.append(Line(printable(f"thread {listed.thread} " + _pin_of(listed.pin))))
+    lines += [Line(printable(f"Here, {row.disabled}."), "bad") for row in listed.backends if row.disabled]
     return [table, Line(""), *lines, Line("Switch with `clew use NAME`; the running conversation goes on.", "quiet")]
 
 
