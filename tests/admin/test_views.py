@@ -64,7 +64,14 @@ def test_a_switch_holds_at_once_and_is_kept_for_every_other_gateway(booth: Booth
     reply = booth.ask("/api/use", method="POST", body={"backend": "glm"})
     assert (reply.status, reply.json) == (
         200,
-        {"backend": "glm", "thread": "", "gateway": "", "family": "", "agents": False},
+        {
+            "backend": "glm",
+            "thread": "",
+            "gateway": "",
+            "family": "",
+            "agents": False,
+            "followed": {"gateways": 0, "behind": []},
+        },
     )
     assert booth.store is not None
     assert dict(booth.store.settings()) == {"active": "glm"}

@@ -7,10 +7,12 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clew.testing import Simulator
+from tests.admin.booth import Unix
 from tests.gateway.served import CLEW, KEY, Served, backend, listens, until
 from tests.gateway.test_workers import of_all, workers
 
@@ -161,6 +163,16 @@ def test_a_gateway_that_lacks_the_key_of_the_new_backend_is_named_and_answers_50
         assert (status, said["type"]) == (503, "api_error")
         assert "the backend glm" in said["message"] and "ZAI_API_KEY" in said["message"]
         assert answered_by(gateway) == "503"
+        status = gateway.clew("status", ZAI_API_KEY="sim-test-key").stdout
+        assert "chosen is glm" in status and "none, not glm" in status
+        line = subprocess.run([CLEW, "statusline"], env=gateway.environment, input="{}", capture_output=True, text=True)
+        assert line.stdout == "clew → none (503) (chosen: glm)\n"
+        checked = gateway.clew("doctor", ZAI_API_KEY="sim-test-key")
+        assert checked.returncode == 1
+        assert (
+            f"{gateway.process.pid} (pid {gateway.process.pid}) answers 503: it does not know the backend glm"
+            in checked.stdout
+        )
         done(gateway, "use", "a", ZAI_API_KEY="sim-test-key")
         assert answered_by(gateway) == "a"
 
@@ -175,6 +187,34 @@ def test_a_gateway_that_hangs_is_named(config: str) -> None:
         assert f"(pid {gateway.process.pid}) has not applied it: it has not applied the change within 2 s" in used.stderr
         done(gateway, "use", "b")
         assert answered_by(gateway) == "b"
+
+
+def posted(gateway: Served, **wish: object) -> dict[str, Any]:
+    """As the page Now switches."""
+    line = Unix(Path(gateway.told["socket"]))
+    try:
+        line.request("POST", "/api/use", json.dumps(wish), {"content-type": "application/json"})
+        return json.loads(line.getresponse().read())
+    finally:
+        line.close()
+
+
+def test_a_switch_in_the_admin_holds_in_all_workers_and_gateways_when_it_is_answered(config: str) -> None:
+    with Served(config, "--workers", "2") as one, Served(config, beside=one) as two:
+        ready(one)
+        for name in ("b", "a"):
+            until(lambda name=name: posted(one, backend=name)["followed"] == {"gateways": 2, "behind": []})
+            assert {answered_by(each) for each in (one, two) for _ in range(REQUESTS)} == {name}
+
+
+def test_the_admin_names_a_gateway_that_does_not_know_the_backend(config: str, vendor: Simulator) -> None:
+    lacks = HEAD + backend("a", vendor.url, 'realm = "anthropic"\n')
+    with Served(config) as one, Served(lacks, beside=one) as two:
+        ready(one)
+        until(lambda: len(posted(one, backend="b")["followed"]["behind"]) == 1)
+        [behind] = posted(one, backend="b")["followed"]["behind"]
+        assert (behind["pid"], behind["why"].partition(":")[0]) == (two.process.pid, "it does not know the backend b")
+        assert (answered_by(one), answered_by(two)) == ("b", "503")
 
 
 def test_no_gateway_is_no_failure(config: str) -> None:

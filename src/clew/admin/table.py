@@ -24,7 +24,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "admin",
         views.use,
         "Switches the active backend; or only for one thread, one gateway, a family of models, or all sub-agents. `reset`"
-        " takes that back.",
+        " takes that back. It answers when all gateways of this home have applied it, or with those that have not.",
         "body: backend or reset; thread, gateway, family or agents",
     ),
     Route(

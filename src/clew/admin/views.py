@@ -22,6 +22,7 @@ from clew.admin.thread_view import projected, spoken
 from clew.backends.names import FAMILIES
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.engine.told_tries import with_told_tries
+from clew.settings.following import Followed, choice_followed, pin_followed
 from clew.settings.home import HOME_VARIABLE
 from clew.store import Store
 from clew.store.values import Bodies, Exchange, Heads, Hit, Passage, Thread
@@ -86,17 +87,19 @@ class Use(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Used(Struct, frozen=True):
-    """What holds from now on: for all, or for the part that is named. `backend` is "" where a choice was taken back."""
+    """What was chosen: for all, or for the part that is named. `backend` is "" where a choice was taken back."""
 
     backend: str
     thread: str
     gateway: str
     family: str
     agents: bool
+    followed: Followed
+    """Whether all gateways of this home have applied it, and which processes have not."""
 
 
 async def use(desk: Desk, request: Request) -> Response:
-    """Every gateway and worker follows the store within a second, this one at once."""
+    """Answers when every gateway and worker of this home has applied it, or says which has not."""
     wish = await read_body(request, Use)
     _check_use(wish, desk)
     if wish.thread:
@@ -107,7 +110,16 @@ async def use(desk: Desk, request: Request) -> Response:
         value = None if wish.reset else wish.backend
         await desk.written(desk.kept.set(wish.setting, value, scope=wish.gateway, at=time.time()))
         await desk.read(desk.current.glance)
-    return as_json(Used(wish.backend, wish.thread, wish.gateway, wish.family, wish.agents))
+    followed = await desk.read(lambda: _followed(wish, desk))
+    return as_json(Used(wish.backend, wish.thread, wish.gateway, wish.family, wish.agents, followed))
+
+
+def _followed(wish: Use, desk: Desk) -> Followed:
+    """Waits for seconds, so it belongs into a thread."""
+    if wish.thread:
+        return pin_followed(desk.home, wish.backend) if wish.backend else Followed()
+    of_part = None if wish.setting == ACTIVE else wish.backend
+    return choice_followed(desk.home, desk.kept.settings, gateway=wish.gateway, of_part=of_part)
 
 
 def _check_use(wish: Use, desk: Desk) -> None:

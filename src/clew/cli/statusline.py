@@ -20,6 +20,8 @@ from clew.cli.exchange_lines import thinking_of
 from clew.cli.next_backend import CHOICE, plain_settings
 from clew.cli.options import principal_option
 from clew.cli.pages import printable
+from clew.settings.home import home_of
+from clew.settings.processes import running_gateways
 from clew.store.glance import Glance
 from clew.store.values import Exchange, Usage
 
@@ -67,7 +69,18 @@ def _line(principal: str, session: str) -> str:
     following = (found.pin or plain.answers(found.chosen)) if plain and found else None
     if found is None or following is None:
         return printable(" · ".join(_seen_properly(principal, session)))
-    return printable(" · ".join(_parts(found.last, following)))
+    return printable(" · ".join(_parts(found.last, found.pin or _in_use(following))))
+
+
+def _in_use(chosen: str) -> str:
+    """What the gateway of this client reports, by the address that the client has, or what all report; and what was chosen,
+    where that is another. Nobody is asked: the reports are files."""
+    there = running_gateways(home_of(os.environ))
+    of_client = [each for each in there if each.url == os.environ.get("ANTHROPIC_BASE_URL", "").rstrip("/")]
+    used = frozenset[str]().union(*(each.in_use for each in of_client or there))
+    if used <= {chosen}:
+        return chosen
+    return f"{' or '.join(sorted(name or 'none (503)' for name in used))} (chosen: {chosen})"
 
 
 class _Seen(Struct, frozen=True):
@@ -99,7 +112,7 @@ def _seen_properly(principal: str, session: str) -> Iterator[str]:
     with opened(at) as store:
         active = active_of(at, store)
     found = _seen(at.store, principal, session) or _Seen()
-    yield from _parts(found.last, found.pin or (active.backend if active else ""))
+    yield from _parts(found.last, found.pin or (_in_use(active.backend) if active else ""))
     if at.problem:
         yield "the config cannot be used: `clew config check`"
 

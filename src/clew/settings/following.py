@@ -25,6 +25,7 @@ __all__ = [
     "Followed",
     "choice_followed",
     "file_followed",
+    "how_to_apply",
     "keys_followed",
     "pin_followed",
     "seal_key_followed",
@@ -75,7 +76,7 @@ def file_followed(home: Home, file: Path, *, added: str = "") -> Followed:
         if file_digest(file) != applied.looked_at:
             return _WAITS
         if applied.problem:
-            return _State(False, _rejected(applied), _restart(applied))
+            return _State(False, _rejected(applied), how_to_apply(applied))
         return _knows(applied, added) if added else _HAS
 
     return _followed(home, judge, what=FILE_WRITTEN)
@@ -133,15 +134,16 @@ def _knows(applied: Applied, backend: str) -> _State:
         return _HAS
     if file_digest(Path(applied.file)) != applied.looked_at:
         return _WAITS  # the file says more than it has read yet
-    return _State(False, unknown_backend(applied, backend), _restart(applied, backend))
+    return _State(False, unknown_backend(applied, backend), how_to_apply(applied, backend))
 
 
 def _rejected(applied: Applied) -> str:
     return f"it rejected the new {applied.file}: {applied.problem}"
 
 
-def _restart(applied: Applied, backend: str = "") -> str:
-    """A variable is set where a process is started, and nowhere else."""
+def how_to_apply(applied: Applied, backend: str = "") -> str:
+    """What helps a process that could not use a file, or cannot call a backend. Only where it is started can a variable be
+    set."""
     if backend in applied.disabled:
         return (
             'restart this gateway where the variable is set, or name a file for the key in the settings (key = "file:/path")'

@@ -16,7 +16,8 @@ from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, war
 from clew.admin.checkup.kept import clock_doubt
 from clew.errors import SettingsInvalid, StoreError
 from clew.gateway.port_owner import gateway_on, owner_of
-from clew.settings.running import running
+from clew.settings.following import how_to_apply, unknown_backend
+from clew.settings.processes import RunningGateway, running_gateways
 from clew.settings.values import GatewaySettings
 from clew.store.clock import Doubt
 
@@ -29,9 +30,9 @@ OLDEST: Final = 1_780_000_000.0
 
 
 def gateways(at: Circumstances) -> Iterator[Finding]:
-    """Each that is registered answers, and has taken the newest settings."""
+    """Each that is registered answers, knows the backend that was chosen, and has taken the newest settings."""
     try:
-        found = running(at.home)
+        found = running_gateways(at.home)
     except SettingsInvalid as error:
         yield broken(str(error), "mend the rights of that directory")
         return
@@ -39,7 +40,8 @@ def gateways(at: Circumstances) -> Iterator[Finding]:
         yield fine("none runs")
     for each in found:
         if (ready := _readiness(each.url)) is not None:
-            yield fine(f"{each.name} (pid {each.pid}) answers at {each.url}")
+            yield fine(f"{each.name} (pid {each.pid}) answers at {each.url}{_sends_to(each)}")
+            yield from _unknown(each)
             if ready.problem:
                 yield broken(
                     f"{each.name} (pid {each.pid}) goes on with its last settings: {ready.problem}",
@@ -49,6 +51,19 @@ def gateways(at: Circumstances) -> Iterator[Finding]:
             yield broken(
                 f"{each.name} (pid {each.pid}) does not answer at {each.url}", f"kill {each.pid}, and start it again"
             )
+
+
+def _sends_to(gateway: RunningGateway) -> str:
+    used = sorted(filter(None, gateway.in_use))
+    return f" and sends to {' and '.join(used)}" if used else ""
+
+
+def _unknown(gateway: RunningGateway) -> Iterator[Finding]:
+    """Processes that answer 503, because they do not know the backend that was chosen."""
+    for process in gateway.processes:
+        if (applied := process.applied) and not applied.in_use:
+            said = f"{gateway.name} (pid {process.pid}) answers 503: {unknown_backend(applied, applied.active)}"
+            yield broken(said, how_to_apply(applied, applied.active))
 
 
 class _Readiness(Struct):

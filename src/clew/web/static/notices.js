@@ -11,11 +11,10 @@ export function notice(text, kind = "") {
   if (kind !== "bad") setTimeout(() => shown.remove(), SECONDS * 1000);
 }
 
-/** Do it, and tell of what goes wrong. True if nothing did. */
+/** Do it, and tell of what goes wrong. What it gives, or true, if nothing did. */
 export async function trying(work) {
   try {
-    await work();
-    return true;
+    return (await work()) ?? true;
   } catch (error) {
     notice(error.text ?? String(error), "bad");
     return false;

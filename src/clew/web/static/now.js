@@ -56,7 +56,10 @@ function tick() {
 tick();
 
 async function use(wish, said) {
-  if (await trying(() => call("POST", `/api/use${whose}`, wish))) notice(said);
+  const done = await trying(() => call("POST", `/api/use${whose}`, wish));
+  for (const { gateway, pid, why, fix } of done?.followed?.behind ?? [])
+    notice(`Gateway ${gateway} (pid ${pid}) has not applied it: ${why}. To fix it: ${fix}.`, "bad");
+  if (done && !done.followed?.behind?.length) notice(said);
   document.activeElement?.matches?.("select") && document.activeElement.blur();
   await renewTop().catch(() => {});
 }
