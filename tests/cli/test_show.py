@@ -158,6 +158,14 @@ def test_what_is_not_there_or_not_clear_is_said(home: Home) -> None:
     )
 
 
+def test_a_backend_whose_address_is_not_known_here_is_said_to_be_disabled(home: Home) -> None:
+    """Without its key it can be looked at; without its address it cannot."""
+    home.keep(*talk(yesterday()))
+    home.config.write_text(home.config.read_text() + 'url = "${NO_SUCH_URL}"\n')
+    code, says = home.refused("show", "last", "--as", "glm")
+    assert (code, f"{home.config}:" in says, "NO_SUCH_URL" in says) == (5, True, True), says
+
+
 def test_a_thread_without_an_answer_cannot_be_projected(home: Home) -> None:
     home.keep(talk(yesterday())[-1])
     code, says = home.refused("show", "last", "--as", "claude")

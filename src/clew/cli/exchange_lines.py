@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.cli.pages import Line
-from clew.engine.log.exchange_text import at_time, details_of, head_of, thinking_of
+from clew.store.exchange_text import at_time, details_of, head_of, thinking_of
 from clew.store.values import Exchange
 
 __all__ = ["at_time", "lines_of", "thinking_of"]

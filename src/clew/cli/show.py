@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from clew.cli.endings import Failed, told
+from clew.cli.endings import BadConfig, Failed, told
 from clew.cli.exchange_lines import at_time
 from clew.cli.json_output import say_json
 from clew.cli.kept import Place, opened, place, principal_option, thread_named
@@ -21,6 +21,7 @@ from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
 from clew.settings.load import Loaded, load
 from clew.settings.secret import load_keyring
+from clew.settings.values import Settings
 from clew.store import SqliteStore
 from clew.store.endings import ending_word, failure_of, unfinished_word
 from clew.store.values import Branch, Exchange, Passage, Thread
@@ -172,23 +173,27 @@ def projected_for(at: Place, store: SqliteStore, passages: Sequence[Passage], na
     from clew.admin.thread_view import projected
     from clew.engine.snapshot import snapshot_of
 
-    loaded = _with_keys(at.usable)
-    if name not in loaded.settings.backends:
-        known = ", ".join(sorted(loaded.settings.backends))
+    settings = _with_keys(at.usable)
+    if name in settings.disabled:
+        raise BadConfig(f"{settings.disabled[name].says}. Set it, and run this again.")
+    if name not in settings.backends:
+        known = ", ".join(sorted({*settings.backends, *settings.disabled}))
         raise click.UsageError(f"There is no backend {name!r}. There are: {known}.")
     sealer = load_keyring(at.home.secret, os.environ).sealer()
     try:
-        return projected(passages, name, snapshot_of(loaded.settings, sealer), store, principal)
+        return projected(passages, name, snapshot_of(settings, sealer), store, principal)
     except Problem as problem:
         raise Failed(f"{problem.said.what}: {problem.said.why}") from problem
 
 
-def _with_keys(loaded: Loaded) -> Loaded:
-    """A block can be bound to an account, and the key says which that is. Where keys are not at hand, it is left open."""
+def _with_keys(loaded: Loaded) -> Settings:
+    """A block can be bound to an account, and the key says which that is. Where a key is not at hand, it is left open."""
     try:
-        return load(loaded.file, os.environ)
+        settings = load(loaded.file, os.environ).settings
     except SettingsInvalid:
-        return loaded
+        return loaded.settings
+    backends = {**loaded.settings.backends, **settings.backends}
+    return structs.replace(settings, backends=backends, disabled=loaded.settings.disabled)
 
 
 def _projection_lines(projected: Projected, shows: Shows) -> Iterator[Line]:

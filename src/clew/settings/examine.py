@@ -133,7 +133,7 @@ class _Rows:
         tables: Mapping[str, BackendTable] = document.backends
         if not raw.get("backends"):
             tables = self._discovered(environ)
-        self.names = list(cast("dict[str, object]", raw.get("backends")) or tables)
+        self.names = list(_written(raw) or tables)
         """All of them, as the file has them."""
         for name, table in tables.items():
             self._make(name, table, given_in(raw, name), environ, keys=keys)
@@ -154,6 +154,12 @@ class _Rows:
             self.lost.add(name)
         else:
             self.backends[name] = made.backend
+
+
+def _written(raw: Mapping[str, object]) -> Mapping[str, object]:
+    """The backends of the file; none where that is no table, which is a problem of its own."""
+    backends = raw.get("backends")
+    return cast("dict[str, object]", backends) if isinstance(backends, dict) else {}
 
 
 def _meanings(document: Document, known: set[str]) -> Iterator[Problem]:
