@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from clew.chat.events import Said, TextDelta, ThinkingDelta
 from clew.chat.failures import broken_off, in_their_words
 from clew.chat.joining import Joining
@@ -82,7 +84,8 @@ class LocalHearing:
         if isinstance(event, BlockDelta):
             yield from _deltas(event)
         elif whole is not None and whole.block.get("type") == "tool_use":
-            yield from format_response({"content": [whole.block]}).tool_calls
+            [call] = format_response({"content": [whole.block]}).tool_calls
+            yield call if whole.unparsed is None else replace(call, arguments=whole.unparsed)
 
 
 def _deltas(event: BlockDelta) -> Iterator[Said]:

@@ -23,7 +23,8 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 class ToolCall(Struct, frozen=True):
-    """A call that a model made. `arguments` is JSON text, as models write it.
+    """A call that a model made. `arguments` is JSON text, as models write it. If what it wrote is no JSON object, that is
+    what `arguments` has, at least its beginning: such a call must not be run.
 
     >>> ToolCall(id="t1", name="weather", arguments='{"city": "Rome"}').name
     'weather'

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from clew.chat.counts import anthropic_usage
 from clew.chat.marks import REQUEST, asks_for_summary, summarised
-from clew.chat.messages import Message
+from clew.chat.messages import Message, ToolCall
 from clew.chat.responses import format_response
+from clew.model.broken_calls import arguments_in
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
@@ -112,8 +115,19 @@ def message_of(spot: Spot) -> Message | None:
     if recording is None:
         return None
     usage = anthropic_usage(exchange.usage) if exchange and exchange.usage else None
-    read = format_response({"content": shown(recording), "stop_reason": exchange.stop_reason or None if exchange else None})
-    return msgspec.structs.replace(read, raw_content=[*shown(recording)], origin=recording.origin, usage=usage)
+    blocks = shown(recording)
+    read = format_response({"content": blocks, "stop_reason": exchange.stop_reason or None if exchange else None})
+    calls = _as_given(read.tool_calls, blocks, exchange)
+    return structs.replace(read, tool_calls=calls, raw_content=[*blocks], origin=recording.origin, usage=usage)
+
+
+def _as_given(calls: Iterable[ToolCall], blocks: Iterable[JsonObject], exchange: Exchange | None) -> tuple[ToolCall, ...]:
+    """With what came of arguments that are no JSON object: nobody may run such a call with what could be read of it."""
+    given = arguments_in(exchange.changes) if exchange else {}
+    places = [at for at, block in enumerate(blocks) if block.get("type") == "tool_use"]
+    return tuple(
+        structs.replace(call, arguments=given[at]) if at in given else call for at, call in zip(places, calls, strict=True)
+    )
 
 
 def shown(recording: Recording) -> list[JsonObject]:

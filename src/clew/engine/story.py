@@ -66,7 +66,7 @@ class Story:
     projected: tuple[Change, ...] = ()
     """The changes without those that the dialect made."""
     unheard: list[Change] = field(default_factory=list[Change])
-    """Parts of the answer that the client's dialect has no words for."""
+    """Parts of the answer that the client's dialect has no words for, and calls that cannot be kept as they came."""
     answered: bytes = b""
     head: ResponseHead | None = None
     """Of the last answer, or refusal."""

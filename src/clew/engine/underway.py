@@ -156,6 +156,7 @@ class UnderWay:
         """A whole answer, before it is kept."""
         story = self._told()
         self._heard = heard
+        story.unheard += (call.change for call in heard.answer.broken_calls)
         if story.by_sessions:
             self._parts.sessions.register(story, heard.answer.blocks, self._parts.clock())
         if self._hearing is not None and self._needs_raw(story):

@@ -81,7 +81,7 @@ async def _folded(reply: Reply, dress: Dress, dialect: Dialect, hints: Hints, fi
     answer = await aside(relay.size, lambda: relay.answer(blocks=True))
     if answer.illegal is not None:
         raise answer.illegal
-    if answer.broken_call:
-        raise BackendBroken(f"{reply.endpoint}: {answer.broken_call}")
+    if answer.broken_calls:
+        raise BackendBroken(f"{reply.endpoint}: {answer.broken_calls[0]}")
     whole = _dressed(relay.raw, answer.message, dress)
     return whole if relay.late is None else whole._replace(heard=with_late(whole.heard, relay.late))

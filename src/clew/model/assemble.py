@@ -22,10 +22,8 @@ from clew.model.lenient import read_json
 from clew.model.lifecycle import LENIENT, Family, Lifecycle, Table, family_of
 from clew.model.partial_json import partial
 
-__all__ = ["AssembledBlock", "Assembler", "Growing", "assemble", "broken_call", "end"]
+__all__ = ["AssembledBlock", "Assembler", "Growing", "assemble", "end"]
 
-_SHOWN = 200
-"""Characters of arguments that an error quotes."""
 _STOP_FIELDS = ("stop_reason", "stop_sequence", "stop_details")
 
 
@@ -209,23 +207,6 @@ def end(message: JsonObject, event: MessageDelta) -> None:
     if event.usage is not None:
         before = message.get("usage")
         message["usage"] = {**(before if isinstance(before, dict) else {}), **_not_null(event.usage)}
-
-
-_CUT_SHORT = ("max_tokens", "model_context_window_exceeded", "refusal")
-
-
-def broken_call(message: JsonObject, blocks: Iterable[AssembledBlock]) -> str:
-    """What is wrong with a call that a client would run, though its arguments are no JSON object; "" if there is none.
-
-    An answer that was cut short may end inside a call: its stop reason says so, and nobody runs it.
-    """
-    if message.get("stop_reason") in _CUT_SHORT:
-        return ""
-    for each in blocks:
-        if each.block.get("type") == "tool_use" and (each.unparsed is not None or not isinstance(each.block["input"], dict)):
-            given = each.unparsed if each.unparsed is not None else msgspec.json.encode(each.block["input"]).decode()
-            return f"the arguments of the call of {each.block.get('name')} are no JSON object: {given[:_SHOWN]}"
-    return ""
 
 
 def _not_null(values: JsonObject) -> JsonObject:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from clew.store.exchange_text import details_of, head_of
 from clew.engine.log.lines import as_pairs, line_of
 from clew.engine.log.summary import Summaries, Summary
 from clew.engine.redact import Redactor
+from clew.store.exchange_text import details_of, head_of
 
 __all__ = ["short_line_of"]
 

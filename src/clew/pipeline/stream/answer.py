@@ -13,7 +13,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from clew.errors import StreamIllegal
-from clew.model.assemble import AssembledBlock, Assembler, Growing, broken_call, end
+from clew.model.assemble import AssembledBlock, Assembler, Growing, end
+from clew.model.broken_calls import BrokenCall, broken_calls
 from clew.model.events import BlockStart, BlockStop, Event, MessageDelta, MessageStart, MessageStop, Ping
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.stream.joined import joined, stretches
@@ -40,8 +41,8 @@ class Answer(Struct, frozen=True, kw_only=True, eq=False):
     message: JsonObject = {}
     illegal: StreamIllegal | None = None
     """What broke the stream's own grammar, if something did: then this is what came before it."""
-    broken_call: str = ""
-    """What is wrong with the arguments of a call that is told as whole; "" if nothing is."""
+    broken_calls: tuple[BrokenCall, ...] = ()
+    """Calls that are told as whole, though their arguments are no JSON object."""
 
     @property
     def stop_reason(self) -> str:
@@ -140,7 +141,7 @@ def _put_together(parts: Iterable[Part]) -> Answer:
     if message is None or start is not None:
         raise _UnusualError
     whole = tuple([each.block for each in blocks])
-    return Answer(blocks=whole, message={**message, "content": [*whole]}, broken_call=broken_call(message, blocks))
+    return Answer(blocks=whole, message={**message, "content": [*whole]}, broken_calls=broken_calls(message, blocks))
 
 
 def _grown(start: BlockStart, run: bytes) -> AssembledBlock:
@@ -180,7 +181,7 @@ def _folded(events: Iterable[Event], blocks: bool) -> Answer:
     said = tuple([each.block for each in found])
     try:
         message = assembler.message()
-        return Answer(blocks=said, message=message, illegal=illegal, broken_call=broken_call(message, found))
+        return Answer(blocks=said, message=message, illegal=illegal, broken_calls=broken_calls(message, found))
     except StreamIllegal as error:
         return Answer(illegal=illegal or error)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from clew.model.assemble import end
+from clew.model.assemble import AssembledBlock, end
+from clew.model.broken_calls import broken_calls
 from clew.model.events import MessageDelta, StreamFailed
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import Answer, answer_of_parts, said_of
@@ -34,7 +35,7 @@ class Writes(Protocol):
         """The same for a chunk of HTTP/1.1, whose body begins there, and as one."""
         ...
 
-    blocks: list[JsonObject]
+    blocks: list[AssembledBlock]
     """Those that are whole, if they are kept."""
 
     @property
@@ -102,11 +103,12 @@ class WrittenRelay:
         message, ended = self._writing.message, self._writing.end
         if not message:
             return answer_of_parts(())
-        whole = tuple(self._writing.blocks) if blocks else ()
+        found = list(self._writing.blocks) if blocks else []
+        whole = tuple([each.block for each in found])
         said: JsonObject = {**(message if blocks else said_of(message)), "content": [*whole]}
         if ended is not None:
             end(said, MessageDelta(*ended))
-        return Answer(blocks=whole, message=said)
+        return Answer(blocks=whole, message=said, broken_calls=broken_calls(said, found))
 
     def begin(self) -> bytes:
         return self._told(self._writing.begin()) if self._eager else b""

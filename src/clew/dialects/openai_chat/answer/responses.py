@@ -12,7 +12,8 @@ from clew.dialects.openai_chat.answer.scribes import EventScribe
 from clew.dialects.openai_chat.failures.errors import UNREADABLE, Failure
 from clew.dialects.openai_chat.shapes import object_of, objects_of, read_object
 from clew.dialects.openai_chat.speech import Speech
-from clew.model.assemble import Assembler, broken_call
+from clew.model.assemble import Assembler
+from clew.model.broken_calls import broken_calls
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["Answer", "answer_of"]
@@ -41,8 +42,8 @@ def answer_of(body: bytes, asked: Asked, speech: Speech | None = None) -> Answer
     for event in scribe.told:
         assembler.feed(event)
     message = assembler.message()
-    if words := broken_call(message, assembler.blocks()):
-        return Failure(502, "api_error", words)
+    if broken := broken_calls(message, assembler.blocks()):
+        return Failure(502, "api_error", str(broken[0]))
     return Answer(message, decoder.payloads, decoder.wire_ids)
 
 

@@ -16,7 +16,7 @@ from clew.dialects.openai_chat.answer.scribes import ALL, DELTAS, THOUGHTS, Byte
 from clew.dialects.openai_chat.speech import Speech
 from clew.dialects.openai_chat.unread.known_moulds import KnownMoulds
 from clew.dialects.openai_chat.unread.singles import TakeChunk, TakeOne
-from clew.model.assemble import Growing
+from clew.model.assemble import AssembledBlock, Growing
 from clew.model.events import StreamFailed
 from clew.model.json import JsonObject
 
@@ -48,7 +48,7 @@ class Writing:
         self._words = self._decoder.words(kinds)
         self._seal = seal
         self._keeps = keeps
-        self.blocks: list[JsonObject] = []
+        self.blocks: list[AssembledBlock] = []
         """Those that are whole, as their maker said them."""
 
     @property
@@ -131,13 +131,14 @@ class Writing:
             return
         proved = proof(self._decoder.payload_at(index))
         if self._keeps:
-            self.blocks.append({**start, "thinking": said, "signature": proved})
+            thought: JsonObject = {**start, "thinking": said, "signature": proved}
+            self.blocks.append(AssembledBlock(index, thought, complete=True, unsigned=not proved))
         self._scribe.told[at] = self._seal(index, said, proved) + stop_bytes(index)
 
 
-def _grown(stopped: Stopped, said: str) -> JsonObject:
+def _grown(stopped: Stopped, said: str) -> AssembledBlock:
     """A text or a call, which says this."""
     delta, member = DELTAS[stopped.kind]
     growing = Growing(stopped.block, stopped.start)
     growing.grow({"type": delta, member: said})
-    return growing.stop().block
+    return growing.stop()
