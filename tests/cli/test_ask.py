@@ -325,7 +325,8 @@ def test_a_gateway_that_runs_is_used(home: Home, simulator: Simulator) -> None:
     home.config.write_text(config + "[gateway]\nport = 0\nadmin_port = 0\n")
     gateway = home.start("serve")
     try:
-        until(lambda: list((home.root / "run").glob("*.json")))
+        assert gateway.stdout is not None
+        assert "listens" in gateway.stdout.readline()
         done = home.clew("ask", "Why?")
         assert (done.exit_code, done.stdout) == (0, SAID.format("Why?"))
     finally:

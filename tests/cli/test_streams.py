@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.settings.home import USABLE_HOME
 from tests.cli.homes import Home, talk, yesterday
 from tests.cli.invoking import Clew
 
@@ -60,5 +61,5 @@ def test_what_is_piped_in_and_is_no_text_is_wrong_usage(command: str, encoding: 
 def test_a_home_that_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
     clew = Clew(tmp_path / ("x" * 300))
     told, line = clew("use"), clew("statusline")
-    assert (told.exit_code, told.output) == (5, f"Error: {clew.config}: cannot be read: File name too long\n")
+    assert (told.exit_code, told.output) == (1, f"Error: cannot use {clew.home}: File name too long. {USABLE_HOME}.\n")
     assert (line.exit_code, line.output.startswith("clew: ")) == (0, True)
