@@ -47,6 +47,14 @@ def test_a_request_shows_its_way_its_thinking_with_reasons_its_tokens_and_its_tr
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"), [("title", "  for a title"), ("count_tokens", "  tokens counted"), ("messages", "")]
+)
+def test_a_request_that_is_no_turn_of_a_conversation_says_what_it_is_for(home: Home, kind: str, said: str) -> None:
+    home.keep(turn(at=yesterday(), started=yesterday() - 2, first_byte=0.5, kind=kind))
+    assert home.lines("log")[0].endswith(f"first byte 0.50 s{said}")
+
+
 def test_a_short_answer_did_not_end_before_its_first_byte(home: Home) -> None:
     home.keep(turn(recorded("r"), at=yesterday(), started=yesterday() - 0.047, first_byte=0.038))
     assert home.lines("log")[0].endswith("0.05 s, first byte 0.04 s")

@@ -192,6 +192,7 @@ def test_json_says_the_same(home: Home) -> None:
         "agents": False,
         "pins": [],
         "followed": {"gateways": 0, "behind": []},
+        "disabled": "",
     }
     listed = home.json("use")
     assert listed["active"] == {"backend": "glm", "source": "clew use", "is_unknown": False, "requested": ""}
@@ -300,3 +301,24 @@ def test_a_backend_that_lacks_its_variable_is_listed_with_the_reason(tmp_path: P
     assert [row["disabled"] for row in json.loads(clew("use", "--json").stdout)["backends"]] == ["", said]
     assert f"Here, {said}." in clew("use").stdout.splitlines()
     assert f"Here, {said}." in clew("models", "--no-discover").stdout.splitlines()
+    chosen = clew("use", "glm")
+    assert (chosen.exit_code, chosen.output.splitlines()[-1]) == (
+        0,
+        f"Here, {said}: a gateway that starts here answers 503 {UNTIL}",
+    )
+    assert json.loads(clew("use", "glm", "--json").stdout)["disabled"] == said
+    assert "disabled" not in clew("use", "claude").output
+
+
+UNTIL = "for this backend, until it is set."
+
+
+def test_a_backend_that_has_no_address_here_can_be_chosen_and_is_said_to_be_disabled(tmp_path: Path) -> None:
+    """A gateway of another shell may have what is not set here."""
+    clew = Clew(tmp_path / "home")
+    clew.write(
+        'active = "claude"\n[backends.claude]\npreset = "anthropic"\n[backends.glm]\npreset = "zai"\nurl = "${NONE}"\n'
+    )
+    chosen = clew("use", "glm")
+    said = "Here, glm is disabled: the variable NONE is not set"
+    assert (chosen.exit_code, said in chosen.output, said in clew("use").output) == (0, True, True), chosen.output

@@ -26,7 +26,7 @@ from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.settings.following import Followed, choice_followed, pin_followed
 from clew.settings.load import Loaded
 from clew.settings.running import Running, running
-from clew.settings.values import Rule
+from clew.settings.values import Disabled, Rule
 from clew.store import SqliteStore
 
 __all__ = ["use"]
@@ -47,6 +47,8 @@ class Switched(Struct, frozen=True, kw_only=True):
     pins: tuple[Pin, ...] = ()
     """Threads that do not follow, where it was for all."""
     followed: Followed = Followed()
+    disabled: str = ""
+    """Why the backend cannot be called from here, where no gateway runs that could have what is missing."""
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -100,7 +102,7 @@ def use(name: str | None, reset: bool, principal: str, json_: bool, family: Fami
         if name is None and not reset:
             _list(at, only, principal, json_)
         else:
-            _say(_switched(at, name, only, principal), at, json_)
+            _say(_or_disabled(_switched(at, name, only, principal), at), at, json_)
 
 
 def _check(name: str | None, part: Part, reset: bool) -> None:
@@ -115,7 +117,8 @@ def _check(name: str | None, part: Part, reset: bool) -> None:
 
 
 def _switched(at: Place, name: str | None, part: Part, principal: str) -> Switched:
-    if name is not None and name not in (known := at.usable.settings.backends):
+    known = {*at.usable.settings.backends, *at.usable.disabled} if name is not None else set[str]()
+    if name is not None and name not in known:
         raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(sorted(known))}.")
     with opened_to_write(at) as store:
         if part.thread is not None:
@@ -161,6 +164,12 @@ def _chosen_for_part(at: Place, store: SqliteStore, name: str | None, part: Part
     )
 
 
+def _or_disabled(done: Switched, at: Place) -> Switched:
+    """With what a gateway would lack that starts here. One that runs has said itself what it lacks."""
+    missing = at.loaded.disabled.get(done.active) if at.loaded and not done.followed.gateways else None
+    return structs.replace(done, disabled=missing.says) if missing else done
+
+
 def _done(there: bool) -> None:
     if not there:
         raise Failed("the thread was deleted in this moment: `clew show` lists those that there are")
@@ -177,7 +186,7 @@ def _say(done: Switched, at: Place, json_: bool) -> None:
     if json_:
         say_json(done)
     else:
-        show(_said(done, at))
+        show([*_said(done, at), *_said_disabled(done)])
     end_behind(done.followed)
 
 
@@ -188,6 +197,11 @@ def _said(done: Switched, at: Place) -> Page:
         return [Line(_said_of_part(done)), Line(followed_line(done.followed), "quiet")]
     apart = [Line(printable(said), "quiet") for said in _apart(at, done)]
     return [Line(_said_of_all(done)), Line(followed_line(done.followed, len(apart)), "quiet"), *apart, *pin_lines(done.pins)]
+
+
+def _said_disabled(done: Switched) -> Page:
+    until = "a gateway that starts here answers 503 for this backend, until it is set"
+    return [Line(printable(f"Here, {done.disabled}: {until}."), "bad")] if done.disabled else []
 
 
 def _said_of_all(done: Switched) -> str:
@@ -277,9 +291,10 @@ def _listed(at: Place, part: Part, principal: str) -> Listed:
         pins = pins_in(store, principal) if part == Part() else ()
     if part.gateway is not None and not active.is_its_own:
         _check_gateway(part.gateway, running(at.home))
-    rows = tuple(_row(each, active, loaded) for each in loaded.settings.backends.values())
+    rows = [_row(each, active, loaded) for each in loaded.settings.backends.values()]
+    rows += [_row_without(each, active) for each in loaded.settings.disabled.values()]
     told = {"thread": pinned.id, "pin": pinned.pin} if pinned else {}
-    return Listed(active=active, backends=rows, chosen=chosen, pins=pins, **told)
+    return Listed(active=active, backends=tuple(rows), chosen=chosen, pins=pins, **told)
 
 
 def _is_of(rule: Rule, part: Part) -> bool:
@@ -299,6 +314,12 @@ def _row(backend: Backend, active: Active, loaded: Loaded) -> Row:
         url=backend.url,
         disabled=disabled.says if disabled else "",
     )
+
+
+def _row_without(disabled: Disabled, active: Active) -> Row:
+    """Of one whose address is not known here either."""
+    is_active = disabled.name == active.backend
+    return Row(name=disabled.name, active=is_active, realm="", dialect="", model="", auth="", url="", disabled=disabled.says)
 
 
 def _page(listed: Listed, part: Part) -> Page:

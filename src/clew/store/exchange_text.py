@@ -18,14 +18,16 @@ __all__ = ["at_time", "details_of", "head_of", "thinking_of"]
 _DIALECTS = frozenset({"openai_chat"})
 """Steps that write a request in another dialect."""
 _MOST_PATHS = 3
+_PURPOSES = {"title": "  for a title", "count_tokens": "  tokens counted"}
+"""Of requests that are no turn of a conversation."""
 
 
 def head_of(exchange: Exchange) -> str:
     """When, in which thread, who was asked and who answered, how it ended, how long it took."""
     route = f"{exchange.asked_model} → {exchange.backend} {exchange.model}"
-    agent = f"  agent {exchange.agent}" if exchange.agent else ""
+    whose = (f"  agent {exchange.agent}" if exchange.agent else "") + _PURPOSES.get(exchange.kind, "")
     return _printable(
-        f"{at_time(exchange.started)}  {exchange.thread[:11]}  {route}  {_ending(exchange)}  {_times(exchange)}{agent}"
+        f"{at_time(exchange.started)}  {exchange.thread[:11]}  {route}  {_ending(exchange)}  {_times(exchange)}{whose}"
     )
 
 
