@@ -19,6 +19,7 @@
     ├─ SettingsInvalid        file, key, what is allowed
     │  ├─ BackendDisabled     a variable that the backend needs is not set         → 503 api_error
     │  └─ BackendUnknown      a backend was chosen that is not in the settings     → 503 api_error
+    │     └─ PinUnreadable    the store cannot say which backend a thread has      → 503 api_error
     └─ StoreError             the store cannot be read or written; file           → 500 api_error
        ├─ SchemaTooNew        the file was written by a newer clew
        └─ RecordCorrupt       the file, or a record in it, is not what was written
@@ -43,6 +44,7 @@ __all__ = [
     "BodyTooLarge",
     "ClewError",
     "CredentialsExhausted",
+    "PinUnreadable",
     "RecordCorrupt",
     "RequestInvalid",
     "SchemaTooNew",
@@ -202,6 +204,10 @@ class BackendUnknown(SettingsInvalid):
     """The backend that was chosen is not in the settings that hold here. No other one answers in its place."""
 
     status: int = 503
+
+
+class PinUnreadable(BackendUnknown):
+    """The store cannot say which backend a thread stays with. No other one answers in its place."""
 
 
 class StoreError(ClewError):

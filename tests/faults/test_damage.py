@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clew.engine.choices import ACTIVE
 from clew.errors import StoreError
+from clew.store import SqliteStore
 from clew.testing import Simulator
+from tests.build import assistant, user
 from tests.database import connected
-from tests.engine.gate import Gate, claude, other
-from tests.engine.talk import Talk
+from tests.engine.gate import Answer, Gate, claude, other
+from tests.engine.talk import Talk, content_of
 from tests.faults.scene import impatient, story
 
 pytestmark = pytest.mark.slow
 
 PAGE = 4096
+IN_DOUBT = "which backend this conversation stays with"
 SESSIONS = {"alice": {"x-claude-code-session-id": "s-alice"}, "bob": {}}
 
 
@@ -40,6 +47,24 @@ def test_whichever_page_is_damaged_every_request_is_answered(
     tmp_path: Path, a: Simulator, b: Simulator, filler: bytes
 ) -> None:
     talks = spoken(tmp_path / "whole", a, b)
+    for gate in damaged(tmp_path, filler, a, b):
+        for talk in talks.values():
+            again = talk.fork()
+            again.gate = gate
+            for number in range(2):
+                again.messages.append(user(f"And then, {number}?"))
+                answer = again.send()
+                if IN_DOUBT in refusal_of(answer):
+                    break
+                assert story(answer) == "whole"
+                again.messages.append(assistant(*content_of(answer)))
+                again.messages += [] if not again.calls else [_results(again)]
+
+
+def damaged(tmp_path: Path, filler: bytes, a: Simulator, b: Simulator) -> Iterator[Gate]:
+    """Gateways on copies of the store, each with another page that says nothing. Damage that is found at the start is left out."""
+    with connected(tmp_path / "whole" / "clew.db") as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     pages = (tmp_path / "whole" / "clew.db").stat().st_size // PAGE
     for page in range(1, pages):
         home = tmp_path / f"page-{page}"
@@ -47,21 +72,33 @@ def test_whichever_page_is_damaged_every_request_is_answered(
         with (home / "clew.db").open("r+b") as out:
             out.seek(page * PAGE)
             out.write(filler * PAGE)
-        try:
-            gate = Gate(home, claude(a), other(b), **impatient()).__enter__()
-        except StoreError:
-            continue  # found at the start
-        try:
-            for talk in talks.values():
-                again = talk.fork()
-                again.gate = gate
-                for number in range(2):
-                    assert story(again.asks(f"And after page {page}, {number}?")) == "whole", page
-                    again.messages += [] if not again.calls else [_results(again)]
-        finally:
-            gate.__exit__()
+        with suppress(StoreError), Gate(home, claude(a), other(b), **impatient()) as gate:
+            yield gate
+
+
+def refusal_of(answer: Answer) -> str:
+    return answer.json["error"]["message"] if answer.status == 503 else ""
 
 
 def _results(talk: Talk) -> Any:
     talk.runs()
     return talk.messages.pop()
+
+
+@pytest.mark.parametrize("filler", [b"\x00", b"\xff"], ids=["zeros", "ones"])
+def test_whichever_page_is_damaged_a_pinned_thread_is_answered_by_its_backend_or_not_at_all(
+    tmp_path: Path, a: Simulator, b: Simulator, filler: bytes
+) -> None:
+    """Where it cannot be read who it stays with, it is a 503: what was pinned must not go to the active backend."""
+    talks = spoken(tmp_path / "whole", a, b)
+    with SqliteStore(tmp_path / "whole" / "clew.db") as store:
+        store.set(ACTIVE, "claude", at=time.time()).result(60)
+        for thread in store.threads("local", limit=9):
+            store.pin("local", thread.id, "glm").result(60)
+    for gate in damaged(tmp_path, filler, a, b):
+        for talk in talks.values():
+            again = talk.fork()
+            again.gate = gate
+            again.messages.append(user("And now?"))
+            answer = again.send()
+            assert answer.headers.get("x-clew-backend") == "glm" or IN_DOUBT in refusal_of(answer), answer.raw

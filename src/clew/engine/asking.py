@@ -1,7 +1,8 @@
 """Asking: a client's request, read, with what is remembered of its history.
 
 Synchronous and without any waiting but the store's look-ups, so that a small request is read at once and a large one in a
-thread. A store that cannot be read takes nothing but memory with it: the client's own copy then goes as it came.
+thread. A store that cannot be read takes nothing but memory with it: the client's own copy then goes as it came. Only where
+it cannot say which backend a thread stays with, nobody is asked.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from clew.engine.route import Seeking, Way, class_of, ways_of
 from clew.engine.snapshot import Snapshot
 from clew.engine.spared import Spared
 from clew.engine.titles import asks_for_title
-from clew.errors import BackendUnknown, StoreError
+from clew.errors import BackendUnknown, PinUnreadable, StoreError
 from clew.http.client.message import Timeouts
 from clew.model.blocks import Block
 from clew.model.recording import Recording, Recordings, Shelf
@@ -75,14 +76,17 @@ def asking_of(
         return _asking(call, request, snapshot, store, new_thread)
     except StoreError as error:
         _log.warning("recordings cannot be read, the client's own copy goes: %s", error)
-        return _asking(call, request, snapshot, None, new_thread)
+        pin = _pin_without_recordings(call, request, store, error) if store else ""
+        return _asking(call, request, snapshot, None, new_thread, pin)
 
 
-def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | None, new_thread: str) -> Asking:
+def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | None, new_thread: str, pin: str = "") -> Asking:
     context = call.context
     shelf = Spared(store.recordings(call.principal)) if store else _NOTHING
     newest = _newest(request, shelf, context) if call.entry is None else shelf.by_id(call.entry.follows)
     thread = call.entry.thread if call.entry else newest.thread if newest else _thread_of(store, context)
+    if store and not thread and isinstance(shelf, Spared) and shelf.failure:
+        pin = _pin_without_recordings(call, request, store, shelf.failure)
     return Asking(
         call=call,
         request=request,
@@ -97,7 +101,7 @@ def _asking(call: Call, request: Request, snapshot: Snapshot, store: Store | Non
         shelf=shelf,
         newest=newest,
         thread=thread or new_thread,
-        ways=_ways(call, request, snapshot, newest, _pin(call, store, thread)),
+        ways=_ways(call, request, snapshot, newest, pin or _pin(call, store, thread)),
         streams=call.kind == "messages" and _streams(request),
         is_title=asks_for_title(call, request.body),
     )
@@ -108,6 +112,24 @@ def _pin(call: Call, store: Store | None, thread: str) -> str:
     if call.entry and call.entry.backend:
         return call.entry.backend
     return store.pin_of(call.principal, thread) if store and thread else ""
+
+
+def _pin_without_recordings(call: Call, request: Request, store: Store, error: StoreError) -> str:
+    """The backend that the thread stays with, where recordings cannot be read. Raises PinUnreadable if that is in doubt."""
+    may_go_on = call.entry or call.context.session or any(message.role == "assistant" for message in request.messages)
+    if not may_go_on:
+        return ""
+    try:
+        thread = call.entry.thread if call.entry else _thread_of(store, call.context)
+        if thread or not store.pinned(call.principal, limit=1):
+            return store.pin_of(call.principal, thread) if thread else ""
+    except StoreError:
+        pass
+    raise PinUnreadable(
+        "clew cannot read from its store which backend this conversation stays with, so it asks none. A new conversation is "
+        f"answered. {error}",
+        key="",
+    ) from error
 
 
 def _streams(request: Request) -> bool:

@@ -26,7 +26,8 @@ class Spared:
 
     def __init__(self, recordings: Recordings) -> None:
         self._recordings = recordings
-        self._warned = False
+        self.failure: StoreError | None = None
+        """Why a recording could not be read, the first time."""
 
     def by_id(self, id: str) -> Recording | None:
         return self._looked_up(self._recordings.by_id, id, None)
@@ -44,7 +45,7 @@ class Spared:
         try:
             return look_up(name)
         except StoreError as error:
-            if not self._warned:
-                self._warned = True
+            if self.failure is None:
+                self.failure = error
                 _log.warning("a recording cannot be read, the client's own copy goes: %s", error)
             return nothing
