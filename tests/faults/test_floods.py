@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from clew.errors import AnswerTooLarge
-from clew.model.bounds import MOST_BLOCKS, MOST_BYTES_BEFORE, MOST_EVENTS_BEFORE
+from clew.model.bounds import MOST_BLOCKS, MOST_BYTES_BEFORE, MOST_BYTES_HELD, MOST_EVENTS_BEFORE, MOST_EVENTS_HELD
 from clew.settings.values import Retry
 from tests.engine.gate import claude
 from tests.faults.conftest import Gating
@@ -84,6 +84,34 @@ def test_bytes_before_the_first_content_have_a_bound_too(gating: Gating, floodin
     answer = gate.ask(question())
     assert answer.status == 502
     assert f"more than {MOST_BYTES_BEFORE} bytes came before the first content" in answer.json["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("filler", "count", "bound"),
+    [
+        (b"\n", MOST_EVENTS_HELD + 1, f"{MOST_EVENTS_HELD} events"),
+        (b": x\n\n", MOST_EVENTS_HELD + 1, f"{MOST_EVENTS_HELD} events"),
+        (END[0], MOST_EVENTS_HELD + 1, f"{MOST_EVENTS_HELD} events"),
+        (b": " + b"x" * 100_000 + b"\n\n", MOST_BYTES_HELD // 100_000 + 1, f"{MOST_BYTES_HELD} bytes"),
+    ],
+    ids=["empty events", "comments", "stop reasons", "long comments"],
+)
+def test_a_flood_after_the_stop_reason_ends_in_an_error_that_names_the_bound(
+    gating: Gating, flooding: Flood, filler: bytes, count: int, bound: str
+) -> None:
+    gate = gating(claude(flooding(b"".join([START, *block(0), END[0], filler * count, *END[1:]]))), **impatient(retry=ONCE))
+    answer = gate.ask(question())
+    assert (answer.status, story(answer)) == (200, "error")
+    assert f"more than {bound} came after the stop reason" in answer.events[-1]["error"]["message"]
+    [exchange] = kept(gate)
+    assert exchange.outcome == "cut"
+
+
+def test_a_flood_after_the_end_costs_the_answer_nothing(gating: Gating, flooding: Flood) -> None:
+    gate = gating(
+        claude(flooding(b"".join([START, *block(0), *END, b"\n" * (2 * MOST_EVENTS_HELD)]))), **impatient(retry=ONCE)
+    )
+    assert story(gate.ask(question())) == "whole"
 
 
 def test_a_flood_of_blocks_ends_in_an_error_that_names_the_bound(gating: Gating, flooding: Flood) -> None:

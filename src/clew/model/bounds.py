@@ -9,13 +9,25 @@ from typing import Final
 
 from clew.errors import AnswerTooLarge
 
-__all__ = ["MOST_BLOCKS", "MOST_BYTES_BEFORE", "MOST_EVENTS_BEFORE", "check_before", "check_blocks"]
+__all__ = [
+    "MOST_BLOCKS",
+    "MOST_BYTES_BEFORE",
+    "MOST_BYTES_HELD",
+    "MOST_EVENTS_BEFORE",
+    "MOST_EVENTS_HELD",
+    "check_before",
+    "check_blocks",
+    "check_held",
+]
 
 MOST_BLOCKS: Final = 10_000
 """Blocks of one answer, tool calls among them."""
 MOST_EVENTS_BEFORE: Final = 10_000
 MOST_BYTES_BEFORE: Final = 4 * 1024 * 1024
 """What may wait until the first content comes: pings, comments, the start of the message."""
+MOST_EVENTS_HELD: Final = 10_000
+MOST_BYTES_HELD: Final = 4 * 1024 * 1024
+"""What may wait between the stop reason and the end of the message. A vendor sends both at once."""
 
 
 def check_blocks(blocks: int) -> None:
@@ -30,3 +42,11 @@ def check_before(events: int, size: int) -> None:
         raise AnswerTooLarge(f"more than {MOST_EVENTS_BEFORE} events came before the first content; clew waits for no more")
     if size > MOST_BYTES_BEFORE:
         raise AnswerTooLarge(f"more than {MOST_BYTES_BEFORE} bytes came before the first content; clew waits for no more")
+
+
+def check_held(events: int, size: int) -> None:
+    """The same for what came after the stop reason, while the end of the message is waited for."""
+    if events > MOST_EVENTS_HELD:
+        raise AnswerTooLarge(f"more than {MOST_EVENTS_HELD} events came after the stop reason; clew waits for no more")
+    if size > MOST_BYTES_HELD:
+        raise AnswerTooLarge(f"more than {MOST_BYTES_HELD} bytes came after the stop reason; clew waits for no more")

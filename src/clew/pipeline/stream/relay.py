@@ -18,7 +18,7 @@ from typing import Protocol
 
 from clew.dialects.anthropic.stream_errors import read_any
 from clew.errors import StreamIllegal
-from clew.model.bounds import check_before, check_blocks
+from clew.model.bounds import check_before, check_blocks, check_held
 from clew.model.events import (
     BlockDelta,
     BlockStart,
@@ -77,8 +77,8 @@ class Relay:
     """One answer. Raises StreamIllegal for what no stream may do, SseTooLarge for what is too long."""
 
     __slots__ = (
-        *("_before", "_blocks", "_cut", "_dress", "_ending", "_fits", "_frames", "_is_usual", "_keep", "_lifecycle"),
-        *("_most", "_notes", "_open", "_parts", "_raw", "_sealing"),
+        *("_before", "_blocks", "_cut", "_dress", "_ending", "_fits", "_frames", "_held_size", "_is_usual", "_keep"),
+        *("_lifecycle", "_most", "_notes", "_open", "_parts", "_raw", "_sealing"),
         *("begun", "ended", "failure", "held", "size", "stops"),
     )
 
@@ -92,6 +92,7 @@ class Relay:
         """The error event, if one came."""
         self.held: list[bytes] = []
         """The end of the answer, which waits for the store."""
+        self._held_size = 0
         self.size = 0
         """The bytes of all whole events so far."""
         self._dress = dress
@@ -214,6 +215,9 @@ class Relay:
             going += self._before
             self._before = []
         going.append(new)
+        if self._ending and not self.ended:
+            self._held_size += len(new)
+            check_held(len(going), self._held_size)
 
     def _run(self, piece: Piece) -> bytes:
         if not self._lifecycle.is_open:
