@@ -66,6 +66,27 @@ def test_a_page_that_nobody_sees_holds_no_connection_and_catches_up(visit: Visit
     expect(page.locator("#rows tr")).to_have_count(rows + 1)
 
 
+COLOUR = "() => getComputedStyle(document.querySelector('#top .dot.good')).backgroundColor"
+
+
+def test_while_the_gateway_is_not_heard_the_page_does_not_stay_green(visits: Callable[..., Visit], talk: Talk) -> None:
+    """What it last knew of the backends may be long over."""
+    visit = visits()
+    visit.allow("ERR_CONNECTION_REFUSED")
+    page = watched(visit)
+    talk.say("Are you well?")
+    expect(page.locator("#top .dot.good").first).to_be_visible()
+    green = page.evaluate(COLOUR)
+    page.evaluate(SEEN, False)
+    page.route("**/api/events*", lambda route: route.abort("connectionrefused"))
+    page.evaluate(SEEN, True)
+    expect(page.locator("#live")).to_have_text("waiting for the gateway")
+    assert page.evaluate(COLOUR) != green
+    page.unroute("**/api/events*")
+    expect(page.locator("#live")).to_have_text("live", timeout=60_000)
+    assert page.evaluate(COLOUR) == green
+
+
 def test_a_page_whose_session_ended_elsewhere_does_not_call_itself_live(visits: Callable[..., Visit], talk: Talk) -> None:
     visit = visits()
     visit.allow("401")

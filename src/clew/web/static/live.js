@@ -10,7 +10,11 @@ import { el } from "./dom.js";
 export function live(kinds, state) {
   let source = null;
   let opened = false;
-  const told = (word, className) => state?.replaceChildren(el("span", { class: `dot ${className}` }), word);
+  /** While nothing is heard, the page must not look as if all were well: `stale` greys what it last knew. */
+  function told(word, className) {
+    document.body.classList.toggle("stale", className !== "good");
+    state?.replaceChildren(el("span", { class: `dot ${className}` }), word);
+  }
 
   function open() {
     told("live", "good");
