@@ -11,7 +11,7 @@ from clew.model.blocks import made
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Shelf, Strand
 from clew.thinking.history import place_after
-from clew.thinking.keys import digest_of, key_of, said_of
+from clew.thinking.keys import Row, key_of, proof_of, said_of
 from clew.thinking.seal import Seal, Sealer
 
 CLAUDE = Origin(realm="anthropic", backend="claude", model="claude-opus-5-5", account="me")
@@ -32,7 +32,7 @@ class Talk:
         self.shelf = Shelf()
         self.recordings: list[Recording] = []
         self.messages: list[dict[str, Any]] = [{"role": "user", "content": [{"type": "text", "text": self._prose(60)}]}]
-        self._proofs: list[str] = []
+        self._row = Row()
         self._last: str | None = None
         written, turn = 0, 0
         while written < size:
@@ -53,15 +53,15 @@ class Talk:
         ]
         output = [{"type": "text", "text": self._code()}]
         result = {"type": "tool_result", "tool_use_id": f"toolu_{turn:05d}", "content": output}
-        self._record(turn, answer, signature, foreign=foreign)
+        self._record(turn, answer, foreign=foreign)
         self.messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": [result]}]
         return len(json.dumps(answer)) + len(json.dumps(result))
 
-    def _record(self, turn: int, answer: list[dict[str, Any]], proof: str, *, foreign: bool) -> None:
+    def _record(self, turn: int, answer: list[dict[str, Any]], *, foreign: bool) -> None:
         blocks = [made(json.dumps(block).encode()) for block in answer]
         said = said_of(blocks)
         if not foreign:
-            self._proofs.append(proof)
+            self._row = self._row.longer([block for block in blocks if proof_of(block)])
         self.recordings.append(
             Recording(
                 id=f"r{turn}",
@@ -72,7 +72,7 @@ class Talk:
                 said=said,
                 place=place_after("local", (), said),
                 strand=Strand(after=self._last) if self._last else Strand(listed=()),
-                digest=b"" if foreign else digest_of(self._proofs),
+                digest=b"" if foreign else self._row.digest(),
                 followed=f"r{turn - 1}" if turn else None,
                 thread="bench",
             )

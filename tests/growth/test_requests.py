@@ -10,21 +10,26 @@ from clew.dialects.anthropic.requests import around_messages, messages_after_las
 from clew.dialects.openai_chat.request.requests import encode as encode_chat
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import ClewError
+from clew.model.blocks import made
 from clew.model.target import Target
 from clew.pipeline.options import CacheRules, Options
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
+from clew.pipeline.thinking.as_recorded import CHANGED
 from clew.pipeline.token_estimate import estimate
 from clew.simulator.judge.judging import static_violations
 from clew.thinking.compliance import check
 from clew.thinking.history import answers_of
+from clew.thinking.seal import Seal, Sealer
 from clew.wire.body import decode_json
 from clew.wire.splice import duplicate_keys
-from tests.build import GLM, OPUS, target
+from tests.build import GLM, OPUS, Scribe, assistant, raw, request, target, thinking, user
 from tests.growth.requests import REQUESTS
 from tests.growth.work import check_growth
+from tests.properties.talks import spaced
 
 N = 32
+SEALER = Sealer({"k": b"s" * 32}, "k")
 
 pytestmark = pytest.mark.slow
 
@@ -66,3 +71,24 @@ READERS: dict[str, Callable[[bytes], object]] = {
 @pytest.mark.parametrize("repeated", REQUESTS)
 def test_a_request_costs_work_in_proportion(repeated: str, reader: str) -> None:
     check_growth(REQUESTS[repeated], READERS[reader], N)
+
+
+@pytest.mark.parametrize("sealed", [False, True], ids=["signed", "sealed"])
+def test_thoughts_that_the_client_changed_cost_work_in_proportion(sealed: bool) -> None:
+    """All of one answer, each put back from one recording."""
+    maker = GLM if sealed else OPUS
+
+    def held(n: int) -> tuple[bytes, Facts]:
+        native = assistant(*[thinking(f"Hm {i}.", f"s{i}") for i in range(n)], "So.")
+        seals = [SEALER.mint(Seal("local", GLM, "e1", i, b"s"), f"Hm {i}.") for i in range(n)]
+        own = assistant(*[thinking(f"Hm {i}.", seals[i] if sealed else f"s{i}") for i in range(n)], "So.")
+        asked, scribe = request(user("Hi")), Scribe()
+        scribe.record(asked, asked, native, maker, held=[made(block) for block in own["content"]])
+        facts = Facts(recordings=scribe.shelf, context=scribe.context, sealer=SEALER)
+        return raw(user("Hi"), spaced(own), user("And?")), facts
+
+    def project_changed(case: tuple[bytes, Facts]) -> None:
+        changes = project(case[0], target(maker), case[1]).changes
+        assert CHANGED in {change.why for change in changes}
+
+    check_growth(held, project_changed, N)

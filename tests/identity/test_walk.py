@@ -18,7 +18,8 @@ SEEDS = examples(12, soak=400)
 def measured(plan: Plan) -> Tally:
     tally = walk(plan, range(SEEDS))
     name = (
-        f"walk: {plan.client}, reading {plan.reading}, after last {plan.after_last}, holes {plan.holes}, edits {plan.edits}"
+        f"walk: {plan.client}, reading {plan.reading}, after last {plan.after_last}, holes {plan.holes}, edits {plan.edits}, "
+        f"changes {plan.changes}"
     )
     per_100 = 100 * tally.refusals / tally.turns
     own, readable = tally.own_delivered / tally.own, tally.readable_delivered / tally.readable
@@ -74,6 +75,18 @@ def test_an_edit_by_the_client_is_healed_and_never_seen() -> None:
 
     assert tally.surfaced == 0
     assert 0 < tally.refusals < 0.06 * tally.turns, "about one repair for each edit, reader and branch"
+
+
+@pytest.mark.parametrize("changes", [0.3, 1.0])
+@pytest.mark.parametrize("client", ["drops", "sends all"])
+def test_a_client_that_changes_the_text_of_thoughts_is_never_refused_and_loses_nothing(
+    client: Literal["drops", "sends all"], changes: float
+) -> None:
+    """In some requests or in all, and under seals too: the signature names the block, and the recorded one goes."""
+    tally = measured(Plan(client, "sent", changes=changes))
+
+    assert (tally.refusals, tally.surfaced, tally.foreign_sent) == (0, 0, 0)
+    assert tally.own_delivered == tally.own
 
 
 def test_the_walk_would_notice_a_policy_that_restores_too_much(monkeypatch: pytest.MonkeyPatch) -> None:

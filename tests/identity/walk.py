@@ -32,6 +32,7 @@ from clew.thinking.record import recording_of
 from clew.thinking.refusals import refusal_in
 from clew.thinking.seal import Seal, Sealer
 from tests.build import GLM, OPUS, SONNET, Json, Scribe, assistant, redacted, text, thinking, tool_result, tool_use, user
+from tests.properties.talks import spaced
 
 SEALER = Sealer({"k1": b"w" * 32}, "k1")
 ACCOUNT = Account(name="me")
@@ -48,6 +49,8 @@ class Plan:
     after_last: Literal["keep", "leave"] = "keep"
     holes: float = 0.0
     edits: float = 0.0
+    changes: float = 0.0
+    """How often the client sends each thought with another text under its signature."""
     turns: int = 30
 
 
@@ -172,6 +175,8 @@ class Walk:
 
     def _body(self) -> bytes:
         messages = [self._as_sent(each, model) for each, model in zip(self.branch.messages, self.branch.models, strict=True)]
+        if self.plan.changes and self.chance.random() < self.plan.changes:
+            messages = [spaced(each) for each in messages]
         body = {"model": self.origin.model, "max_tokens": 4000, "tools": TOOLS, "messages": messages}
         return msgspec.json.encode(body)
 

@@ -13,7 +13,8 @@ from clew.model.origin import Origin
 from clew.pipeline.options import Options
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking import keep_thinking
-from clew.thinking.keys import block_key
+from clew.pipeline.thinking.as_recorded import CHANGED
+from clew.thinking.keys import block_key, of_proofs
 from clew.thinking.profiles import profile_for
 from clew.thinking.seal import Seal, Sealer
 from tests.build import (
@@ -430,3 +431,79 @@ def test_a_backend_that_wants_reasoning_everywhere_gets_its_placeholder() -> Non
 
     assert got[1] == assistant(thinking(" ", ""), "plain")
     assert [change.what for change in changes] == ["added"]
+
+
+def changed(message: Json) -> Json:
+    """The message with another text in each thought, under the same signature."""
+    blocks = [each | {"thinking": "changed"} if each["type"] == "thinking" else each for each in message["content"]]
+    return message | {"content": blocks}
+
+
+def test_a_thought_whose_text_the_client_changed_goes_as_it_was_recorded() -> None:
+    talk = Talk()
+    talk.answer(assistant(thinking("a", "s1"), "one", thinking("b", "s2"), "two"))
+    talk.ask("next")
+
+    got, changes = talk.project(OPUS, [talk.history[0], changed(talk.history[1]), talk.history[2]])
+
+    assert got == talk.history
+    assert changes == (
+        Change("thinking", "messages.1.content.0", "restored", CHANGED),
+        Change("thinking", "messages.1.content.2", "restored", CHANGED),
+    )
+
+
+def test_a_changed_thought_is_put_back_where_nothing_is_restored() -> None:
+    """What a client holds goes back to its maker either way."""
+    talk = Talk(restore=False)
+    talk.answer(assistant(thinking("a", "s1"), "one"))
+    talk.ask("next")
+
+    assert talk.project(OPUS, [talk.history[0], changed(talk.history[1]), talk.history[2]])[0] == talk.history
+
+
+def test_a_changed_thought_of_a_recording_from_before_texts_were_hashed_is_put_back() -> None:
+    talk = Talk()
+    talk.answer(assistant(thinking("a", "s1"), "one"))
+    talk.ask("next")
+    recording = talk.scribe.shelf.by_key(block_key("thinking", "s1"))
+    assert recording is not None
+    talk.scribe.shelf.add(msgspec.structs.replace(recording, digest=of_proofs(recording.digest)))
+
+    assert talk.project(OPUS) == (talk.history, ())
+    assert talk.project(OPUS, [talk.history[0], changed(talk.history[1]), talk.history[2]])[0] == talk.history
+
+
+def test_a_changed_thought_that_stays_out_is_told_of_as_left_out_alone() -> None:
+    talk = Talk()
+    talk.answer(assistant(thinking("a", "s1"), "one"))
+    talk.ask("next")
+
+    _, changes = talk.project(GLM, [talk.history[0], changed(talk.history[1]), talk.history[2]])
+
+    assert [change.what for change in changes] == ["left out"]
+
+
+def test_of_a_changed_thought_under_a_seal_the_recorded_words_are_handed_over() -> None:
+    """Else what Claude gets at this place would depend on the client's last change."""
+    talk = Talk()
+    talk.answer(assistant(thinking("g", "native"), "one"), GLM, held=assistant(thinking("g", seal(GLM, "g")), "one"))
+    talk.ask("next")
+
+    got, changes = talk.project(OPUS, [talk.history[0], changed(talk.history[1]), talk.history[2]], foreign="text")
+
+    assert got[1] == assistant("g", "one")
+    assert [change.what for change in changes] == ["handed over"]
+
+
+def test_a_changed_thought_under_a_seal_goes_home_from_an_answer_in_another_shape() -> None:
+    """The recording does not line up with the answer; the seal fits the recorded text, and says what the maker wants back."""
+    talk = Talk()
+    talk.answer(assistant(thinking("g", "native"), "one"), GLM, held=assistant(thinking("g", seal(GLM, "g")), "one"))
+    talk.ask("next")
+    reshaped = changed(assistant(*talk.history[1]["content"], "more"))
+
+    got, changes = talk.project(GLM, [talk.history[0], reshaped, talk.history[2]])
+
+    assert got[1] == assistant(thinking("g", "native"), "one", "more")
+    assert changes == (Change("thinking", "messages.1.content.0", "restored", CHANGED),)

@@ -77,6 +77,14 @@ turns = st.lists(
 )
 
 
+def spaced(message: Json) -> Json:
+    """The message with another text in each thought, under the same signature."""
+    if message["role"] != "assistant":
+        return message
+    blocks = [b | {"thinking": b["thinking"] + " "} if b["type"] == "thinking" else b for b in message["content"]]
+    return message | {"content": blocks}
+
+
 @dataclass
 class Sending:
     """One request as the client sent it and as it went out."""
@@ -89,11 +97,15 @@ class Sending:
 
 
 class Played:
-    """A talk, played. `hides` is the client that shows each model only its own thinking."""
+    """A talk, played. `hides` is the client that shows each model only its own thinking. `changes` says in which of every
+    four requests the client has a space behind the text of each thought."""
 
-    def __init__(self, turns: list[Turn], *, hides: bool, style: dict[str, Any]) -> None:
+    def __init__(
+        self, turns: list[Turn], *, hides: bool, style: dict[str, Any], changes: frozenset[int] = frozenset()
+    ) -> None:
         self.scribe = Scribe()
         self.hides = hides
+        self.changes = changes
         self.style = style
         self.history: list[Json] = [user("begin")]
         self.makers: list[str] = [""]
@@ -124,6 +136,8 @@ class Played:
             else message
             for message, maker in zip(self.history, self.makers, strict=True)
         ]
+        if len(self.sendings) % 4 in self.changes:
+            messages = [spaced(message) for message in messages]
         thinking = {"type": "enabled", "budget_tokens": 1024} if turn.origin is HAIKU else {"type": "adaptive"}
         body = {"model": turn.origin.model, "max_tokens": 2000, "messages": messages, "tools": TOOLS, "thinking": thinking}
         return json.dumps(body, **self.style).encode("utf-8", "surrogatepass")
@@ -195,6 +209,7 @@ played = st.builds(
     turns,
     hides=st.booleans(),
     style=st.sampled_from([{}, {"indent": 1}, {"separators": (",", ":"), "ensure_ascii": False}]),
+    changes=st.sampled_from([frozenset(), frozenset({0, 1, 2, 3}), frozenset({1, 2})]).map(frozenset[int]),
 )
 
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.model.blocks import made
 from clew.model.recording import Said
 from clew.model.request import blocks_of
 from clew.thinking.history import Answers, answers_of, place_after, places_of
-from clew.thinking.keys import Asked, asked_of, block_key, digest_of, key_of, place_of, said_of
+from clew.thinking.keys import Asked, Row, asked_of, block_key, digest_of, key_of, of_proofs, place_of, said_of
 from tests.build import Json, assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 
 
@@ -100,6 +101,22 @@ def test_a_digest_depends_on_every_proof_and_their_order() -> None:
     rows = [[], ["a"], ["a", "b"], ["b", "a"], ["ab"], ["a", "b", ""], [long], [long[1:]], [long + "y"], [f"{long}z"]]
 
     assert len({digest_of(row) for row in rows}) == len(rows)
+
+
+def test_the_digest_of_a_row_depends_on_every_text_and_not_on_how_it_is_written() -> None:
+    rows = [["a"], ["a "], [""], ["a", "b"], ["b", "a"], ["ab", ""]]
+    digests = {Row().longer([made(thinking(words, "s")) for words in row]).digest() for row in rows}
+    assert len(digests) == len(rows)
+
+    plain, escaped = (made(b'{"type":"thinking","thinking":"%b","signature":"s"}' % text) for text in (b"A/", b"\\u0041\\/"))
+    assert Row().longer([plain]).digest() == Row().longer([escaped]).digest()
+
+
+def test_a_row_grows_to_the_digest_that_it_has_at_once() -> None:
+    blocks = [made(each) for each in (thinking("a", "s1"), redacted("d"), thinking("b", "s2"))]
+    at_once = Row().longer(blocks).digest()
+    assert Row().longer(blocks[:1]).longer([]).longer(blocks[1:]).digest() == at_once
+    assert of_proofs(at_once) == digest_of(["s1", "d", "s2"])
 
 
 @pytest.mark.parametrize("lone", ["\ud800", "x\udfff"])

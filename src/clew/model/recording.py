@@ -66,8 +66,8 @@ class Recording(Struct, frozen=True, kw_only=True):
     strand: Strand
     digest: bytes = b""
     """One hash over the strand and this answer's own blocks: what has the same is that row. Of realm `anthropic` it is over
-    proofs, so that a client's copy is seen to be whole; of others, whose blocks a client has under seals, over the keys of
-    what their maker gets."""
+    proofs, and a second hash over the texts follows, so that a client's copy is seen to be whole and unchanged (`keys.Row`);
+    of others, whose blocks a client has under seals, it is over the keys of what their maker gets."""
     followed: str | None = None
     session: str = ""
     agent: str = ""

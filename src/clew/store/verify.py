@@ -2,9 +2,10 @@
 
 SQLite's own check finds broken pages. Beyond it: each recording's sum; its marks, which must be those that its content
 makes, and no others; for answers of realm `anthropic`, whose blocks clients hold as they came, the block keys themselves,
-and the digest, wherever all blocks of the strand are at hand. (A seal is in the client's copy alone, so the keys of sealed
-blocks can only be compared with the marks; what a digest of others is over was not always the same.) No strand may lead in
-a circle. And what belongs together must be there together: `verify_turns`.
+and the digest of their proofs, wherever all blocks of the strand are at hand. (The digest of their texts is not compared: a
+text that a client changed went as it was if its recording could not be read at that moment. A seal is in the client's copy
+alone, so the keys of sealed blocks can only be compared with the marks; what a digest of others is over was not always the
+same.) No strand may lead in a circle. And what belongs together must be there together: `verify_turns`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from clew.store.database import Database, Row, Value
 from clew.store.rows import COLUMNS, is_sum_of, marks_of, recording_of_row
 from clew.store.values import Fault
 from clew.store.verify_turns import faults_of_turns
-from clew.thinking.keys import digest_of, key_of, proof_of
+from clew.thinking.keys import digest_of, key_of, of_proofs, proof_of
 from clew.thinking.strands import resolve
 
 __all__ = ["verify"]
@@ -113,7 +114,7 @@ def _of_digests(recordings: list[Recording]) -> Iterator[Fault]:
         row = (*resolve(recording, shelf), *recording.keys)
         known = [proofs[key] for key in row if key in proofs]
         lost = recording.strand.after is not None and not _reaches_its_start(recording, shelf)
-        if not lost and len(known) == len(row) and digest_of(known) != recording.digest:
+        if not lost and len(known) == len(row) and digest_of(known) != of_proofs(recording.digest):
             yield Fault(recording.id, "its digest is not that of its strand")
 
 

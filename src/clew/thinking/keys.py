@@ -17,8 +17,22 @@ from msgspec import Struct
 from clew.model.blocks import Block, is_signed, string_of
 from clew.model.recording import Said
 
-__all__ = ["Asked", "Row", "asked_of", "block_key", "digest_of", "key_of", "place_of", "proof_of", "row_digest", "said_of"]
+__all__ = [
+    "Asked",
+    "Row",
+    "asked_of",
+    "block_key",
+    "digest_of",
+    "key_of",
+    "of_proofs",
+    "place_of",
+    "proof_of",
+    "row_digest",
+    "said_of",
+    "words_of",
+]
 
+_HALF = 32
 _REMINDER = ("<system-reminder>", "</system-reminder>")
 
 
@@ -47,31 +61,58 @@ def key_of(block: Block) -> bytes | None:
 
 
 class Row(NamedTuple):
-    """Proofs in their order, as far as a digest looks at them: the length and the end of each, which is where a proof has
-    its MAC, and not the kilobytes before, because every request of a conversation pays for it."""
+    """Signed blocks in their order, as far as a digest looks at them. Of each proof it is the length and the end, which is
+    where a proof has its MAC, and not the kilobytes before, because every request of a conversation pays for it. Of what
+    each block says it is a hash, because a client can change a text and keep its signature."""
 
     lengths: bytes = b""
     ends: bytes = b""
+    words: bytes = b""
 
-    def longer(self, proofs: Sequence[str]) -> Row:
+    def longer(self, blocks: Sequence[Block]) -> Row:
         """The row with these at its end."""
-        if not proofs:
+        if not blocks:
             return self
-        ends = "\0".join([proof[-48:] for proof in proofs]).encode("utf-8", "surrogatepass")
-        return Row(self.lengths + array("Q", map(len, proofs)).tobytes(), self.ends + b"\0" + ends if self.lengths else ends)
+        proofs = [proof_of(block) for block in blocks]
+        ends = _ends(proofs)
+        return Row(
+            self.lengths + _lengths(proofs),
+            self.ends + b"\0" + ends if self.lengths else ends,
+            self.words + b"".join([words_of(block) for block in blocks]),
+        )
 
     def digest(self) -> bytes:
-        """One hash over the whole row: equal digests mean that a client's copy is whole, without a look-up for each.
+        """Equal digests mean that a client's copy is whole and unchanged, without a look-up for each block.
 
-        It guards against a block that is missing, new or out of place; one that was tampered with in its middle is the
-        vendor's to refuse, as it would be anyway.
+        The first half (`of_proofs`) guards against a block that is missing, new or out of place, the second against a text
+        that was changed. A proof that was tampered with in its middle is the vendor's to refuse, as it would be anyway.
+        Recordings from before there was a second half have the first alone, which equals no digest of a row.
         """
-        return sha256(self.lengths + self.ends).digest()
+        return sha256(self.lengths + self.ends).digest() + sha256(self.words).digest()
 
 
 def digest_of(proofs: Sequence[str]) -> bytes:
-    """The digest of a row."""
-    return Row().longer(proofs).digest()
+    """The first half of the digest of a row with these proofs."""
+    return sha256(_lengths(proofs) + _ends(proofs)).digest()
+
+
+def of_proofs(digest: bytes) -> bytes:
+    """The first half of a digest: equal ones mean the same proofs in the same order."""
+    return digest[:_HALF]
+
+
+def words_of(block: Block) -> bytes:
+    """A hash of what a thinking block says, however its JSON is written. (What clients add besides is no part of it: cache
+    marks are taken off anyway, and what no step reads goes as it came.)"""
+    return sha256(string_of(block.thinking).encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def _lengths(proofs: Sequence[str]) -> bytes:
+    return array("Q", map(len, proofs)).tobytes()
+
+
+def _ends(proofs: Sequence[str]) -> bytes:
+    return "\0".join([proof[-48:] for proof in proofs]).encode("utf-8", "surrogatepass")
 
 
 def row_digest(keys: Iterable[bytes]) -> bytes:

@@ -10,7 +10,7 @@ from clew.model.past import Fold, each_of, folded
 from clew.model.recording import Recording, Recordings, Strand
 from clew.model.request import Message, Request, blocks_of
 from clew.thinking.history import Answers, place_after
-from clew.thinking.keys import Asked, Row, digest_of, key_of, place_of, proof_of, row_digest, said_of
+from clew.thinking.keys import Asked, Row, key_of, of_proofs, place_of, proof_of, row_digest, said_of
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.repairs import newest_in
 from clew.thinking.strands import strand_for
@@ -74,7 +74,7 @@ def _signed(messages: Sequence[Message]) -> list[Block]:
 
 
 def _longer(row: Row, messages: Sequence[Message], at: int) -> Row:
-    return row.longer([proof_of(block) for block in _signed(messages)])
+    return row.longer(_signed(messages))
 
 
 _SIGNED = each_of(_signed)
@@ -97,7 +97,7 @@ def recording_of_first(
         said=said,
         place=place_of(context.principal, question, None, question, said),
         strand=Strand(listed=()),
-        digest=digest_of([proof for block in shown if (proof := proof_of(block))]),
+        digest=Row().longer([block for block in shown if proof_of(block)]).digest(),
         session=context.session,
         agent=context.agent,
         thread=thread,
@@ -112,8 +112,8 @@ def _as_held(
     ahead = folded(going.messages, _SIGNED)
     if unread:
         ahead = tuple([block for block in ahead if key_of(block) not in unread])
-    row = Row().longer([proof_of(block) for block in ahead]) if unread else folded(going.messages, _ROW)
-    digest = b"" if marks else row.longer([proof for block in shown if (proof := proof_of(block))]).digest()
+    row = Row().longer(ahead) if unread else folded(going.messages, _ROW)
+    digest = b"" if marks else row.longer([block for block in shown if proof_of(block)]).digest()
     return _strand(ahead, row, shelf, marks), digest
 
 
@@ -132,6 +132,6 @@ def _strand(ahead: Sequence[Block], row: Row, shelf: Recordings, marks: tuple[by
     """The row that was sent. Nearly always it is that of the newest answer in it and that answer's own, which its digest
     says at once; else it is worked out key by key."""
     last = shelf.by_key(key_of(ahead[-1]) or b"") if ahead else None
-    if last is not None and not marks and last.digest == row.digest():
+    if last is not None and not marks and of_proofs(last.digest) == of_proofs(row.digest()):
         return Strand(after=last.id)
     return strand_for((*marks, *[key for block in ahead if (key := key_of(block))]), last, shelf)

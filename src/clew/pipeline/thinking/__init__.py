@@ -1,8 +1,9 @@
 """Which thinking goes: keep, restore, hand over or leave out each block, for one reader.
 
 Two kinds of reader. A *binding* one (realm `anthropic`) may check that nothing before a block changed; an *open* one takes
-all of its own back. A block goes as the bytes that came, whole answers at a time, or not at all. What is decided depends on
-the message, on the recordings of this history's answers and on the reader, never on the distance from the end.
+all of its own back. A block goes as the bytes that came, whole answers at a time, or not at all; so does one that the client
+changed (`as_recorded`). What is decided depends on the message, on the recordings of this history's answers and on the
+reader, never on the distance from the end.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from clew.model.change import Change
 from clew.model.request import Request
 from clew.model.target import Target
 from clew.pipeline.step import Facts
+from clew.pipeline.thinking.as_recorded import as_recorded, still_told
 from clew.pipeline.thinking.binding import for_binding, last_answer
 from clew.pipeline.thinking.open import for_open
 from clew.pipeline.thinking.pieces import applied, filtered
@@ -31,12 +33,15 @@ def keep_thinking(request: Request, target: Target, facts: Facts) -> tuple[Reque
         if is_unknown(request.messages, facts.recordings):
             return request, ()
         if short := usual_case(request, target, facts):
-            return applied(request, *short)
-    found = found_in(request, facts)
+            return short
     if facts.options.policy == "strip":
+        found = found_in(request, facts)
         return applied(request, found, [filtered(request, each, lambda block: STRIPPED) for each in found])
+    request, restored = as_recorded(request, target, facts)
+    found = found_in(request, facts)
     decide = for_binding if target.binding else for_open
-    return applied(request, found, decide(request, found, target, facts))
+    going, changes = applied(request, found, decide(request, found, target, facts))
+    return going, (*still_told(restored, changes), *changes)
 
 
 def found_in(request: Request, facts: Facts) -> tuple[Found, ...]:

@@ -20,7 +20,7 @@ from clew.pipeline.step import Facts
 from clew.pipeline.thinking.pieces import Outcome, filtered, refusal, whole
 from clew.pipeline.thinking.usual import made_here
 from clew.thinking.align import aligned
-from clew.thinking.keys import digest_of, key_of, proof_of
+from clew.thinking.keys import digest_of, key_of, of_proofs, proof_of
 from clew.thinking.profiles import reads
 from clew.thinking.recognise import Found
 from clew.thinking.seal import is_seal
@@ -65,8 +65,8 @@ def _reads(origin: Origin, target: Target) -> bool:
 def _up_to_last(request: Request, found: Sequence[Found], target: Target, facts: Facts) -> list[Outcome]:
     newest = found[-1].recording
     assert newest is not None, "L is a recording"
-    if newest.digest and digest_of(native_proofs(found)) == newest.digest:
-        # The client's copy is the strand of L, to the byte: it goes as it came, less what no maker of this realm made.
+    if newest.digest and digest_of(native_proofs(found)) == of_proofs(newest.digest):
+        # The client's copy is the strand of L: it goes as it is, less what no maker of this realm made.
         return [filtered(request, each, _refusal(each, target, facts), target=target, facts=facts) for each in found]
     row = resolve(newest, facts.recordings) + _heard_of(found[-1], newest)
     keys = longest_tail(_groups(found, row), _placeable(found)) if facts.options.restore else frozenset(row)

@@ -1,8 +1,9 @@
 """The usual case: the newest answer is this reader's own, and the client's copy of what went ahead of it is whole.
 
 Then nothing has to be restored or held back, and that is seen by one look-up: the newest signed block names its recording,
-and one hash over all of the client's proofs equals the recording's digest. Only what could not be sent in the first place
-(unsigned blocks, other realms' sealed ones) is taken out. Everything else, and every doubt, is the long way's business.
+and one hash over all of the client's proofs and texts equals the recording's digest. Only what could not be sent in the
+first place (unsigned blocks, other realms' sealed ones) is taken out. Everything else, and every doubt, is the long way's
+business.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from clew.model.blocks import THINKING_TYPES
+from clew.model.blocks import THINKING_TYPES, Block
+from clew.model.change import Change
 from clew.model.past import Fold, all_of, folded
 from clew.model.recording import Recording, Recordings, Shelf
 from clew.model.request import Message, Request, blocks_of
 from clew.model.target import Target
 from clew.pipeline.step import Facts
-from clew.pipeline.thinking.pieces import Outcome, filtered, refusal
+from clew.pipeline.thinking.as_recorded import as_recorded
+from clew.pipeline.thinking.pieces import applied, filtered, refusal
 from clew.thinking.history import Piece
-from clew.thinking.keys import Row, block_key, digest_of, proof_of
+from clew.thinking.keys import Row, block_key, proof_of
 from clew.thinking.profiles import canonical_model
 from clew.thinking.recognise import Found
 from clew.thinking.seal import PREFIX, is_seal
@@ -34,17 +37,18 @@ class Whole(Struct, frozen=True, eq=False):
     stray: tuple[int, ...]
 
 
-def usual_case(request: Request, target: Target, facts: Facts) -> tuple[list[Found], list[Outcome]] | None:
-    """The messages that need a change, and what becomes of them; None if this is not the usual case."""
+def usual_case(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]] | None:
+    """The request as it goes, with the changes; None if this is not the usual case."""
     copy = whole_copy(request.messages, target, facts)
     if copy is None:
         return None
+    request, _ = as_recorded(request, target, facts, copy.stray)
     found = [_alone(request.messages[index], index) for index in copy.stray]
     outcomes = [
         filtered(request, each, lambda block, each=each: refusal(block, each, target, facts), target=target, facts=facts)
         for each in found
     ]
-    return found, outcomes
+    return applied(request, found, outcomes)
 
 
 def is_unknown(messages: Sequence[Message], recordings: Recordings) -> bool:
@@ -61,13 +65,9 @@ def whole_copy(messages: Sequence[Message], target: Target, facts: Facts) -> Who
     recording = facts.recordings.by_key(block_key(*newest)) if newest else None
     if recording is None or not _is_ours(recording, target, facts):
         return None
-    if folded(messages, _BY_VENDORS):
-        return Whole(recording, ()) if folded(messages, _ROW).digest() == recording.digest else None
-    proofs = _proofs_in(messages)
-    natives = [proof for proof in proofs if proof and not proof.startswith(PREFIX)]
-    if digest_of(natives) != recording.digest:
+    if folded(messages, _ROW).digest() != recording.digest:
         return None
-    return Whole(recording, _strays(messages))
+    return Whole(recording, () if folded(messages, _BY_VENDORS) else _strays(messages))
 
 
 def _proof_in(message: Message) -> tuple[str, str] | None:
@@ -78,10 +78,10 @@ def _proof_in(message: Message) -> tuple[str, str] | None:
     return None
 
 
-def _proofs_in(messages: Sequence[Message]) -> list[str]:
-    """The proof of every thinking block, "" where there is none. In one expression, because it reads the whole history."""
+def _thoughts_in(messages: Sequence[Message]) -> list[Block]:
+    """Every thinking block. In one expression, because it reads the whole history."""
     return [
-        (block.signature if block.type == "thinking" else block.data) or ""
+        block
         for answer in messages
         if answer.role == "assistant" and isinstance(answer.content, tuple)
         for block in answer.content
@@ -89,11 +89,16 @@ def _proofs_in(messages: Sequence[Message]) -> list[str]:
     ]
 
 
-_ROW = Fold(Row(), lambda row, messages, at: row.longer(_proofs_in(messages)))
+def _natives_in(messages: Sequence[Message]) -> list[Block]:
+    """Those that a vendor signed."""
+    return [block for block in _thoughts_in(messages) if (proof := proof_of(block)) and not is_seal(proof)]
+
+
+_ROW = Fold(Row(), lambda row, messages, at: row.longer(_natives_in(messages)))
 
 
 def _are_by_vendors(messages: Sequence[Message]) -> bool:
-    proofs = _proofs_in(messages)
+    proofs = [(block.signature if block.type == "thinking" else block.data) or "" for block in _thoughts_in(messages)]
     return all(proofs) and not any([proof.startswith(PREFIX) for proof in proofs])  # noqa: C419  (a list is faster)
 
 

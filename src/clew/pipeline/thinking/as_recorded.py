@@ -1,0 +1,90 @@
+"""A thought that the client changed, and whose signature it kept, goes as it was recorded.
+
+Its maker refuses a changed text, or takes it in one turn and refuses it in another. The signature names the block, so the
+recorded one takes its place, in every request alike. Under a seal, the seal says which text it was made for. A redacted
+thought is nothing but its proof. For a client's copy that is whole, a digest over the texts says that nothing was changed
+(`usual`), and nobody looks here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clew.model.blocks import Block, Made, is_thinking, made, string_of
+from clew.model.change import Change
+from clew.model.recording import Recording
+from clew.model.request import Request, blocks_of, with_content
+from clew.model.target import Target
+from clew.pipeline.step import Facts
+from clew.pipeline.thinking.pieces import STEP, opened
+from clew.thinking.keys import key_of, proof_of, words_of
+from clew.thinking.seal import is_seal
+
+__all__ = ["CHANGED", "as_recorded", "still_told"]
+
+CHANGED = "the client had changed it, and kept its signature"
+
+
+def as_recorded(
+    request: Request, target: Target, facts: Facts, among: Iterable[int] | None = None
+) -> tuple[Request, tuple[Change, ...]]:
+    """The request with the recorded thought for each that was changed; `among` are the messages to look at, if not all."""
+    recorded = _Recorded(target, facts)
+    messages, changes = list(request.messages), list[Change]()
+    for index in range(len(messages)) if among is None else among:
+        message = messages[index]
+        if message.role != "assistant":
+            continue
+        own = blocks_of(message)
+        blocks = tuple([recorded.instead_of(block) if block.type == "thinking" else block for block in own])
+        changed = [at for at, block in enumerate(blocks) if block is not own[at]]
+        changes += [Change(STEP, f"messages.{index}.content.{at}", "restored", CHANGED) for at in changed]
+        messages[index] = with_content(message, blocks) if changed else message
+    return request.with_messages(tuple(messages)), tuple(changes)
+
+
+def still_told(restored: Iterable[Change], decided: Iterable[Change]) -> tuple[Change, ...]:
+    """What was put back, without that which does not go after all, or goes in other words."""
+    gone = {change.path for change in decided if change.what in ("left out", "handed over")}
+    return tuple([change for change in restored if change.path not in gone])
+
+
+class _Recorded:
+    """The recorded thoughts by the keys of the client's. Each recording is read once, however many thoughts it has."""
+
+    def __init__(self, target: Target, facts: Facts) -> None:
+        self._target = target
+        self._facts = facts
+        self._read: dict[str, dict[bytes | None, Made]] = {}
+
+    def instead_of(self, block: Block) -> Block:
+        """The recorded one, if the client's is another; else the client's."""
+        key = key_of(block)
+        recording = self._facts.recordings.by_key(key) if key else None
+        if recording is None or not self._matters(recording):
+            return block
+        own = self._thoughts_of(recording).get(key)
+        if own is None or words_of(own) == words_of(block):
+            return block
+        return self._under_seal(own, block) if is_seal(proof_of(block)) else own
+
+    def _matters(self, recording: Recording) -> bool:
+        """Whether its thoughts can go to this reader at all, as they are or in other words."""
+        is_read = recording.origin.realm == self._target.realm or self._target.foreign != "drop"
+        return is_read and recording.principal == self._facts.context.principal
+
+    def _under_seal(self, own: Made, block: Block) -> Block:
+        """The recorded text under the client's seal, if the seal was made for it; else the client's block."""
+        held = made({"type": "thinking", "thinking": string_of(own.thinking), "signature": proof_of(block)})
+        return held if opened(held, self._facts) is not None else block
+
+    def _thoughts_of(self, recording: Recording) -> dict[bytes | None, Made]:
+        if recording.id not in self._read:
+            self._read[recording.id] = _by_key(recording)
+        return self._read[recording.id]
+
+
+def _by_key(recording: Recording) -> dict[bytes | None, Made]:
+    """Its thoughts by their own keys, and by the keys of the seals that the client holds in the same order."""
+    thoughts = [block for raw in recording.blocks if is_thinking(block := made(raw))]
+    return dict(zip(recording.keys, thoughts, strict=False)) | {key_of(block): block for block in thoughts}
