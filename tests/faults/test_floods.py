@@ -101,8 +101,9 @@ def test_a_flood_after_the_stop_reason_ends_in_an_error_that_names_the_bound(
 ) -> None:
     gate = gating(claude(flooding(b"".join([START, *block(0), END[0], filler * count, *END[1:]]))), **impatient(retry=ONCE))
     answer = gate.ask(question())
-    assert (answer.status, story(answer)) == (200, "error")
-    assert f"more than {bound} came after the stop reason" in answer.events[-1]["error"]["message"]
+    assert story(answer) == "error"
+    told = answer.events[-1] if answer.status == 200 else answer.json  # a 502 where one read had all of it
+    assert f"more than {bound} came after the stop reason" in told["error"]["message"]
     [exchange] = kept(gate)
     assert exchange.outcome == "cut"
 
