@@ -22,7 +22,7 @@ from clew.model.recording import Shelf
 from clew.wire.body import find_fault
 from clew.wire.frames import Frames, SseLimits
 from tests.build import assistant, thinking, tool_result, tool_use, user
-from tests.growth.work import check_growth
+from tests.growth.work import check_growth, each_with
 
 N = 32
 
@@ -161,13 +161,11 @@ def test_an_http_response_costs_work_in_proportion(repeated: str) -> None:
     check_growth(HTTP_RESPONSES[repeated], _read_response, N)
 
 
-@pytest.mark.parametrize("reader", TEXT_READERS)
-@pytest.mark.parametrize("repeated", MARKDOWN)
+@pytest.mark.parametrize(("repeated", "reader"), each_with(MARKDOWN, TEXT_READERS))
 def test_a_text_costs_work_in_proportion(repeated: str, reader: str) -> None:
     check_growth(MARKDOWN[repeated], TEXT_READERS[reader], N)
 
 
-@pytest.mark.parametrize("reader", TRANSCRIPT_READERS)
-@pytest.mark.parametrize("repeated", TRANSCRIPTS)
+@pytest.mark.parametrize(("repeated", "reader"), each_with(TRANSCRIPTS, TRANSCRIPT_READERS))
 def test_a_transcript_costs_work_in_proportion(repeated: str, reader: str) -> None:
     check_growth(TRANSCRIPTS[repeated], TRANSCRIPT_READERS[reader], N)

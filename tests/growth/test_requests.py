@@ -25,7 +25,7 @@ from clew.wire.body import decode_json
 from clew.wire.splice import duplicate_keys
 from tests.build import GLM, OPUS, Scribe, assistant, raw, request, target, thinking, user
 from tests.growth.requests import REQUESTS
-from tests.growth.work import check_growth
+from tests.growth.work import check_growth, each_with
 from tests.properties.talks import spaced
 
 N = 32
@@ -67,8 +67,7 @@ READERS: dict[str, Callable[[bytes], object]] = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("repeated", REQUESTS)
+@pytest.mark.parametrize(("repeated", "reader"), each_with(REQUESTS, READERS))
 def test_a_request_costs_work_in_proportion(repeated: str, reader: str) -> None:
     check_growth(REQUESTS[repeated], READERS[reader], N)
 

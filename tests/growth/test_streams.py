@@ -23,7 +23,7 @@ from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 from tests.dialects.openai_chat.chat import ASKED
 from tests.growth.streams import CHAT, MESSAGES, Events
-from tests.growth.work import check_growth
+from tests.growth.work import check_growth, each_with
 from tests.pipeline.stream.wearing import HIDDEN, PLAIN, SEALED
 
 N = 32
@@ -100,13 +100,11 @@ CHAT_READERS: dict[str, Callable[[Events], object]] = {
 }
 
 
-@pytest.mark.parametrize("reader", MESSAGES_READERS)
-@pytest.mark.parametrize("repeated", MESSAGES)
+@pytest.mark.parametrize(("repeated", "reader"), each_with(MESSAGES, MESSAGES_READERS))
 def test_a_messages_stream_costs_work_in_proportion(repeated: str, reader: str) -> None:
     check_growth(MESSAGES[repeated], MESSAGES_READERS[reader], N)
 
 
-@pytest.mark.parametrize("reader", CHAT_READERS)
-@pytest.mark.parametrize("repeated", CHAT)
+@pytest.mark.parametrize(("repeated", "reader"), each_with(CHAT, CHAT_READERS))
 def test_a_chat_stream_costs_work_in_proportion(repeated: str, reader: str) -> None:
     check_growth(CHAT[repeated], CHAT_READERS[reader], N)

@@ -11,12 +11,14 @@ import linecache
 import sys
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import cycle, product
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
 import clew
+from tests.counts import SOAK
 
 SOURCE = str(Path(clew.__file__).parent)
 
@@ -85,6 +87,12 @@ def grows_too_fast(few: Work, many: Work) -> list[str]:
         for (file, line), n in after.items()
         if n > MOST * before[file, line] + little and linecache.getline(file, line).strip() not in IN_PLACE
     ]
+
+
+def each_with(things: Mapping[str, object], readers: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Each thing that can be repeated, with a reader. The suite takes the readers in turn; the soak takes all with all, which
+    is five minutes of work."""
+    return [*product(things, readers)] if SOAK else [*zip(things, cycle(readers), strict=False)]
 
 
 def check_growth(make: Callable[[int], Any], work: Callable[[Any], object], n: int) -> None:
