@@ -16,6 +16,9 @@ from collections.abc import Iterable
 
 __all__ = ["Mirrors"]
 
+_PIECE = 512
+"""Characters from which on a piece is not added to: a piece for each delta would take more memory than its words."""
+
 
 class Mirrors:
     """`new` gives the part of a channel's text that nobody has told."""
@@ -83,10 +86,14 @@ class Mirrors:
     def _tell(self, bare: str) -> None:
         if bare and self._fresh:
             self._pieces, self._starts, self._size, self._places, self._fresh = [], [], 0, {}, False
-        if bare:
+        if not bare:
+            return
+        if self._pieces and len(self._pieces[-1]) < _PIECE:
+            self._pieces[-1] += bare
+        else:
             self._pieces.append(bare)
             self._starts.append(self._size)
-            self._size += len(bare)
+        self._size += len(bare)
 
 
 def _without(text: str, count: int) -> str:
