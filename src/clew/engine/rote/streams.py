@@ -7,7 +7,7 @@ first, in a task, and nothing else is made for it: a thousand streams that begin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Literal
 
@@ -114,6 +114,10 @@ class RoteStream(Rote, Streaming):
             blocks=hints.blocks,
         )
 
+    def _left_out(self) -> Sequence[Change]:
+        """What of the answer the client's dialect has no words for."""
+        return ()
+
     def _dress(self) -> Dress:
         return Dress(self._form.wear)
 
@@ -144,6 +148,8 @@ class RoteStream(Rote, Streaming):
             heard.answer,
             round(self._first_at - self._began, 6),
         )
+        if made := (*self._left_out(), *(call.change for call in answer.broken_calls)):
+            told = replace(told, changes=(*told.changes, *made))
         stop_reason, called = answer.message.get("stop_reason"), request_id_in(self._passed)
         return Over(told, self._id, self._started, ended, seconds, answer.usage, stop_reason, called)
 
@@ -254,11 +260,8 @@ class RoteTranslated(RoteStream):
         learn(self._parts.token_counts, self._form.way, self._size, heard.answer.usage, self._going)
         super()._is_told(heard, tell)
 
-    def _over(self, heard: Heard) -> Over:
-        over = super()._over(heard)
-        if not self._unheard:
-            return over
-        return replace(over, like=replace(over.like, changes=(*over.like.changes, *self._unheard)))
+    def _left_out(self) -> Sequence[Change]:
+        return self._unheard
 
     def _begun(self) -> Begun:
         return super()._begun()._replace(unheard=self._unheard)
