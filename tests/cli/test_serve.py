@@ -97,7 +97,7 @@ def test_a_port_that_a_gateway_has_is_named_with_that_gateway(tmp_path: Path) ->
         told = list(moved(first.port, "http://127.0.0.1:9", Home(first.home)))
     assert told == [
         f"port {first.port} is in use by {owner}, so http://127.0.0.1:9 is taken instead: "
-        f"whoever calls port {first.port} talks to the other one"
+        f"a client that calls port {first.port} talks to the other one"
     ]
 
 
@@ -112,7 +112,7 @@ def test_the_second_of_two_gateways_says_who_has_the_usual_port(tmp_path: Path) 
             second.send_signal(signal.SIGTERM)
             told = second.communicate(timeout=MOST_SECONDS)[1]
     assert other != url
-    assert f"so {other} is taken instead: whoever calls port 2539 talks to the other one" in told
+    assert f"so {other} is taken instead: a client that calls port 2539 talks to the other one" in told
     assert "warning: port 2539 is in use by " in told
 
 

@@ -161,7 +161,7 @@ class AsyncConversation:
     def use(self, backend: str, *, model: str = "") -> None:
         """Let another backend answer from now on, in the middle of a tool loop too. Raises SettingsInvalid.
 
-        It is for this object: the thread is not pinned, and whoever else goes on with it has the active backend.
+        It is for this object: the thread is not pinned, and any other client that continues it uses the active backend.
         `model` is what is asked of this backend alone: whoever goes back to another one has that one's again.
         """
         known = self._desk.backends

@@ -78,7 +78,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     is_summary: bool = False
     """A summary that the conversation asked for by itself, because it had become too long."""
     ending: str = ""
-    """How an answer ended that is not whole, in a word: `stopped`, by whoever asked for it, or `cut off`, by its backend."""
+    """How an answer ended that is not whole, in a word: `stopped` by the client, or `cut off` by its backend."""
     stands_for: str = ""
     """Of a line that begins with a summary: the turn up to which that stands for what was said. `branch` goes back there."""
 

@@ -33,5 +33,5 @@ def moved(wanted: int, url: str, home: Home) -> Iterator[str]:
     if wanted not in (0, port):
         yield (
             f"port {wanted} is in use by {owner_of(wanted, home)}, so {url} is taken instead: "
-            f"whoever calls port {wanted} talks to the other one"
+            f"a client that calls port {wanted} talks to the other one"
         )

@@ -61,7 +61,7 @@ def keys() -> None:
 @click.option(
     "--principal",
     metavar="P",
-    help="Whose conversations it opens: NAME's own, if not given. `local` is whoever runs the gateway.",
+    help="Whose conversations it opens: NAME's own, if not given. `local` is the owner of the gateway.",
 )
 @_json_option
 def add(name: str, principal: str | None, json_: bool) -> None:
@@ -90,7 +90,7 @@ def _principal(name: str, given: str | None) -> str:
     """The one that was asked for, else one of the key's own. The owner's is never a matter of a key's name."""
     if given is None and name == LOCAL:
         raise click.UsageError(
-            f"{LOCAL!r} is the principal of whoever runs the gateway. Choose another name, or say `--principal {LOCAL}`."
+            f"{LOCAL!r} is the principal of the gateway's owner. Choose another name, or say `--principal {LOCAL}`."
         )
     principal = name if given is None else given
     if not principal.strip() or not principal.isprintable():
