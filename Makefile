@@ -8,7 +8,7 @@ SLOW_JOBS ?= 4
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup clients run test check style layers types fast golden bench bench-peers bench-compare bench-policies soak lock clean
+.PHONY: help setup clients run test check style layers types fast golden bench bench-keep bench-peers bench-compare bench-policies figures soak lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -64,16 +64,23 @@ golden: .venv/.ready ## rewrite the golden transcripts; review the diff
 bench: .venv/.ready ## what the core, the store and the gateway cost, as ratios (the gateway's to nginx)
 	$(PY) bench/core.py
 	$(PY) bench/store.py
-	$(PY) bench/gateway.py
+	$(PY) bench/gateway.py $(OPTIONS)
+
+bench-keep: .venv/.ready ## what the gateway costs and what noise is, kept in docs/numbers and README.md; for a quiet machine
+	$(PY) bench/gateway.py --keep $(OPTIONS)
+	$(PY) bench/compare.py HEAD HEAD --keep $(OPTIONS)
 
 bench-peers: .venv/.ready ## the same work in LiteLLM and claude-code-router, installed beside it at the first time
 	$(PY) bench/peers.py
 
 bench-compare: .venv/.ready ## two commits in one run: make bench-compare A=main~3 B=main
-	$(PY) bench/compare.py $(or $(A),$(error say which commits: make bench-compare A=main~1 B=main)) $(or $(B),HEAD)
+	$(PY) bench/compare.py $(or $(A),$(error say which commits: make bench-compare A=main~1 B=main)) $(or $(B),HEAD) $(OPTIONS)
 
 bench-policies: .venv/.ready ## what four ways of treating thinking lose; kept in docs/numbers
 	$(PY) bench/policies.py
+
+figures: .venv/.ready ## figures of the code, and what one request passes through; S=… counts another checkout
+	$(PY) bench/code_figures.py $(if $(S),--source $(S))
 
 soak: .venv/.ready $(CLIENTS) ## the long counts, and a table of their numbers
 	$(PY) -m tests.soak

@@ -23,7 +23,7 @@ from clew.dialects.anthropic.requests import encode, parse
 from clew.model.target import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
-from clew.pipeline.thinking.usual import whole_copy
+from clew.pipeline.thinking.copies import is_whole
 from clew.thinking.history import answers_of
 from clew.thinking.profiles import profile_for
 from clew.thinking.recognise import Context, recognise
@@ -49,7 +49,7 @@ def history_cases(talk: Talk) -> Cases:
         "decode to raw": lambda: decoder.decode(talk.raw),
         "parse, project, encode": lambda: encode(project(parse(talk.raw), target, facts).request),
         "the same, nothing to alter": lambda: encode(project(parse(untouched), target, facts).request),
-        "recognise, the usual case": lambda: whole_copy(native.messages, target, facts),
+        "is the copy whole": lambda: is_whole(native.messages, target, facts),
         "recognise, each answer": lambda: recognise(answers, talk.shelf, Context()),
     }
 

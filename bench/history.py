@@ -30,7 +30,6 @@ class Talk:
     def __init__(self, size: int, *, foreign_every: int = 7) -> None:
         self._random = random.Random(size)  # two histories in one store must not be one conversation twice
         self.shelf = Shelf()
-        self.recordings: list[Recording] = []
         self.messages: list[dict[str, Any]] = [{"role": "user", "content": [{"type": "text", "text": self._prose(60)}]}]
         self._row = Row()
         self._last: str | None = None
@@ -62,7 +61,7 @@ class Talk:
         said = said_of(blocks)
         if not foreign:
             self._row = self._row.longer([block for block in blocks if proof_of(block)])
-        self.recordings.append(
+        self.shelf.add(
             Recording(
                 id=f"r{turn}",
                 principal="local",
@@ -77,7 +76,6 @@ class Talk:
                 thread="bench",
             )
         )
-        self.shelf.add(self.recordings[-1])
         if not foreign:
             self._last = f"r{turn}"
 

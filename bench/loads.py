@@ -19,6 +19,22 @@ from targets import Target
 __all__ = ["Load", "Loads", "compiled"]
 
 HERE = Path(__file__).parent / "wire"
+PLAIN = (
+    "content-type: application/json",
+    "anthropic-version: 2023-06-01",
+    "user-agent: load",
+    "accept: application/json",
+)
+"""What a client says that is no agent."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a load sends."""
+
+    path: str
+    body: Path
+    headers: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -54,32 +70,33 @@ def compiled(folder: Path, name: str) -> Path:
 
 
 class Loads:
-    """`histories` are by their sizes."""
+    """`histories` are by their sizes: what is sent where nothing else was put in."""
 
     def __init__(self, folder: Path, histories: dict[int, Talk]) -> None:
         self._folder = folder
         self._histories = histories
         self._executable = compiled(folder, "load")
         self._numbers = itertools.count(1, 1_000_000)
-        self._bodies: dict[tuple[str, str], Path] = {}
+        self._given: dict[tuple[str, str], Words] = {}
+
+    def put(self, case: Case, target: Target, body: bytes, path: str, headers: tuple[str, ...]) -> None:
+        """What is sent to this target in this case."""
+        file = self._folder / f"{case.key}-{len(self._given)}.json"
+        file.write_bytes(body)
+        self._given[case.key, target.name] = Words(path, file, headers)
 
     def run(self, case: Case, target: Target, requests: int, *, seconds: float = 25.0, first: int = 0) -> Load:
         """Send so many requests, and wait for the answers at most so long. Numbered from `first`, else by new numbers."""
-        return self.send(self._body(case, target), case, target, requests, seconds=seconds, first=first)
-
-    def send(self, body: Path, case: Case, target: Target, requests: int, *, seconds: float = 25.0, first: int = 0) -> Load:
-        """The same with these words."""
-        given = [target.port, target.path(case), body, case.connections, requests, seconds, first or next(self._numbers)]
-        command = [*pin(1), str(self._executable), *map(str, given), *target.headers]
+        words = self._words(case, target)
+        given = [target.port, words.path, words.body, case.connections, requests, seconds, first or next(self._numbers)]
+        command = [*pin(1), str(self._executable), *map(str, given), *words.headers, *target.headers]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 20)
         if ran.returncode:
             sys.exit(f"the load on {target.name} failed: {ran.stderr}")
         return Load(**json.loads(ran.stdout))
 
-    def _body(self, case: Case, target: Target) -> Path:
-        model = target.model(case)
-        if (case.key, model) not in self._bodies:
-            file = self._folder / f"{case.key}-{len(self._bodies)}.json"
-            file.write_bytes(traffic.body_of(case, model, self._histories.get(case.history)))
-            self._bodies[case.key, model] = file
-        return self._bodies[case.key, model]
+    def _words(self, case: Case, target: Target) -> Words:
+        if (case.key, target.name) not in self._given:
+            body = traffic.body_of(case, target.model(case), self._histories.get(case.history))
+            self.put(case, target, body, target.path(case), PLAIN)
+        return self._given[case.key, target.name]

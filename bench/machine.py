@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["Others", "aside_of", "cpu_of", "free_port", "pin", "pss_of", "settle", "the_core", "tree_of", "until_open"]
+__all__ = ["Others", "cpu_of", "free_port", "pin", "pss_of", "settle", "the_core", "tree_of", "until_open"]
 
 _SETTLED = 0.004
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -48,37 +48,21 @@ def cpu_of(pids: Iterable[int]) -> float:
     return total
 
 
-def aside_of(pids: Iterable[int]) -> dict[int, float]:
-    """Seconds of CPU of each thread that is there, but for those that a process began with."""
-    return {tid: _seconds(pid, tid) for pid in pids for tid in _threads(pid) if tid != pid}
-
-
-def _threads(pid: int) -> list[int]:
-    try:
-        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
-    except OSError:
-        return []
-
-
-def _seconds(pid: int, tid: int) -> float:
-    found = _numbers(Path(f"/proc/{pid}/task/{tid}/schedstat"))
-    return found[0] / 1e9 if found else 0.0
-
-
 def pss_of(pids: Iterable[int]) -> float:
     """Kilobytes."""
     lines = (line for pid in pids for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines())
     return sum(float(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
-def settle(pids: list[int], most: float = 4.0) -> None:
-    """Wait until what was put off is done, so that it is charged to the case that caused it."""
-    end = time.monotonic() + most
-    while time.monotonic() < end:
-        before = cpu_of(pids)
+def settle(pids: list[int], quiet: float = 0.1, most: float = 60.0) -> None:
+    """Wait until nothing was done for so many seconds, so that what was put off is charged to the case that caused it."""
+    end, since, before = time.monotonic() + most, time.monotonic(), cpu_of(pids)
+    while (now := time.monotonic()) < end and now - since < quiet:
         time.sleep(0.1)
-        if cpu_of(pids) - before < _SETTLED:
-            return
+        spent = cpu_of(pids)
+        if spent - before >= _SETTLED:
+            since = time.monotonic()
+        before = spent
 
 
 def pin(core: int) -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import statistics
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from backend import mock, new_backend, terminator
 from cases import Case
 from history import Talk
 from loads import Load, Loads, compiled
-from machine import aside_of, cpu_of, pss_of, settle
+from machine import cpu_of, pss_of, settle
 from targets import Target, running
 from traffic import write_answers
 
@@ -27,6 +26,8 @@ __all__ = ["Bench", "Sample"]
 
 SLICE = 0.6
 """Seconds that a case takes on a target, about."""
+PUT_OFF = 0.4
+"""Seconds of silence after which nothing is put off any more: a store lets what nobody waits for linger for 0.25."""
 STARTS = 5
 SLOW_PACE = 2000
 WARM = Case("warm", "warming up", "short", connections=2)
@@ -38,17 +39,11 @@ class Sample:
 
     cpu: float
     found: Load
-    aside: float = 0.0
-    """What of this the busiest thread took beside the main one: with a store, its writer."""
 
     @property
     def each(self) -> float:
         """Microseconds of CPU for one request."""
         return self.cpu / self.found.done * 1e6
-
-    @property
-    def aside_each(self) -> float:
-        return self.aside / self.found.done * 1e6
 
 
 class Bench:
@@ -80,15 +75,14 @@ class Bench:
             yield
 
     def interleaved(self, cases: Sequence[Case], rounds: int, between: Callable[[], None] = lambda: None) -> None:
-        """Every case on every target. `between` is done once a round."""
-        with self.all_running():
-            sizes = {(case, name.name): self._size(case, name) for case in cases for name in self._able(case)}
-            for number in range(rounds):
-                for case in cases:
-                    for target in self._able(case)[:: -1 if number % 2 else 1]:
-                        self.sample(case, target, lambda c=case, t=target: self.loads.run(c, t, sizes[c, t.name]))
-                    _say(f"round {number + 1} of {rounds}: {case.name}")
-                between()
+        """Every case on every target, while all run. `between` is done once a round."""
+        sizes = {(case, name.name): self._size(case, name) for case in cases for name in self._able(case)}
+        for number in range(rounds):
+            for case in cases:
+                for target in self._able(case)[:: -1 if number % 2 else 1]:
+                    self.sample(case, target, lambda c=case, t=target: self.loads.run(c, t, sizes[c, t.name]))
+                _say(f"round {number + 1} of {rounds}: {case.name}")
+            between()
         _say("")
 
     def _able(self, case: Case) -> list[Target]:
@@ -107,16 +101,15 @@ class Bench:
         """What the target spends while the work is done."""
         pids = target.pids
         settle(pids)
-        before, threads = cpu_of(pids), aside_of(pids)
+        before = cpu_of(pids)
         found = work()
-        settle(pids)
-        spent, after = cpu_of(pids) - before, aside_of(pids)
+        settle(pids, PUT_OFF)
+        spent = cpu_of(pids) - before
         if found.bad or not found.done:
             sys.exit(f"{target.name}, {case.name}: {found}")
         if sorted(target.pids) != sorted(pids):
             sys.exit(f"{target.name}: its processes changed while it was measured")
-        aside = max((after[tid] - threads.get(tid, 0.0) for tid in after), default=0.0)
-        taken = Sample(spent, found, aside)
+        taken = Sample(spent, found)
         self.samples.setdefault((case.key, target.name), []).append(taken)
         return taken
 
@@ -130,21 +123,21 @@ class Bench:
                         taken.setdefault(target.name, []).append(seconds)
         return taken
 
-    def memory(self, streams: Sequence[int]) -> dict[str, tuple[float, ...]]:
+    def memory(self, streams: int) -> dict[str, tuple[float, float]]:
         """Kilobytes at rest, and for each of so many streams that hardly ever say something."""
-        found: dict[str, tuple[float, ...]] = {}
+        found: dict[str, tuple[float, float]] = {}
         with self.serving():
             for target in self.targets:
                 with running(target):
                     found[target.name] = self._memory(target, streams)
         return found
 
-    def _memory(self, target: Target, streams: Sequence[int]) -> tuple[float, ...]:
+    def _memory(self, target: Target, streams: int) -> tuple[float, float]:
         self.loads.run(WARM, target, 40)
-        time.sleep(1.0)
+        settle(target.pids, 1.0)
         rest = pss_of(target.pids)
-        peaks = [(_while(lambda: pss_of(target.pids), lambda n=count: self._hold(target, n)), count) for count in streams]
-        return rest, *((peak - rest) / count for peak, count in peaks)
+        peak = _while(lambda: pss_of(target.pids), lambda: self._hold(target, streams))
+        return rest, (peak - rest) / streams
 
     def _hold(self, target: Target, count: int) -> None:
         case = Case("idle", f"{count} idle streams", pace=SLOW_PACE, connections=count)
@@ -152,7 +145,11 @@ class Bench:
         if found.streaming != count:
             sys.exit(f"{target.name} holds only {found.streaming} of {count} streams: {found}")
 
-    def median(self, case: Case, target: str, of: Callable[[Sample], float] = lambda sample: sample.each) -> float:
+    def spent(self, case: Case, target: str) -> list[float]:
+        """Microseconds of CPU for one request, in each round; nothing for a target that has no part in this case."""
+        return [sample.each for sample in self.samples.get((case.key, target), [])]
+
+    def median(self, case: Case, target: str, of: Callable[[Sample], float]) -> float:
         return statistics.median(of(sample) for sample in self.samples[case.key, target])
 
 

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from figures import Figures, Row
+from figures import Cell, Figures
 
-__all__ = ["PLOT", "drawn", "keep"]
+__all__ = ["LINK", "PLOT", "drawn", "keep"]
 
 PLOT = Path(__file__).parent.parent / "docs/images/speed.svg"
+LINK = "![CPU for one request, in times of nginx](../images/speed.svg)"
+"""From the page of the tables."""
 WIDTH, LABELS, RIGHT = 980, 440, 70
 BAR, GAP, HEAD, FOOT = 13, 14, 34, 30
-COLOURS = ("#7a8594", "#0f8a6d", "#c77700", "#a8478f", "#3f6fd1")
+COLOURS = ("#0f8a6d", "#7a8594", "#c77700", "#a8478f", "#3f6fd1")
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1c2430}.quiet{fill:#5b6675}.grid{stroke:#c9d0d9}"
     "@media(prefers-color-scheme:dark){text{fill:#e6e9ee}.quiet{fill:#a4aebb}.grid{stroke:#3a4350}}"
@@ -27,20 +29,21 @@ def keep(found: Figures) -> None:
 
 
 def drawn(found: Figures) -> str:
-    """The plot as SVG."""
-    rows = [row for row in found.cases if row.ratios_of and row.ratios_of[0]]
-    most = max(
-        (spent / row.ratios_of[0] for row in rows for spent in row.ratios_of if spent and row.ratios_of[0]), default=1
-    )
-    heights = [BAR * len(found.names) + GAP for _ in rows]
-    height = HEAD + sum(heights) + FOOT
-    parts = [*_legend(found.names), *_grid(most, height)]
-    top = HEAD
-    for row, taken in zip(rows, heights, strict=True):
-        parts += _bars(row, top, most)
-        top += taken
+    """The plot as SVG, with a bar wherever there is a ratio to nginx."""
+    rows = [row for row in found.cases if any(map(_is_ratio, row.cells))]
+    shown = [place for place in range(len(found.names)) if any(_is_ratio(row.cells[place]) for row in rows)]
+    most = max((cell.value or 1.0 for row in rows for cell in row.cells if _is_ratio(cell)), default=1.0)
+    taken = BAR * len(shown) + GAP
+    height = HEAD + taken * len(rows) + FOOT
+    parts = [*_legend([found.names[place] for place in shown]), *_grid(most, height)]
+    for number, row in enumerate(rows):
+        parts += _bars(row.name, [row.cells[place] for place in shown], HEAD + number * taken, most)
     box = f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="CPU for one request, in times of nginx"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box}><style>{STYLE}</style>{"".join(parts)}</svg>\n'
+
+
+def _is_ratio(cell: Cell) -> bool:
+    return cell.value is not None and cell.unit == "×"
 
 
 def _x(ratio: float, most: float) -> float:
@@ -48,7 +51,7 @@ def _x(ratio: float, most: float) -> float:
     return LABELS + 4 + share * (WIDTH - LABELS - RIGHT)
 
 
-def _legend(names: tuple[str, ...]) -> Iterator[str]:
+def _legend(names: list[str]) -> Iterator[str]:
     at = LABELS
     for name, colour in zip(names, COLOURS, strict=False):
         yield f'<rect x="{at}" y="8" width="12" height="12" fill="{colour}"/>'
@@ -64,14 +67,12 @@ def _grid(most: float, height: int) -> Iterator[str]:
             yield f'<text class="quiet" x="{x:.1f}" y="{height - 10}" text-anchor="middle">{ratio}×</text>'
 
 
-def _bars(row: Row, top: int, most: float) -> Iterator[str]:
-    base = row.ratios_of[0]
-    assert base
-    middle = top + BAR * len(row.ratios_of) / 2 + 4
-    yield f'<text x="{LABELS - 8}" y="{middle:.0f}" text-anchor="end">{escape(row.name)}</text>'
-    for place, spent in enumerate(row.ratios_of):
-        if spent is None:
+def _bars(name: str, cells: list[Cell], top: int, most: float) -> Iterator[str]:
+    middle = top + BAR * len(cells) / 2 + 4
+    yield f'<text x="{LABELS - 8}" y="{middle:.0f}" text-anchor="end">{escape(name)}</text>'
+    for place, cell in enumerate(cells):
+        if cell.value is None:
             continue
-        y, end = top + place * BAR, _x(spent / base, most)
+        y, end = top + place * BAR, _x(cell.value, most)
         yield f'<rect x="{LABELS}" y="{y}" width="{end - LABELS:.1f}" height="{BAR - 2}" fill="{COLOURS[place]}"/>'
-        yield f'<text class="quiet" x="{end + 5:.1f}" y="{y + 10}" font-size="11">{spent / base:.1f}</text>'
+        yield f'<text class="quiet" x="{end + 5:.1f}" y="{y + 10}" font-size="11">{cell.value:.1f}</text>'

@@ -1,8 +1,9 @@
-"""An agent's session of forty turns, as a client has it: each turn says all that was said, and the answers in it are those
-that came, put together from their streams.
+"""An agent's session of forty turns, as Claude Code has it: each turn says all that was said, and the answers in it are
+those that came, put together from their streams.
 
-Many sessions go side by side, and what one turn of all of them costs is measured, so that it shows how the cost of a turn
-grows with what came before it. The client is not measured, and all that it encodes and reads is done beside the clock.
+Some sessions go side by side, each on a connection of its own. One turn of all of them is measured on one target after the
+other, so that it shows how the cost of a turn grows with what came before it, and a slow moment hits all targets alike. The
+client is not measured, and all that it encodes and reads is done beside the clock.
 """
 
 from __future__ import annotations
@@ -11,49 +12,71 @@ import http.client
 import json
 import os
 import statistics
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from typing import Any
 
-from cases import Case
-from figures import Row
-from history import Talk
+from cases import SESSION
+from claude_code import PATH, ClaudeCode, marked
 from loads import Load
 from machine import the_core
 from measuring import Bench
 from targets import Target
+from traffic import STAMP
 
-__all__ = ["TURNS", "Session", "Sessions", "blocks_in"]
+__all__ = ["FIRST_NUMBER", "TURNS", "Caller", "Session", "Sessions", "blocks_in", "name_of"]
 
 TURNS = 40
 TENTH = 10
-MANY = 50
-_CASE = Case("session", f"session of {TURNS} turns, all of it")
-_BYTES = 340_000
-_MARK = {"type": "text", "text": "answer:agent pace:0"}
+MANY = 16
+RESULT = 5_000
+"""Letters that a tool brings."""
+_STAMP = STAMP.encode()
+FIRST_NUMBER = 5_000_000_000
+"""Of a session: no answer of the mock has such a number."""
+
+
+def name_of(number: int) -> str:
+    """A session's own id. That of number 0 has the ten zeros that a load counts up."""
+    return f"cb88942d-f4ee-4889-a4b5-a3{number:010d}"
 
 
 class Session:
-    """What one client said and heard. `talk` has what its tools bring; `number` tells it from others."""
+    """What one client said and heard. `number` tells it from others, `result` is how much each tool brings."""
 
-    def __init__(self, talk: Talk, number: int) -> None:
-        self._results = [message["content"][0]["content"] for message in talk.messages[2::2]]
-        self._shell = {name: value for name, value in talk.body.items() if name != "messages"}
-        self._said = [_encoded({"role": "user", "content": [{"type": "text", "text": f"{number}: go on."}, _MARK]})]
-        self.session = f"session-{number}"
+    def __init__(self, client: ClaudeCode, number: int, result: int = RESULT) -> None:
+        self._client = client
+        self._result = client.words(result)
+        self._last: list[dict[str, Any]] = client.opening(f"{number:010d}: go on.")
+        self._said: list[bytes] = []
+        self.number = number
+        self.headers = client.headers(name_of(number))
 
     def body(self) -> bytes:
-        """All that was said so far."""
-        return _encoded({"messages": [], **self._shell}).replace(b"[]", b"[%b]" % b",".join(self._said), 1)
+        """All that was said so far, with a cache mark on the last of it."""
+        *rest, last = self._last
+        messages = [*self._said, *map(_encoded, rest), _encoded(marked(last))]
+        return self._client.body(name_of(self.number), b",".join(messages))
+
+    def counted(self, *, fresh: bool) -> bytes:
+        """The same for a load, which puts another number into it each time: into the last result, so that only that is
+        new; or also into the first question and the session's name, so that nobody has seen any of it."""
+        before, said, rest = self.body().rpartition(b'"content":"toolu_')
+        body = before + said + _STAMP + rest[len(_STAMP) :]
+        return body.replace(b"%010d" % self.number, _STAMP) if fresh else body
 
     def hear(self, stream: bytes) -> None:
         """An answer came; its calls have their results at once."""
         blocks = blocks_in(stream)
         calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
-        result = self._results[len(self._said) // 2]
-        results = [{"type": "tool_result", "tool_use_id": id, "content": result} for id in calls]
+        self._said += map(_encoded, self._last)
         self._said.append(_encoded({"role": "assistant", "content": blocks}))
-        self._said.append(_encoded({"role": "user", "content": [*results, _MARK]}))
+        self._last = [{"role": "user", "content": [self._brought(id) for id in calls]}]
+
+    def _brought(self, id: str) -> dict[str, Any]:
+        return {"tool_use_id": id, "type": "tool_result", "content": f"{id}\n{self._result}", "is_error": False}
 
 
 def blocks_in(stream: bytes) -> list[dict[str, Any]]:
@@ -78,55 +101,72 @@ def _encoded(value: dict[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
+class Caller:
+    """A session with one target, on a connection that is kept."""
+
+    def __init__(self, target: Target, session: Session) -> None:
+        self.session = session
+        self._connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
+        self._headers = dict(line.split(": ", 1) for line in (*session.headers, *target.headers))
+
+    def ask(self, body: bytes) -> bytes:
+        self._connection.request("POST", PATH, body, self._headers)
+        answer = self._connection.getresponse()
+        said = answer.read()
+        if answer.status != HTTPStatus.OK or b"message_stop" not in said:
+            sys.exit(f"a session was answered {answer.status}: {said[-500:]!r}")
+        return said
+
+    def turn(self) -> None:
+        self.session.hear(self.ask(self.session.body()))
+
+    def close(self) -> None:
+        self._connection.close()
+
+
 class Sessions:
-    """`measure` one round; `rows` has the medians."""
+    """`measure` a round; `spent` has what each round took."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._talk = Talk(_BYTES, foreign_every=0)
-        self._taken: dict[str, list[list[float]]] = {}
+        self._client = ClaudeCode(SESSION.answer)
+        self._turns: dict[str, list[list[float]]] = {}
 
-    def measure(self, first: int) -> None:
-        """Sessions numbered from `first` on, which nobody has seen."""
-        for target in self._bench.targets:
-            sessions = [Session(self._talk, first + number) for number in range(MANY)]
-            self._taken.setdefault(target.name, []).append([self._turn(target, sessions) for _ in range(TURNS)])
+    def measure(self, number: int) -> None:
+        """Sessions that nobody has seen, told apart by the number of the round."""
+        targets, first = self._bench.targets, FIRST_NUMBER + number * MANY
+        callers = {t.name: [Caller(t, Session(self._client, first + each)) for each in range(MANY)] for t in targets}
+        taken: dict[str, list[float]] = {target.name: [] for target in targets}
+        for turn in range(TURNS):
+            for target in targets[:: -1 if turn % 2 else 1]:
+                taken[target.name].append(self._turn(target, callers[target.name]))
+        for target in targets:
+            self._turns.setdefault(target.name, []).append(taken[target.name])
+            for caller in callers[target.name]:
+                caller.close()
 
-    def _turn(self, target: Target, sessions: Sequence[Session]) -> float:
-        core, bodies, answers = the_core(1), [session.body() for session in sessions], [b""] * len(sessions)
+    def _turn(self, target: Target, callers: Sequence[Caller]) -> float:
+        """Microseconds for one session, the mean of all."""
+        core, bodies, answers = the_core(1), [caller.session.body() for caller in callers], [b""] * len(callers)
 
-        def talk(at: int) -> None:
-            """Every so many sessions share a connection."""
+        def ask(number: int) -> None:
             os.sched_setaffinity(0, {core})
-            connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
-            for number in range(at, len(sessions), _CASE.connections):
-                answers[number] = _asked(connection, target, bodies[number], sessions[number].session)
-            connection.close()
+            answers[number] = callers[number].ask(bodies[number])
 
         def load() -> Load:
-            with ThreadPoolExecutor(_CASE.connections) as pool:
-                list(pool.map(talk, range(_CASE.connections)))
-            whole = sum(b"message_stop" in answer for answer in answers)
-            return Load(**dict.fromkeys(Load.__dataclass_fields__, 0) | {"done": whole, "failed": len(answers) - whole})
+            with ThreadPoolExecutor(SESSION.connections) as pool:
+                list(pool.map(ask, range(len(callers))))
+            return Load(**dict.fromkeys(Load.__dataclass_fields__, 0) | {"done": len(answers)})
 
-        sample = self._bench.sample(_CASE, target, load)
-        for session, answer in zip(sessions, answers, strict=True):
-            session.hear(answer)
+        sample = self._bench.sample(SESSION, target, load)
+        for caller, answer in zip(callers, answers, strict=True):
+            caller.session.hear(answer)
         return sample.each
 
-    def rows(self) -> list[Row]:
-        names = [target.name for target in self._bench.targets]
-        whole = tuple(statistics.median(map(sum, self._taken[name])) for name in names)
-        cells = tuple(f"{each / 1000:,.1f} ms" for each in whole)
-        growth = [statistics.median(turns[-1] / turns[TENTH - 1] for turns in self._taken[name]) for name in names]
-        return [
-            Row(_CASE.name, cells, "", ratios_of=whole),
-            Row("its last turn, × its tenth", tuple(f"{each:.2f}×" for each in growth), "aim 1.5×"),
-        ]
+    def spent(self, name: str) -> list[float]:
+        """Microseconds of one whole session, in each round."""
+        return [sum(turns) for turns in self._turns[name]]
 
-
-def _asked(connection: http.client.HTTPConnection, target: Target, body: bytes, session: str) -> bytes:
-    own = dict(header.split(": ", 1) for header in target.headers)
-    headers = {**own, "content-type": "application/json", "x-claude-code-session-id": session}
-    connection.request("POST", target.path(_CASE), body, headers)
-    return connection.getresponse().read()
+    def growth(self, name: str) -> float:
+        """The last turn, in times of the tenth."""
+        return statistics.median(turns[-1] / turns[TENTH - 1] for turns in self._turns[name])

@@ -28,12 +28,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Said, Strand
-from clew.store import SqliteStore
-from clew.store.connection import connect
 from clew.store.decoded import Decoded
-from clew.store.find import Found
+from clew.store.lookup import Lookup
 from clew.store.outcome import outcome
-from clew.store.rows import marks_of
+from clew.store.sqlite.connection import connect
+from clew.store.sqlite.find import Found
+from clew.store.sqlite.rows import marks_of
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Exchange, Turn, Usage
 from clew.thinking.keys import block_key
 from core import Cases, measure, show
@@ -154,8 +155,12 @@ def reading(store: SqliteStore) -> Cases:
     found = store.recordings("local")
     return {
         "one by its key": lambda: found.by_key(keys[-1]),
-        f"gather {HISTORY} answers": lambda: store.gather("local", keys=keys, tools=tools),
-        f"gather {HISTORY} by the newest alone": lambda: store.gather("local", keys=keys[-1:]),
+        f"gather {HISTORY} answers": lambda: store.gather(
+            Lookup(principal="local", keys=tuple(keys), tools=tuple(tools), links=HISTORY)
+        ),
+        f"gather {HISTORY} by the newest alone": lambda: store.gather(
+            Lookup(principal="local", keys=tuple(keys[-1:]), links=HISTORY)
+        ),
         f"touch {HISTORY}, seen a moment ago": lambda: store.touch("local", keys=keys, at=1.8e9).result(),
     }
 

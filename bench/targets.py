@@ -48,7 +48,6 @@ class Target:
     """Seconds until it listens."""
     skips: frozenset[str] = frozenset()
     """Cases that it cannot be asked, by their keys."""
-    cores: int = 1
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -88,37 +87,35 @@ def clew(
     folder: Path,
     backend: Backend,
     *,
-    store: str,
+    settings: str = "",
     source: Path | None = None,
     python: Path | None = None,
-    workers: int = 1,
 ) -> Target:
-    """`clew serve` with a config file and a gateway key. `store` is what the config's `[store]` says; `source` is another
+    """`clew serve` as it comes: its config file names the backends, and nothing else but `settings`. `source` is another
     checkout than this one, `python` another interpreter."""
     port, home = free_port(), folder / name.replace("/", "-")
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    (home / "clew.toml").write_text(_config(backend, port, store))
+    (home / "clew.toml").write_text(_config(backend, settings))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "CLEW_"))}
     path = {"PYTHONPATH": str(source / "src")} if source else {}
-    more = ["--workers", str(workers)] if workers > 1 else []
+    trusted = {"SSL_CERT_FILE": str(backend.certificate)} if backend.certificate else {}
+    place = ["--port", str(port), "--admin-port", str(free_port())]
     return Target(
         name=name,
         port=port,
-        command=[str(python or sys.executable), "-c", _CLEW, "serve", "--config", str(home / "clew.toml"), *more],
-        env={**kept, **path, "CLEW_HOME": str(home), "CLEW_KEY": KEY},
+        command=[str(python or sys.executable), "-c", _CLEW, "serve", "--config", str(home / "clew.toml"), *place],
+        env={**kept, **path, **trusted, "CLEW_HOME": str(home), "CLEW_KEY": KEY},
         folder=home,
         headers=(f"x-api-key: {KEY}",),
         models={"chat": "anthropic/chat", "tls": "anthropic/tls", "chat-tls": "anthropic/chat-tls"},
-        cores=workers,
     )
 
 
-def _config(backend: Backend, port: int, store: str) -> str:
-    given = {"port": port, "admin": free_port(), "upstream": backend.port, "store": store, "trust": "", "over_tls": ""}
+def _config(backend: Backend, settings: str) -> str:
+    rows = Template((HERE / "clew.toml").read_text()).substitute(upstream=backend.port)
     if backend.certificate:
-        over_tls = Template((HERE / "clew-tls.toml").read_text()).substitute(terminator=backend.tls_port)
-        given |= {"trust": f'ca_file = "{backend.certificate}"', "over_tls": over_tls}
-    return Template((HERE / "clew.toml").read_text()).substitute(given)
+        rows += Template((HERE / "clew-tls.toml").read_text()).substitute(terminator=backend.tls_port)
+    return rows + settings
 
 
 @contextmanager
@@ -131,8 +128,7 @@ def running(target: Target) -> Iterator[float]:
     with log_file.open("wb") as log:
         began = time.monotonic()
         env = dict(target.env) or None
-        place = pin(0) if target.cores == 1 else []
-        target.process = subprocess.Popen([*place, *target.command], env=env, stdout=log, stderr=log, cwd=target.folder)
+        target.process = subprocess.Popen([*pin(0), *target.command], env=env, stdout=log, stderr=log, cwd=target.folder)
         try:
             if not until_open(target.port, target.patience, target.process):
                 sys.exit(f"{target.name} does not listen:\n{log_file.read_text()[-2000:]}")

@@ -1,9 +1,9 @@
 """The answers and requests of the bench as files, the same in every run.
 
 Answers: `stream` has 300 events (thinking, a signature, text), `short` ten, `tools` as many in which a tool is called,
-`agent` a thought and a call; `chat` and `chat-tools` say the same in Chat Completions; `json` is not streamed; `count` is
-how many tokens there are. A run of ten zeros is where the mock puts the number of the answer, and the load that of the
-request.
+`agent` a thought, some words and a call; `chat` and `chat-tools` say the same in Chat Completions; `json` is not streamed;
+`count` is how many tokens there are. A run of ten zeros is where the mock puts the number of the answer, and the load that
+of the request.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = [
     "EVENTS",
     "MODEL",
     "SHORT",
+    "STAMP",
     "agent_events",
     "body_of",
     "chunks",
@@ -38,6 +39,7 @@ MODEL = "claude-opus-5-5"
 STAMP = "0000000000"
 
 _OTHERS = 8  # events of an answer that are no text and no thought
+_SAID = 20  # events of an agent's words before its call
 _CHAT_OTHERS: tuple[tuple[Any, ...], ...] = (
     ({"role": "assistant", "content": None, "reasoning_content": ""},),
     ({"content": "", "reasoning_content": None}, "stop"),
@@ -108,35 +110,40 @@ def _mark(case: Case) -> str:
 def events(count: int) -> list[str]:
     """An answer of so many events: half of them thinking, half text."""
     _, texts = said(count)
-    text = [_delta(1, "text_delta", text=words) for words in texts]
-    return _thought(count, {"type": "text", "text": ""}, text, "end_turn")
+    return [*_thought(count), *_text(1, texts), *_ending("end_turn")]
 
 
 def agent_events(count: int) -> list[str]:
-    """An answer of so many events: half of them thinking, half the call of a tool."""
+    """An answer of so many events: half of them thinking, then some words, and the call of a tool."""
     _, texts = said(count)
-    calling = [_delta(1, "input_json_delta", partial_json=piece) for piece in _argument(len(texts))]
-    return _thought(count, _CALL, calling, "tool_use")
+    pieces = _argument(len(texts) - _SAID - 2)
+    return [*_thought(count), *_text(1, texts[:_SAID]), *_call(2, pieces), *_ending("tool_use")]
 
 
-def _thought(count: int, block: dict[str, Any], deltas: list[str], reason: str) -> list[str]:
-    """Thinking, and then another block."""
+def _thought(count: int) -> list[str]:
+    """The beginning of an answer of so many events: all that was thought."""
     thoughts, _ = said(count)
-    thinking = [_delta(0, "thinking_delta", thinking=words) for words in thoughts]
-    between = [
-        _delta(0, "signature_delta", signature=_SIGNATURE),
-        _event("content_block_stop", index=0),
-        _event("content_block_start", index=1, content_block=block),
-    ]
-    start = {"type": "thinking", "thinking": "", "signature": ""}
-    return [*_opening(start), *thinking, *between, *deltas, *_ending(1, reason)]
+    deltas = [_delta(0, "thinking_delta", thinking=words) for words in thoughts]
+    signed = _delta(0, "signature_delta", signature=_SIGNATURE)
+    return [_start(), *_block(0, {"type": "thinking", "thinking": "", "signature": ""}, [*deltas, signed])]
+
+
+def _text(index: int, texts: list[str]) -> list[str]:
+    return _block(index, {"type": "text", "text": ""}, [_delta(index, "text_delta", text=words) for words in texts])
+
+
+def _call(index: int, pieces: list[str]) -> list[str]:
+    return _block(index, _CALL, [_delta(index, "input_json_delta", partial_json=piece) for piece in pieces])
+
+
+def _block(index: int, block: dict[str, Any], deltas: list[str]) -> list[str]:
+    start = _event("content_block_start", index=index, content_block=block)
+    return [start, *deltas, _event("content_block_stop", index=index)]
 
 
 def tool_events(count: int) -> list[str]:
     """An answer of so many events that calls a tool."""
-    pieces = _argument(count - _OTHERS + 3)
-    calling = [_delta(0, "input_json_delta", partial_json=piece) for piece in pieces]
-    return [*_opening(_CALL), *calling, *_ending(0, "tool_use")]
+    return [_start(), *_call(0, _argument(count - _OTHERS + 3)), *_ending("tool_use")]
 
 
 def chunks(count: int) -> list[str]:
@@ -171,15 +178,13 @@ def _argument(count: int) -> list[str]:
     return ['{"content":"', *(_json(words)[1:-1] for words in _pieces(count - 2)), '"}']
 
 
-def _opening(block: dict[str, Any]) -> list[str]:
-    start = _event("message_start", message=_message([], None))
-    return [start, _event("content_block_start", index=0, content_block=block)]
+def _start() -> str:
+    return _event("message_start", message=_message([], None))
 
 
-def _ending(index: int, reason: str) -> list[str]:
+def _ending(reason: str) -> list[str]:
     stop = {"stop_reason": reason, "stop_sequence": None}
-    told = _event("message_delta", delta=stop, usage={"output_tokens": 800})
-    return [_event("content_block_stop", index=index), told, _event("message_stop")]
+    return [_event("message_delta", delta=stop, usage={"output_tokens": 800}), _event("message_stop")]
 
 
 def _chatted(told: Iterable[str], finish: str) -> list[str]:

@@ -2,9 +2,10 @@
 //
 //   load PORT PATH BODY.json CONNECTIONS REQUESTS MOST_SECONDS FIRST [HEADER]...
 //
-// Always POST to 127.0.0.1, on connections that are kept. Each "0000000000" in the body becomes the number of the request,
-// counted from FIRST: who sends the same numbers again goes on with the same conversations. Counts events (blank lines), and times each answer to
-// its first content (the first `content_block_delta`; else the first byte of the body) and to its end.
+// Always POST to 127.0.0.1, on connections that are kept, with these headers beside those of the connection. Each "0000000000"
+// in the headers and the body becomes the number of the request, counted from FIRST: who sends the same numbers again goes on
+// with the same conversations. Counts events (blank lines), and times each answer to its first content (the first
+// `content_block_delta`; else the first byte of the body) and to its end.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -207,13 +208,12 @@ static void write_request(const char *to, const char *path, int count, char **he
   size_t size = ftell(file);
   rewind(file);
   request = malloc(size + 8192);
-  int at = sprintf(request, "POST %s HTTP/1.1\r\nhost: 127.0.0.1:%d\r\ncontent-type: application/json\r\n"
-                            "anthropic-version: 2023-06-01\r\nuser-agent: load\r\naccept: application/json\r\n", to, port);
+  int at = sprintf(request, "POST %s HTTP/1.1\r\nhost: 127.0.0.1:%d\r\n", to, port);
   for (int i = 0; i < count; i++) at += sprintf(request + at, "%s\r\n", headers[i]);
   at += sprintf(request + at, "content-length: %zu\r\n\r\n", size);
   if (fread(request + at, 1, size, file) != size) exit(1);
   request_size = at + size;
-  for (char *found = request + at; stamped < MOST_STAMPS; found += STAMP_SIZE) {
+  for (char *found = request; stamped < MOST_STAMPS; found += STAMP_SIZE) {
     if (!(found = memmem(found, request + request_size - found, STAMP, STAMP_SIZE))) break;
     stamps[stamped++] = found - request;
   }

@@ -1,15 +1,12 @@
-"""What the gateway's bench is made of: its stream is legal, its tables say what was measured, its clock loses nothing."""
+"""What the gateway's bench sends is legal and like a client's, and its clock loses nothing."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from importlib import import_module
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from xml.etree import ElementTree as ET
+from typing import Any
 
 import pytest
 
@@ -35,34 +32,6 @@ for _ in range(3):
 print("burnt", flush=True)
 sys.stdin.readline()
 """
-
-BESIDE = """
-import sys, threading, time
-def burn(seconds, then):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
-    then.wait()
-over = threading.Barrier(3)
-for seconds in (0.1, 0.0):
-    threading.Thread(target=burn, args=(seconds, over), daemon=True).start()
-while over.n_waiting < 2:
-    pass
-print("burnt", flush=True)
-sys.stdin.readline()
-"""
-
-
-@pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
-    """Modules of bench/, which are scripts beside each other and no package."""
-    monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    before = set(sys.modules)
-    names = ("traffic", "figures", "machine", "cases", "plot", "history", "sessions", "commits", "measuring", "gateway")
-    yield {name: import_module(name) for name in names}
-    for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", None) and str(ROOT / "bench") in str(sys.modules[name].__file__):
-            sys.modules.pop(name)
 
 
 @pytest.mark.parametrize("count", [10, 300])
@@ -91,49 +60,6 @@ def test_the_stream_of_chunks_is_as_long_and_says_words_of_the_same_kind(bench: 
     assert (text["type"], text["text"]) == ("text", "".join(texts))
 
 
-def test_a_table_names_the_cost_and_its_ratio_to_nginx(bench: dict[str, ModuleType]) -> None:
-    figures = bench["figures"]
-    case = figures.Row("small JSON", ("10 µs", "25 µs"), "≤ 3×", ratios_of=(10.0, 25.0))
-    extra = figures.Row("at rest", ("9 MB", "30 MB"), "< 80 MB")
-
-    told = figures.markdown(figures.Figures(("nginx", "clew"), (case,), (extra,), "5 rounds."))
-
-    assert told.splitlines() == [
-        "| CPU for one request | nginx | clew | goal |",
-        "| --- | --- | --- | --- |",
-        "| small JSON | 10 µs (1.00×) | 25 µs (2.50×) | ≤ 3× |",
-        "",
-        "|  | nginx | clew | goal |",
-        "| --- | --- | --- | --- |",
-        "| at rest | 9 MB | 30 MB | < 80 MB |",
-        "",
-        "5 rounds.",
-    ]
-
-
-def test_without_nginx_there_are_no_ratios(bench: dict[str, ModuleType]) -> None:
-    figures = bench["figures"]
-    case = figures.Row("small JSON", ("25 µs",), "≤ 3×", ratios_of=(25.0,))
-
-    assert "×)" not in figures.markdown(figures.Figures(("clew",), (case,), (), ".", compared=False))
-
-
-def test_a_target_that_has_no_part_in_a_case_has_an_empty_cell(bench: dict[str, ModuleType]) -> None:
-    figures = bench["figures"]
-    case = figures.Row("small JSON", ("10 µs", ""), "", ratios_of=(10.0, None))
-
-    assert "| small JSON | 10 µs (1.00×) |  |  |" in figures.markdown(figures.Figures(("nginx", "peer"), (case,), (), "."))
-
-
-def test_the_plot_has_a_bar_for_each_target_and_its_ratio(bench: dict[str, ModuleType]) -> None:
-    figures = bench["figures"]
-    case = figures.Row("a <stream>", ("10 µs", "25 µs", ""), "", ratios_of=(10.0, 25.0, None))
-    drawn = bench["plot"].drawn(figures.Figures(("nginx", "clew", "peer"), (case,), (), "."))
-
-    texts = [element.text for element in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
-    assert texts == ["nginx", "clew", "peer", "1×", "2×", "a <stream>", "1.0", "2.5"]
-
-
 def test_a_call_is_legal_in_both_dialects_and_says_the_same(bench: dict[str, ModuleType]) -> None:
     told = "".join(bench["traffic"].tool_events(300)).encode()
     assembler = Assembler(STRICT)
@@ -149,83 +75,102 @@ def test_a_call_is_legal_in_both_dialects_and_says_the_same(bench: dict[str, Mod
     assert len(own["input"]["content"]) > 2000 < len(translated["input"]["content"])
 
 
-def test_a_history_that_was_never_seen_begins_anew_each_time_and_the_next_turn_does_not(
-    bench: dict[str, ModuleType],
-) -> None:
-    """The load puts a number where ten zeros are: at the beginning nothing before it is known, at the end all is."""
-    talk, stamp = bench["history"].Talk(20_000, foreign_every=0), b"0000000000"
-    cases = {case.key: case for case in bench["cases"].CASES}
-    fresh, known = (bench["traffic"].body_of(cases[key], "m", talk) for key in ("big", "big-known"))
+def _request(bench: dict[str, ModuleType], turns: int) -> tuple[dict[str, Any], tuple[str, ...], int]:
+    """What a session sends after so many answers: its body, its head, and how many bytes that is."""
+    session = bench["sessions"].Session(bench["claude_code"].ClaudeCode("agent"), 7)
+    for _ in range(turns):
+        session.hear("".join(bench["traffic"].agent_events(300)).encode())
+    return json.loads(session.body()), session.headers, len(session.body())
 
-    assert (fresh.count(stamp), known.count(stamp)) == (2, 1)
-    assert fresh.index(stamp) < len(fresh) / 2
-    assert known.index(stamp) > len(known) - 200
-    assert b"answer:stream pace:0" in known[-200:]
+
+def _shape(value: Any) -> Any:
+    """Names and kinds, in their order; texts, and what a capture leaves out, are all alike."""
+    if isinstance(value, dict):
+        return {name: "" if name in ("properties", "input") else _shape(each) for name, each in value.items()}
+    return [_shape(each) for each in value] if isinstance(value, list) else type(value).__name__
+
+
+def _captured(name: str) -> Any:
+    return json.loads((ROOT / "tests/fixtures/captures" / name).read_text())
+
+
+def test_a_session_sends_what_claude_code_was_seen_to_send(bench: dict[str, ModuleType]) -> None:
+    """The first request and the third, name by name in their order; but for what the model happened to say."""
+    first, later = _captured("cc_first_request_opus55.json"), _captured("cc_tool_loop_thinking_returned.json")
+    later["body"]["messages"][4]["content"].insert(1, {"type": "text", "text": ""})
+    sent, _, size = _request(bench, 0)
+    after_two, headers, _ = _request(bench, 2)
+
+    assert json.dumps(_shape(sent)) == json.dumps(_shape(first["body"]))
+    assert json.dumps(_shape(after_two)) == json.dumps(_shape(later["body"]))
+    assert abs(size - first["bytes"]) < 1000
+    own = {"x-api-key", "Connection", "Host", "Content-Length"}
+    names = [line.split(": ")[0] for line in later["headers"]]
+    assert [line.split(": ")[0] for line in headers] == [name for name in names if name not in own]
+
+
+def test_a_session_has_one_name_in_its_head_and_in_its_body(bench: dict[str, ModuleType]) -> None:
+    body, headers, _ = _request(bench, 1)
+
+    name = bench["sessions"].name_of(7)
+    assert json.loads(body["metadata"]["user_id"])["session_id"] == name
+    assert f"X-Claude-Code-Session-Id: {name}" in headers
+    assert bench["sessions"].name_of(8) != name
 
 
 def test_a_session_tells_again_what_it_heard(bench: dict[str, ModuleType]) -> None:
-    """The answer goes back as its stream said it, with the result of its call behind it, and nothing before it changes."""
-    session = bench["sessions"].Session(bench["history"].Talk(20_000, foreign_every=0), 7)
-    first = json.loads(session.body())
-    stream = "".join(bench["traffic"].agent_events(300)).encode()
-    session.hear(stream)
-    second = json.loads(session.body())
-
+    """The answer goes back as its stream said it, with the result of its call behind it; only the cache mark moves on."""
+    first, _, _ = _request(bench, 0)
+    second, _, _ = _request(bench, 1)
     assembler = Assembler(STRICT)
-    for event in map(decode_event, SseReader().feed(stream)):
+    for event in map(decode_event, SseReader().feed("".join(bench["traffic"].agent_events(300)).encode())):
         assembler.feed(event)
+
     *before, answer, results = second["messages"]
-    assert before == first["messages"]
+    [system] = first["messages"][1]["content"]
+    assert before == [first["messages"][0], {**first["messages"][1], "content": system["text"]}]
     assert answer == {"role": "assistant", "content": assembler.message()["content"]}
-    assert [block["type"] for block in answer["content"]] == ["thinking", "tool_use"]
-    assert results["content"][0]["tool_use_id"] == answer["content"][1]["id"]
+    assert [block["type"] for block in answer["content"]] == ["thinking", "text", "tool_use"]
+    [result] = results["content"]
+    assert result["tool_use_id"] == answer["content"][2]["id"]
+    assert (system["cache_control"], result["cache_control"]) == ({"type": "ephemeral"}, {"type": "ephemeral"})
     assert {**second, "messages": []} == {**first, "messages": []}
 
 
-@pytest.mark.slow
-def test_the_commit_has_a_row_of_its_own(
-    bench: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", [1_000_000, 4_000_000])
+def test_a_grown_session_is_as_large_as_it_says_and_the_mock_finds_its_word(bench: dict[str, ModuleType], size: int) -> None:
+    """A load numbers it where ten zeros are: what was never seen from its first words on, a next turn in its last alone. The
+    mock looks for its word in the last 64 KB."""
+    grown, session = bench["grown"], bench["grown"].grown(bench["claude_code"].ClaudeCode("agent"), 4_999_999_999, size)
+    stream = "".join(bench["traffic"].agent_events(300)).replace("0" * 10, "0000000123").encode()
+    for _ in range(grown.TURNS):
+        session.hear(stream)
+    fresh, known = session.counted(fresh=True), session.counted(fresh=False)
+
+    stamp = b"0" * 10
+    assert abs(len(known) - size) < size / 20
+    assert (fresh.count(stamp), known.count(stamp)) == (3, 1)
+    assert fresh.index(stamp) < 2000
+    assert len(json.loads(known)["messages"]) == 2 + 2 * grown.TURNS
+    assert json.loads(known)["messages"][-1]["content"][0]["content"].startswith("toolu_" + stamp.decode())
+    assert known.count(b"answer:agent pace:0") == known[-65536:].count(b"answer:agent pace:0") == 1
+
+
+def test_silence_is_waited_for_until_nothing_is_put_off(
+    bench: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Times and ratios, at once and after a pause; the column is that of the gateway with a store."""
-    commits, gateway = bench["commits"], bench["gateway"]
-    monkeypatch.setattr(commits, "BATCH", 3)
-    measured = commits.Commits(tmp_path)
-    measured.batch()
+    """A store that writes a quarter of a second after the last request, and once more: all of it is in the case's time."""
+    machine, now = bench["machine"], [100.0]
 
-    row = gateway._commit_row(SimpleNamespace(commits=measured, names=["nginx", gateway.OFF, gateway.ON]))
-    once, paused = measured.at_once, measured.paused
-    assert all(taken > 0 for [taken] in (once.bare, once.store, paused.bare, paused.store))
-    told = [f"{each.store[0]:,.0f} µs ({each.store[0] / each.bare[0]:.2f}×)" for each in (once, paused)]
-    assert row.cells == ("", "", "; ".join(told))
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
 
+    monkeypatch.setattr(machine, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    monkeypatch.setattr(machine, "cpu_of", lambda pids: 0.01 * sum(now[0] >= at for at in (100.25, 100.5)))
 
-def test_what_a_store_costs_is_said_beside_bare_commits(bench: dict[str, ModuleType]) -> None:
-    """Its thread under load beside commits in a row, and one after the other beside those with a pause; then all of it."""
-    gateway, measuring = bench["gateway"], bench["measuring"]
-    spent = {("stream", gateway.ON): (0.9, 0.3), ("alone", gateway.ON): (1.2, 0.4)}
-    spent |= {("stream", gateway.OFF): (0.3, 0.01), ("alone", gateway.OFF): (0.4, 0.01)}
-    measured = measuring.Bench.__new__(measuring.Bench)
-    measured.samples = {key: [measuring.Sample(cpu, SimpleNamespace(done=1000), own)] for key, (cpu, own) in spent.items()}
-    commits = SimpleNamespace(at_once=SimpleNamespace(bare=[200.0]), paused=SimpleNamespace(bare=[400.0]))
-    given = SimpleNamespace(bench=measured, commits=commits, names=["nginx", gateway.OFF, gateway.ON])
-
-    assert gateway._writer_row(given).cells == ("", "", "300 µs (1.50× of 200); 400 µs (1.00× of 400)")
-    assert gateway._added_row(given).cells == ("", "", "600 µs (3.00×); 800 µs (4.00×)")
-    assert gateway._added_row(given).goal == "≤ 1.5×; aim 1.2×"
-
-
-@pytest.mark.slow
-def test_the_time_of_a_thread_is_that_of_no_other(bench: dict[str, ModuleType]) -> None:
-    """Two threads at the same time, one of them busy; and what a process began with is not told at all."""
-    with subprocess.Popen([sys.executable, "-c", BESIDE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "burnt\n"
-        spent = bench["machine"].aside_of([child.pid])
-        child.communicate("\n")
-    idle, busy = sorted(spent.values())
-    assert child.pid not in spent
-    assert idle < 0.05
-    assert 0.1 <= busy < 0.15
+    machine.settle([1], 0.4)
+    assert machine.cpu_of([1]) == 0.02
+    assert 100.9 <= now[0] < 101.2
 
 
 @pytest.mark.slow

@@ -1,0 +1,144 @@
+"""Figures of the code: its size, its functions and names, and what one request passes through.
+
+    python bench/code_figures.py [--source CHECKOUT] [--static]
+
+`CHECKOUT` is another checkout of clew to count, for example a worktree of an older commit. With `--static` nothing is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import statistics
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from hops import measured
+
+ROOT = Path(__file__).parent.parent
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file of the source."""
+
+    path: Path
+    lines: int
+    tree: ast.Module
+
+    @property
+    def functions(self) -> list[Function]:
+        return [node for node in ast.walk(self.tree) if isinstance(node, Function)]
+
+    @property
+    def public_classes(self) -> list[str]:
+        """Those at the top of the file."""
+        return [node.name for node in self.tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+
+    @property
+    def imported(self) -> set[str]:
+        """The names of the modules that it imports."""
+        found: set[str] = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module)
+            elif isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+        return found
+
+
+def modules_of(source: Path) -> list[Module]:
+    texts = ((path, path.read_text("utf-8")) for path in sorted((source / "src/clew").rglob("*.py")))
+    return [Module(path.relative_to(source / "src"), text.count("\n"), ast.parse(text)) for path, text in texts]
+
+
+def length_of(function: Function) -> int:
+    """The lines of a body without its docstring."""
+    body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def used_once(module: Module) -> tuple[int, int]:
+    """Private functions and methods that their own file names exactly once; and all private ones."""
+    private = [function.name for function in module.functions if is_private(function.name)]
+    uses = Counter(
+        node.id if isinstance(node, ast.Name) else node.attr
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Name | ast.Attribute)
+    )
+    return sum(uses[name] == 1 for name in private), len(private)
+
+
+def repeated_classes(modules: Sequence[Module]) -> dict[str, list[str]]:
+    """Public class names that exist in several files, with the files."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for module in modules:
+        for name in module.public_classes:
+            places[name].append(str(module.path))
+    return {name: found for name, found in sorted(places.items()) if len(found) > 1}
+
+
+def across_dialects(modules: Sequence[Module]) -> list[str]:
+    """Imports of one dialect's folder from another's."""
+    found: list[str] = []
+    for module in modules:
+        parts = module.path.parts
+        if parts[:2] == ("clew", "dialects") and len(parts) > 3:
+            own = f"clew.dialects.{parts[2]}"
+            folders = {
+                path.parts[2]
+                for path in (each.path for each in modules)
+                if path.parts[:2] == parts[:2] and len(path.parts) > 3
+            }
+            others = {f"clew.dialects.{folder}" for folder in folders} - {own}
+            found += [
+                f"{module.path} -> {name}" for name in sorted(module.imported) if ".".join(name.split(".")[:3]) in others
+            ]
+    return found
+
+
+def static_figures(source: Path) -> Iterator[str]:
+    modules = modules_of(source)
+    functions = [function for module in modules for function in module.functions]
+    lengths = sorted(map(length_of, functions))
+    once, private = (sum(column) for column in zip(*map(used_once, modules), strict=True))
+    repeated, across = repeated_classes(modules), across_dialects(modules)
+    yield f"files                                   {len(modules):,}"
+    yield f"lines                                   {sum(module.lines for module in modules):,}"
+    yield f"functions                               {len(functions):,}"
+    yield (
+        f"lines of a function, without docstring  median {statistics.median(lengths):g}, "
+        f"p90 {lengths[int(len(lengths) * 0.9)]}, longest {lengths[-1]}"
+    )
+    yield f"private functions                       {private:,}, of them used exactly once {once:,}"
+    yield f"public class names that repeat          {len(repeated)}, for {sum(map(len, repeated.values()))} classes"
+    yield from (f"    {name} x{len(places)}: {', '.join(places)}" for name, places in repeated.items())
+    yield f"imports between dialect folders         {len(across)}"
+    yield from (f"    {line}" for line in across)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=Path, default=ROOT, help="another checkout to count")
+    parser.add_argument("--static", action="store_true", help="run nothing")
+    given = parser.parse_args()
+    for line in static_figures(given.source):
+        print(line)
+    if not given.static:
+        print(measured(given.source))
+
+
+if __name__ == "__main__":
+    main()
