@@ -35,7 +35,7 @@ from clew.simulator.acts import Scenario  # noqa: E402
 from clew.simulator.chat import model as chat_model  # noqa: E402
 from clew.simulator.conversation import texts_of_users  # noqa: E402
 from clew.simulator.script import parse  # noqa: E402
-from clew.store import SqliteStore  # noqa: E402
+from clew.store.sqlite.store import SqliteStore  # noqa: E402
 from clew.store.values import Exchange, Try, Turn, Usage  # noqa: E402
 from clew.testing.simulator import Simulator  # noqa: E402
 
