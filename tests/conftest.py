@@ -1,5 +1,5 @@
-"""What holds for the whole suite: what is not run is not read, what is drawn is drawn alike, and Python's garbage collector
-leaves the suite alone.
+"""What holds for the whole suite: what is not run is not read, what is drawn is drawn alike, nobody sleeps in real time
+(`tests.real_time`), and Python's garbage collector leaves the suite alone.
 
 Each process of a run reads the files of all tests, so those that have nothing for it are left out by a look at their text.
 A collected suite is millions of objects that live to the end. To go through them again and again costs a part of every test,
@@ -16,9 +16,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.clock import Clock
-from tests.counts import SOAK
+from tests.counts import SOAK, examples
+from tests.real_time import pytest_configure, pytest_runtest_call, pytest_unconfigure
 
-settings.register_profile("clew", deadline=None, derandomize=not SOAK, suppress_health_check=[HealthCheck.too_slow])
+__all__ = ["clock", "pytest_configure", "pytest_runtest_call", "pytest_unconfigure"]
+
+settings.register_profile(
+    "clew",
+    deadline=None,
+    derandomize=not SOAK,
+    max_examples=examples(40, soak=100),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("clew")
 
 ALL_SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
@@ -39,6 +48,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection(session: pytest.Session) -> None:
     """What comes now will stay."""
     gc.disable()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What is marked for the soak alone is for the soak alone."""
+    if not SOAK and (left_out := [item for item in items if item.get_closest_marker("soak")]):
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item.get_closest_marker("soak") is None]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -1,5 +1,6 @@
 """The docs speak true: examples run, links lead somewhere, generated pages are what the tables say."""
 
+import importlib
 import importlib.util
 import json
 import os
@@ -111,6 +112,29 @@ def test_the_architecture_names_every_folder_around_the_sources() -> None:
     assert [name for name in _folders(ROOT / "tests") if f"`{name}`" not in page] == []
 
 
+def test_every_name_on_the_way_of_a_request_exists_and_it_has_at_most_25_steps() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    way = page.partition("## The way of a request")[2].partition("\n## ")[0]
+    names = re.findall(r"`([a-z_]+(?:\.\w+)+)`", way)
+    assert len(names) > 25
+    assert 10 < len(re.findall(r"^\d+\. ", way, re.MULTILINE)) <= 25
+    assert [name for name in names if not _exists(name)] == []
+
+
+def _exists(name: str) -> bool:
+    """A module, or a name in one, under `clew`."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(["clew", *parts[:cut]]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[cut:]:
+            found = getattr(found, attribute, None)
+        return found is not None
+    return False
+
+
 def _folders(place: Path) -> set[str]:
     return {path.name for path in place.iterdir() if path.is_dir() and path.name[0] not in "._"}
 
@@ -127,7 +151,7 @@ def test_every_make_target_that_a_page_names_exists() -> None:
     named = {name for page in PAGES for name in re.findall(r"`make ([a-z]+)`", page.read_text())}
     assert named <= targets
     contributing = (ROOT / "CONTRIBUTING.md").read_text()
-    assert {"run", "test", "check", "soak", "bench", "golden", "lock"} == set(
+    assert {"run", "test", "check", "soak", "bench", "figures", "golden", "lock"} == set(
         re.findall(r"^\| `make ([a-z]+)`", contributing, re.M)
     )
 
@@ -141,7 +165,6 @@ def test_every_rule_that_a_page_names_exists() -> None:
 
 def test_a_changelog_fragment_has_a_kind() -> None:
     fragments = [path for path in (ROOT / "changelog.d").iterdir() if path.name != "README.md"]
-    assert fragments
     assert [path.name for path in fragments if path.suffixes[-2:] not in [[f".{kind}", ".md"] for kind in KINDS]] == []
 
 
@@ -151,6 +174,14 @@ def test_a_decision_has_a_date_a_status_and_its_three_parts() -> None:
     wrong = [path.name for path in files if not re.fullmatch(r"\d{4}-\d\d-\d\d-[a-z0-9-]+\.md", path.name)]
     parts = ("*Status: ", "**Context.**", "**Decision.**", "**Consequences.**")
     assert wrong + [path.name for path in files if any(part not in path.read_text() for part in parts)] == []
+
+
+def test_the_list_of_decisions_has_each_one_once_under_its_title() -> None:
+    folder = ROOT / "docs/decisions"
+    listed = re.findall(r"^- \[(.+)\]\((.+)\)$", (folder / "README.md").read_text(), re.MULTILINE)
+    files = [path for path in folder.glob("*.md") if path.name != "README.md"]
+    titles = [(path.read_text().partition("\n")[0].removeprefix("# "), path.name) for path in files]
+    assert sorted(listed) == sorted(titles)
 
 
 def test_the_violation_that_is_shown_is_what_check_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

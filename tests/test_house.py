@@ -7,6 +7,7 @@ import sys
 import tokenize
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -14,8 +15,12 @@ import clew
 
 SOURCE = Path(__file__).parent.parent / "src/clew"
 
+parsed = cache(ast.parse)
+"""Several rules look at each file."""
+
 MOST_LINES = 350
 MOST_FUNCTION_LINES = 50
+MOST_IN_REAL_TIME = 40
 
 LATER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 VAGUE = re.compile(r"(Manager|Helper|Handler|Processor|Util|Utils|Impl)$")
@@ -110,7 +115,7 @@ def test_a_function_has_at_most_50_lines() -> None:
 
 
 def long_functions(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             lines = node.end_lineno - node.lineno + 1
@@ -123,7 +128,7 @@ def test_a_module_says_in_its_docstring_what_it_is_for() -> None:
 
 
 def undocumented(source: str) -> Iterator[str]:
-    if not ast.get_docstring(ast.parse(source)):
+    if not ast.get_docstring(parsed(source)):
         yield "no docstring"
 
 
@@ -135,12 +140,27 @@ def test_a_package_speaks_of_what_is_in_it() -> None:
 
 
 def not_there(init: Path) -> Iterator[str]:
-    package, tree = init.parent, ast.parse(init.read_text())
+    package, tree = init.parent, parsed(init.read_text())
     modules = {path.stem for path in package.iterdir()} | {f"{path.name}/" for path in package.iterdir()}
     own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     words = {word for path in package.rglob("*.py") if path != init for word in re.findall(r"\w+", path.read_text())}
     named = re.findall(r"`([a-z_]+/?)`", ast.get_docstring(tree) or "")
     yield from (name for name in named if name not in modules | own | words)
+
+
+def test_only_the_store_knows_what_it_is_made_of() -> None:
+    """No name and no string outside `store/` says which database it is. Docstrings may: they are for people."""
+    assert [each for each in offences(databases_named) if not each.startswith("store/")] == []
+
+
+def databases_named(source: str) -> Iterator[str]:
+    tree = ast.parse(source)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        words = [getattr(node, field, None) for field in ("id", "attr", "name", "arg", "module")]
+        if isinstance(node, ast.Constant) and id(node) not in prose:
+            words.append(node.value)
+        yield from (word for word in words if isinstance(word, str) and re.search("sqlite|apsw", word, re.IGNORECASE))
 
 
 def test_no_file_leaves_work_for_later() -> None:
@@ -152,7 +172,7 @@ def test_no_class_has_a_name_that_says_nothing() -> None:
 
 
 def vague_classes(source: str) -> Iterator[str]:
-    classes = [node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+    classes = [node.name for node in ast.walk(parsed(source)) if isinstance(node, ast.ClassDef)]
     yield from filter(VAGUE.search, classes)
 
 
@@ -175,11 +195,19 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
 
 
 def foreign_modules() -> set[str]:
-    trees = [ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")]
+    trees = [parsed(path.read_text()) for path in SOURCE.rglob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     plain = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
     modules = plain | {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
     return {module.partition(".")[0] for module in modules} - sys.stdlib_module_names - {"clew"}
+
+
+def test_at_most_forty_tests_wait_for_real_time() -> None:
+    """Each names itself: a mark on a whole module would let in more."""
+    texts = [path.read_text() for path in Path(__file__).parent.rglob("test_*.py")]
+    marked = sum(len(re.findall(r"^ *@pytest\.mark\.real_time$", text, re.MULTILINE)) for text in texts)
+    everywhere = sum(text.count("mark." + "real_time") for text in texts)
+    assert 0 < marked == everywhere <= MOST_IN_REAL_TIME
 
 
 def test_the_public_names_are_the_frozen_list() -> None:

@@ -6,8 +6,7 @@ import asyncio
 import http.client
 import json
 import socket
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,8 @@ from clew.model.facts import models
 from clew.settings.home import Home
 from clew.settings.load import Loaded
 from clew.settings.values import Settings
-from clew.store import SqliteStore, Store
+from clew.store import Store
+from clew.store.sqlite.store import SqliteStore
 from clew.testing.background import Background
 from clew.thinking.secret import ring_of
 from clew.web import routes
@@ -69,7 +69,7 @@ class Booth:
 
     def __enter__(self) -> Self:
         self._background.__enter__()
-        self.store = SqliteStore(self.home.make().store) if self._stores else None
+        self.store = SqliteStore(self.home.make().root / "clew.db") if self._stores else None
         self.current = present(self.home, self.store)
         self._background.call(self._follow())
         self.admin: Admin = self._background.call(self._start())
@@ -171,12 +171,3 @@ def settings() -> Settings:
         "glm": Backend(name="glm", url="https://glm.example/<b>", realm="glm", auth="key", keys=keys, model="glm-5"),
     }
     return Settings(active="claude", backends=backends, models=models())
-
-
-def until(true: Callable[[], Any], seconds: float = 120.0) -> Any:
-    """What it says, as soon as it says something."""
-    end = time.monotonic() + seconds
-    while not (said := true()):
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.01)
-    return said

@@ -6,7 +6,7 @@ import pytest
 
 from clew.admin import parameters
 from tests.admin.booth import Booth
-from tests.http.conftest import until
+from tests.waiting import until
 
 HEAD = (
     b"POST /api/use HTTP/1.1\r\nhost: 127.0.0.1:%d\r\ncontent-type: application/json\r\n%bcontent-length: %d\r\n"

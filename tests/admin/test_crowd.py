@@ -23,8 +23,9 @@ from clew.engine.aside import LARGE
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.testing import Simulator
-from tests.admin.booth import Booth, until
+from tests.admin.booth import Booth
 from tests.admin.chat.served import ChatServer, configured, read_until
+from tests.waiting import until
 
 ANN, BOB = Caller("key", None, "ann"), Caller("key", None, "bob")
 OWNERS = (None, Caller("socket"), Caller("token"), Caller("browser"))

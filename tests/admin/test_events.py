@@ -10,9 +10,10 @@ from starlette.requests import Request
 
 from clew.admin import events
 from clew.admin.access import Caller
-from clew.store import SqliteStore
-from tests.admin.booth import Booth, until
+from clew.store.sqlite.store import SqliteStore
+from tests.admin.booth import Booth
 from tests.store.turns import NOON, conversation, recorded, turn
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +53,7 @@ def test_what_this_process_does_is_told_at_once(booth: Booth) -> None:
 def test_what_another_process_records_is_told_soon_and_only_once(booth: Booth) -> None:
     """Design §6: admin lives in the parent of the workers, which have hubs of their own."""
     first, second = (turn(answer, at=NOON + number) for number, answer in enumerate(conversation(2)))
-    with SqliteStore(booth.home.store) as other, booth.opened("/api/events") as stream:
+    with SqliteStore(booth.home.root / "clew.db") as other, booth.opened("/api/events") as stream:
         listening(stream)
         other.record(first).result()
         assert next_event(stream)[1] == "x-r0"
@@ -65,7 +66,7 @@ def test_an_answer_that_takes_its_time_is_told_while_it_does_and_when_it_is_over
     """It changes its place in the store with its end, so what came between is not lost; it is counted once."""
     first, second = (turn(answer, at=NOON + number) for number, answer in enumerate(conversation(2)))
     under_way = structs.replace(first, recording=None, exchange=structs.replace(first.exchange, outcome="open"))
-    with SqliteStore(booth.home.store) as other, booth.opened("/api/events") as stream:
+    with SqliteStore(booth.home.root / "clew.db") as other, booth.opened("/api/events") as stream:
         listening(stream)
         for recorded_now, id, outcome in ((under_way, "", "open"), (second, "x-r1", "whole"), (first, "x-r0", "whole")):
             other.record(recorded_now).result()

@@ -9,10 +9,9 @@ import pytest
 from clew.admin import feed as feeds
 from clew.admin.feed import Feed
 from clew.engine.hub import Hub, Subscription
-from clew.engine.over import Alike
 from clew.errors import StoreError
 from clew.settings.home import Home
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Exchange, Turn
 from tests.admin.booth import present
 
@@ -22,9 +21,8 @@ def test_more_than_a_page_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(feeds, "PAGE", 5)
     told: list[str] = []
 
-    def heard(over: Exchange | Alike) -> None:
-        assert isinstance(over, Exchange)
-        told.append(over.id)
+    def heard(exchange: Exchange) -> None:
+        told.append(exchange.id)
 
     async def run(store: SqliteStore) -> None:
         feed = Feed(Hub(), store, lambda: ["local"], present(Home(tmp_path), store), heard=heard)

@@ -8,9 +8,10 @@ from clew.admin.routing import Route, Routes
 from clew.admin.table import ROUTES as API
 from clew.store.values import Bodies, Try
 from clew.web.table import PAGES
-from tests.admin.booth import CANARY, KEY, Booth, until
+from tests.admin.booth import CANARY, KEY, Booth
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
+from tests.waiting import until
 
 ROUTES = (*API, *PAGES)
 

@@ -16,11 +16,11 @@ from clew.errors import BackendBroken
 from clew.model.change import Change
 from clew.settings.load import load
 from clew.settings.secret import load_keyring
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
-from tests.admin.booth import until
 from tests.build import user
 from tests.engine.gate import Gate, claude, other
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

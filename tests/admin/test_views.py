@@ -8,9 +8,10 @@ from msgspec import structs
 from clew.model.change import Change
 from clew.settings.running import Running, register
 from clew.store.values import Bodies, Exchange, Turn
-from tests.admin.booth import Booth, until
+from tests.admin.booth import Booth
 from tests.build import GLM
 from tests.store.turns import NOON, conversation, recorded, turn
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

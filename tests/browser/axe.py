@@ -4,7 +4,7 @@ A page is looked at as it is at each of several widths: it is loaded once, and s
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from playwright.sync_api import CDPSession, Page, ViewportSize
@@ -13,6 +13,7 @@ from tests.clients.installed import MODULES
 
 SERIOUS = ("serious", "critical")
 ALL = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+COLOURS = ("color-contrast",)
 RUN = """(async () => {
   const found = await axe.run(document, {resultTypes: ["violations"], runOnly: %s, selectors: false, preload: false});
   return found.violations.map((each) => ({id: each.id, impact: each.impact, help: each.help,
@@ -20,12 +21,13 @@ RUN = """(async () => {
 })()"""
 
 
-def violations(page: Page, *widths: ViewportSize) -> list[str]:
-    """What is seriously wrong by WCAG A and AA and by common practice, a line each: at these widths, or as the page is."""
+def violations(page: Page, *widths: ViewportSize, rules: Sequence[str] = ALL) -> list[str]:
+    """What is seriously wrong by WCAG A and AA and by common practice, or by these rules alone, a line each: at these widths, or
+    as the page is."""
     session = page.context.new_cdp_session(page)
     try:
         world = _world(session)
-        return [line for width in widths or (None,) for line in _seen(page, session, world, width)]
+        return [line for width in widths or (None,) for line in _seen(page, session, world, width, rules)]
     finally:
         session.detach()
 
@@ -37,10 +39,10 @@ def _world(session: CDPSession) -> int:
     return world
 
 
-def _seen(page: Page, session: CDPSession, world: int, width: ViewportSize | None) -> Iterator[str]:
+def _seen(page: Page, session: CDPSession, world: int, width: ViewportSize | None, rules: Sequence[str]) -> Iterator[str]:
     if width is not None:
         page.set_viewport_size(width)
-    found: list[dict[str, Any]] = _run(session, world, RUN % json.dumps(ALL))
+    found: list[dict[str, Any]] = _run(session, world, RUN % json.dumps(rules))
     for each in found:
         if each["impact"] in SERIOUS:
             yield from (f"{each['id']}: {each['help']}: {node} ({width})" for node in each["nodes"])

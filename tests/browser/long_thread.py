@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import structs
 
 from clew.model.recording import Recording
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from tests.store.turns import NOON, recorded, turn
 
 AT_ONCE = 400

@@ -117,6 +117,28 @@ def test_thinking_folds_when_the_answer_begins_and_a_finished_paragraph_is_set(
     expect(page.get_by_role("button", name="Stop")).to_be_disabled()
 
 
+NOTE_NAMES = """() => {
+  const names = (window.names = new Set());
+  const note = () => document.querySelectorAll(".who strong, .who .mono, .origin").forEach((each) => names.add(each.textContent));
+  new MutationObserver(note).observe(document.querySelector("[data-turns]"), { childList: true, subtree: true, characterData: true });
+}"""
+
+
+def test_the_page_names_the_backend_and_the_model_that_answer_and_nobody_before(browser_at: Callable[..., Visit]) -> None:
+    """The active backend is out of order, so another one answers, with a model of its own."""
+    with Staged(PAUSED, model="slow-model") as stage:
+        page = browser_at(stage.demo).open("/chat")
+        page.evaluate(NOTE_NAMES)
+        page.get_by_label("Message").fill("Well?")
+        page.keyboard.press("Enter")
+        half(page)
+        expect(page.locator(".assistant .who strong")).to_have_text("claude")
+        expect(page.locator(".assistant .who .mono")).to_have_text("slow-model")
+        expect(page.locator("[data-state]")).to_have_text("Answering …")
+        over(page)
+        assert page.evaluate("[...names].sort()") == ["", "claude", "claude, slow-model", "slow-model", "…"]
+
+
 def test_an_answer_is_stopped_and_what_was_finished_is_kept(paused: Demo, browser_at: Callable[..., Visit]) -> None:
     """And thinking that somebody unfolded stays so."""
     page = say(browser_at(paused))

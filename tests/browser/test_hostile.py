@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from clew.model.change import Change
 from clew.model.origin import Origin
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Bodies
 from clew.web.table import PAGES
 from tests.browser.corpus import AWAY, CORPUS, RUN, WHOLE

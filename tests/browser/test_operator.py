@@ -14,7 +14,7 @@ from tests.browser.demo import Demo
 from tests.browser.staged import Staged
 from tests.browser.talk import Talk
 from tests.browser.visit import Visit
-from tests.gateway.served import until
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

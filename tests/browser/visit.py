@@ -25,7 +25,7 @@ class Visit:
     def __init__(self, browser: Browser, home: str, **context: Any) -> None:
         self.home = home
         self.offences: list[str] = []
-        self._allowed: list[re.Pattern[str]] = []
+        self._allowed = [re.compile(r"/favicon\.ico\)$")]  # a browser asks for it where an answer is no page
         self.context = browser.new_context(**{"base_url": home, "reduced_motion": "reduce", **context})
         self.context.set_default_timeout(WAIT_MS)
         self.context.add_init_script(TELL_VIOLATIONS)

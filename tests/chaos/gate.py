@@ -23,7 +23,7 @@ from clew.gateway.process import opened
 from clew.gateway.works import Works
 from clew.settings.home import Home
 from clew.settings.load import load
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from clew.testing.background import Background
 from tests.patient import PATIENT
@@ -118,7 +118,7 @@ class ProcessGate:
         self._kill()
 
     def use(self, backend: str) -> None:
-        with SqliteStore(self._home.store) as store:
+        with SqliteStore(self._home.root / "clew.db") as store:
             store.set(ACTIVE, backend, at=time.time()).result(120)
 
     def restart(self) -> None:

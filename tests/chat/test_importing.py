@@ -11,7 +11,7 @@ import pytest
 
 from clew.chat.importing import MOST_BYTES, MOST_WAITING, Importing
 from clew.errors import StoreError
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Health, Turn
 from tests.chat.formats.stored import stored
 from tests.store.turns import NOON, conversation, recorded, turn

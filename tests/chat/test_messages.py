@@ -34,7 +34,7 @@ messages = st.builds(
 
 
 @proves("req:S2-15", "req:C16")
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(80, soak=4000))
 @given(messages)
 def test_a_message_survives_saving_and_loading(message: Message) -> None:
     """S2-15: halves of characters, huge numbers and all."""

@@ -14,7 +14,7 @@ from clew.settings.home import Home as Place
 from clew.settings.load import load
 from clew.settings.running import Running
 from clew.settings.secret import load_keyring
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.testing.background import Background
 from tests.cli.homes import Home
 

@@ -15,7 +15,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from clew.cli import main
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Turn
 from tests.build import text, thinking, tool_use
 from tests.store.turns import GLM, OPUS, recorded, turn

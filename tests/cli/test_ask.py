@@ -17,8 +17,9 @@ from clew.testing import Simulator
 from tests.chat.conversation.test_blocking import PNG
 from tests.cli.homes import Home
 from tests.cli.ptys import on_terminal
-from tests.gateway.served import MOST_SECONDS, Served, backend, until
+from tests.gateway.served import MOST_SECONDS, Served, backend
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

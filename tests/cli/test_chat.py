@@ -21,8 +21,8 @@ from clew.testing import Simulator
 from tests.chat.conversation.gateway import Gateway
 from tests.cli.homes import Home
 from tests.cli.ptys import Pty, on_terminal
-from tests.gateway.served import until
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

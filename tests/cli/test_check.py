@@ -20,6 +20,7 @@ from clew.thinking.seal import Seal
 from clew.thinking.secret import file_of_ring, ring_of_text
 from tests.build import assistant, redacted, text, thinking, user
 from tests.manifest import proves
+from tests.waiting import until
 
 MODEL = "claude-opus-5-5"
 SECRET = "a secret of more than thirty-two characters"
@@ -476,8 +477,7 @@ def test_ctrl_c_ends_quietly_with_130() -> None:
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
-    while process.poll() is None and not _is_reading(process.pid):
-        time.sleep(0.01)
+    until(lambda: process.poll() is not None or _is_reading(process.pid))
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, b"", b"")

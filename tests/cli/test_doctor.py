@@ -23,7 +23,7 @@ from clew.admin.checkup import CHECKS, Finding, circumstances_of, examined
 from clew.cli import main
 from clew.engine.redact import Redactor
 from clew.settings.running import Running, register
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from tests.database import connected
 from tests.gateway.served import Served, backend
 from tests.manifest import proves

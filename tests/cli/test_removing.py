@@ -9,7 +9,7 @@ import pytest
 
 from clew.settings.home import Home
 from clew.settings.running import Running, register, unregister
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Exchange, Turn
 from tests.cli.invoking import Clew
 

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,15 +31,17 @@ from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.settings.load import load
 from clew.settings.running import Running, running
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from tests.cli.homes import Home as UserHome
 from tests.cli.invoking import Clew
 from tests.cli.ptys import on_terminal
+from tests.counts import examples
 from tests.database import connected
 from tests.gateway.conftest import KEYED, PASSTHROUGH, settings_with
 from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend
 from tests.manifest import proves
+from tests.waiting import until
 
 
 @contextmanager
@@ -248,7 +249,7 @@ def test_a_second_demo_in_the_same_home_leaves_the_first_alone(tmp_path: Path) -
     with serving(*one, **environ) as first:
         url = line(first).removeprefix("clew listens on ")
         config = (tmp_path / "clew.toml").read_bytes()
-        for _ in range(2):
+        for _ in range(examples(1, soak=2)):
             with serving(*one, **environ) as second, serving(*one, **environ) as third:
                 named = [[line(each) for _ in range(3)] for each in (second, third)]
                 assert asked(named[0][0].removeprefix("clew listens on "), "demo-key")["model"] == "claude-opus-5-5"
@@ -452,10 +453,7 @@ def test_ctrl_c_says_what_it_waits_for_and_a_second_one_ends_now(tmp_path: Path,
 
 def _until_reported(gateway: Running) -> None:
     """Workers tell their parent now and then how many answers are under way."""
-    end = time.monotonic() + MOST_SECONDS
-    while b"clew_open_streams 1" not in _metrics(gateway):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: b"clew_open_streams 1" in _metrics(gateway))
 
 
 def _metrics(gateway: Running) -> bytes:

@@ -116,7 +116,14 @@ def test_whatever_the_config_is_the_prompt_gets_one_line(home: Home, text: bytes
 
 HEAVY = {
     *("rich", "uvloop", "uvicorn", "starlette", "genai_prices", "prometheus_client", "asyncio", "ssl", "subprocess"),
-    *("clew.settings.load", "clew.backends.presets", "clew.store.sqlite", "clew.store.writer", "clew.engine", "clew.chat"),
+    *(
+        "clew.settings.load",
+        "clew.backends.presets",
+        "clew.store.sqlite.store",
+        "clew.store.sqlite.writer",
+        "clew.engine",
+        "clew.chat",
+    ),
 }
 """What takes long to load."""
 

@@ -1,4 +1,5 @@
-"""The SDKs as clients: each is a small program that holds a conversation and says what it heard.
+"""The SDKs as clients: each is a small program that holds a conversation and says what it heard. Anthropic's for Python runs in the
+process of the tests.
 
 All have one tool, which runs a shell command, and the model decides what is run. So a scenario can let a client switch the
 gateway's backend in the middle of its own loop.
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +56,17 @@ class Sdk:
         return Heard(**json.loads(done.stdout))
 
 
+class Imported(Sdk):
+    """One that is imported, when it is needed. What it raises, the test gets."""
+
+    def converse(self, url: str, key: str, prompts: Sequence[str], home: Path, **more: Any) -> Heard:
+        home.mkdir(exist_ok=True)
+        program = import_module(f"tests.clients.sdks.{self.program}")
+        return Heard(**program.converse({"url": url, "key": key, "model": MODEL, "prompts": prompts, **more}, home))
+
+
 SDKS = {
-    "anthropic-python": Sdk("anthropic_python.py"),
+    "anthropic-python": Imported("anthropic_python"),
     "anthropic-js": Sdk("anthropic_js.mjs"),
     "ai-sdk": Sdk("ai_sdk.mjs"),
     "claude-agent-sdk": Sdk("agent_python.py", tool="mcp__shell__run"),

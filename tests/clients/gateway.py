@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +19,7 @@ from urllib.request import urlopen
 
 from tests.patient import PATIENT
 from tests.ports import own_port
+from tests.waiting import until
 
 CLEW = Path(sys.executable).with_name("clew")
 KEY = "a-gateway-key-for-tests"
@@ -122,11 +122,12 @@ class Gateway:
         (directory / "kill9").write_text(f"kill -9 $(cat {self.pid_file})\n")
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
-        end = time.monotonic() + MOST_SECONDS
-        while time.monotonic() < end and process.poll() is None:
-            try:
-                with urlopen(f"{self.url}/readyz", timeout=1):
-                    return
-            except (URLError, ConnectionError, TimeoutError):
-                time.sleep(0.02)
-        raise AssertionError("the gateway did not start:\n" + self.log_file.read_text()[-2000:])
+        until(lambda: process.poll() is not None or self._is_ready())
+        assert process.poll() is None, "the gateway did not start:\n" + self.log_file.read_text()[-2000:]
+
+    def _is_ready(self) -> bool:
+        try:
+            with urlopen(f"{self.url}/readyz", timeout=MOST_SECONDS):
+                return True
+        except (URLError, ConnectionError, TimeoutError):
+            return False

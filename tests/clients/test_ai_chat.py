@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from clew.testing import Simulator
-from tests.admin.booth import KEY, until
+from tests.admin.booth import KEY
 from tests.admin.chat.served import MODEL, TOOLS, ChatServer, configured
 from tests.clients.front import Front
 from tests.engine.talk import refusals
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

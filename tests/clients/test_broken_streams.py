@@ -9,6 +9,7 @@ from tests.clients.conversation import SDKS
 from tests.clients.gateway import KEY
 from tests.clients.test_claude_code import Installed
 from tests.clients.translated import Stage, translated
+from tests.counts import SOAK
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -39,14 +40,14 @@ def breaks_off(stage: Stage, times: int | None = 1) -> None:
 def test_an_sdk_raises_and_runs_nothing(tmp_path: Path, name: str, block: str) -> None:
     with translated("deepseek-chat", script(block, SDKS[name].tool), tmp_path, ONCE) as stage:
         breaks_off(stage)
-        with pytest.raises(AssertionError, match=r"broke off|closed inside|api_error|APIStatusError|APIError"):
+        with pytest.raises(Exception, match=r"broke off|closed inside|api_error|APIStatusError|APIError"):
             SDKS[name].converse(stage.gateway.url, KEY, ["Go."], tmp_path / "home")
         assert not (tmp_path / "home/ran").exists()
         assert len(stage.vendor.asked()) == 1
 
 
 @proves("req:S3-22")
-@pytest.mark.parametrize("block", SAYS)
+@pytest.mark.parametrize("block", SAYS if SOAK else ["tool_use"])
 def test_claude_code_asks_again_or_reports_the_error_and_runs_no_half_call(
     tmp_path: Path, claude_code: Installed, block: str
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.claude import ClaudeCode, Run, finished
+from tests.clients.conftest import both_versions
 from tests.clients.gateway import KEY
 from tests.clients.installed import NEW
 from tests.clients.scene import Scene, scene
@@ -72,6 +73,7 @@ turn:
 
 
 @proves("req:S1-34", "req:C3", "req:C11")
+@both_versions
 def test_the_backend_is_switched_four_times_inside_one_loop(claude_code: Installed, tmp_path: Path) -> None:
     """A → B → C → B → A, each switch made by the tool that runs just then."""
     with scene(SWITCHES, tmp_path) as stage:
@@ -142,6 +144,7 @@ def ask_two_models(client: ClaudeCode) -> Run:
     return client.ask("And now?", "--resume", first.session, "--model", "claude-opus-4-8")
 
 
+@pytest.mark.soak
 def test_a_model_gets_its_own_back_after_another_has_spoken(claude_code: Installed, tmp_path: Path) -> None:
     """On Claude itself thinking is bound to its model: each gets its own strand, and no other."""
     with scene(YES, tmp_path) as stage:
@@ -183,6 +186,7 @@ turn:
 
 
 @proves("req:S1-35", "req:S1-53")
+@both_versions
 def test_two_sub_agents_and_a_switch_disturb_nobody(claude_code: Installed, tmp_path: Path) -> None:
     """While their first answers are on the way, the parent switches the backend: they stay where they began, and it moves."""
     with scene(SWITCHED_AGENTS, tmp_path) as stage:
@@ -198,6 +202,7 @@ def test_two_sub_agents_and_a_switch_disturb_nobody(claude_code: Installed, tmp_
 
 
 @proves("fault:U4")
+@pytest.mark.soak
 def test_overload_is_not_the_clients_business(claude_code: Installed, tmp_path: Path) -> None:
     """Two 529s before the first content: the gateway tries again, and the client sees a slow answer."""
     with scene(LOOP, tmp_path) as stage:
@@ -208,6 +213,7 @@ def test_overload_is_not_the_clients_business(claude_code: Installed, tmp_path: 
         assert [entry["faults"] for entry in stage.a.asked()] == [["status"], ["status"], [], [], []]
 
 
+@pytest.mark.soak
 def test_a_backend_that_stays_overloaded_is_replaced_by_the_next(claude_code: Installed, tmp_path: Path) -> None:
     """`failover` in the config; the loop goes on where the first could not even begin."""
     with scene(LOOP, tmp_path, more='failover = ["b"]\n') as stage:
@@ -219,6 +225,7 @@ def test_a_backend_that_stays_overloaded_is_replaced_by_the_next(claude_code: In
 
 
 @proves("fault:U11")
+@pytest.mark.soak
 def test_a_stream_that_breaks_before_its_content_is_asked_for_again(claude_code: Installed, tmp_path: Path) -> None:
     """Nothing has reached the client yet, so the gateway can begin anew, and nobody knows."""
     with scene(LOOP, tmp_path) as stage:
@@ -244,6 +251,7 @@ turn:
 
 
 @proves("req:C8", "fault:U11")
+@both_versions
 def test_a_stream_that_breaks_in_its_content_is_taken_up_by_the_client(claude_code: Installed, tmp_path: Path) -> None:
     """It is told what happened, and does what it would do without a gateway (clients, 1.8): 2.1.325 asks the model to go on,
     2.1.197 leaves that to its user. The half answer is in the history then, and its thinking goes back to its maker."""

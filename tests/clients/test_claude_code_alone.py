@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.conftest import both_versions
 from tests.clients.witness import Witness
 
 pytestmark = pytest.mark.slow
@@ -37,6 +38,7 @@ turn:
 """
 
 
+@both_versions
 def test_a_loop_of_several_tools_gives_all_thinking_back(claude_code, tmp_path: Path) -> None:
     """Thinking and redacted thinking come back unchanged, complete and in order (clients, 1.5)."""
     with Witness(LOOP, tmp_path) as sim:

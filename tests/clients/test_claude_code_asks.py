@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.claude import ClaudeCode
+from tests.clients.conftest import both_versions
 from tests.clients.installed import NEW
 from tests.clients.scene import Scene, scene
 from tests.clients.sitting import Sitting
@@ -29,6 +30,7 @@ def test_a_burst_of_counts_is_answered_and_disturbs_nothing(claude_code: Install
         assert stage.a.given_back() == [[], stage.a.made[:1]]
 
 
+@pytest.mark.soak
 def test_the_models_that_are_offered_lead_to_their_backends(claude_code: Installed, tmp_path: Path) -> None:
     """Claude Code keeps names that begin with `claude` or `anthropic` (clients, 1.1); each backend has such a name."""
     with scene(YES, tmp_path) as stage:
@@ -81,6 +83,7 @@ def test_a_compacted_conversation_goes_on_with_either_backend(claude_code: Insta
         assert b.given_back() == [[], b.made[:1]]
 
 
+@both_versions
 def test_what_a_classifier_would_need_goes_to_anthropic_alone(claude_code: Installed, tmp_path: Path) -> None:
     """Auto mode sends `safeguards` with paths, names and rules of the user's machine (clients, 1.10)."""
     with scene(YES, tmp_path) as stage:

@@ -13,6 +13,7 @@ from tests.clients.gateway import KEY
 from tests.clients.sitting import Sitting
 from tests.clients.test_claude_code import Installed
 from tests.clients.translated import VENDORS, Stage, remembered_aloud, translated
+from tests.counts import SOAK
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -56,7 +57,7 @@ def is_answered(run: Run) -> bool:
     return (run.failed, run.of("system", "api_retry")) == (False, [])
 
 
-@pytest.mark.parametrize("kind", VENDORS)
+@pytest.mark.parametrize("kind", VENDORS if SOAK else ["deepseek-chat", "openrouter"])
 @proves("req:S3-34", "req:S3-40")
 def test_a_vendor_and_claude_share_a_loop_and_its_resumption(claude_code: Installed, tmp_path: Path, kind: str) -> None:
     """Vendor → Claude → vendor inside one loop; resumed with the vendor when the gateway has died, and then with Claude."""

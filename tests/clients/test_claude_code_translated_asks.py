@@ -11,8 +11,8 @@ from tests.clients.sitting import Sitting
 from tests.clients.test_claude_code import Installed
 from tests.clients.test_claude_code_translated import client_of, is_answered
 from tests.clients.translated import remembered_aloud, translated
-from tests.faults.scene import until
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +40,7 @@ def test_a_burst_of_counts_is_answered_without_the_vendor(claude_code: Installed
         until(lambda: answered(stage.gateway) - before > 10)  # the log is written a moment later
 
 
+@pytest.mark.soak
 def test_a_model_that_is_set_is_probed_with_one_token(tmp_path: Path) -> None:
     """The agent SDK asks for one token to see whether a model is there; the vendor is asked, and what it thinks stays."""
     models = ["claude-opus-4-8", "claude-sonnet-5", "claude-opus-4-8"]
@@ -83,6 +84,7 @@ def test_a_full_context_is_said_in_the_words_that_make_it_act(claude_code: Insta
         assert (stage.vendor.refusals(), stage.vendor.wrong(), remembered_aloud(client)) == ([], [], [])
 
 
+@pytest.mark.soak
 def test_a_vendor_that_wants_to_be_left_alone_is_asked_again(claude_code: Installed, tmp_path: Path) -> None:
     """A 429 keeps its `retry-after`; a 503 is the 529 that Anthropic would say. The client waits and tries again."""
     with translated("deepseek-chat", YES, tmp_path, more=AT_ONCE) as stage:

@@ -150,6 +150,7 @@ def test_the_agent_sdk_works_with_a_vendors_key_in_the_environment(tmp_path: Pat
         assert (len(sim.asked()), sim.refusals()) == (1, [])
 
 
+@pytest.mark.soak
 def test_claude_code_works_with_a_vendors_key_in_the_environment(
     claude_code: Callable[[str, str], ClaudeCode], tmp_path: Path
 ) -> None:

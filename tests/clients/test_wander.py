@@ -35,10 +35,11 @@ SHAPES = [
 ]
 MODELS = ("claude-opus-4-8", "claude-sonnet-5")
 """Neither reads what the other thought: so each request has one right answer to what goes with it."""
-TURNS = 9
+TURNS = examples(5, soak=9)
 
 
 @pytest.mark.parametrize("seed", range(examples(1)))
+@pytest.mark.soak
 def test_a_wandering_conversation_loses_nothing(claude_code: Installed, tmp_path: Path, seed: int) -> None:
     """No error reaches the client, no backend refuses anything, and each gets back exactly what is due."""
     with scene(YES, tmp_path) as stage:

@@ -177,7 +177,7 @@ def test_the_bytes_of_a_block_are_its_own() -> None:
     assert raw_of(asked, made(b'{"type":"x"}')) == b'{"type":"x"}'
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(24, soak=1200), deadline=None)
 @given(st.data())
 def test_any_choice_of_blocks_is_encoded_as_that_choice(data: st.DataObject) -> None:
     """Law 5, for every subset, order and insertion: values equal, kept values keep their bytes."""
@@ -254,7 +254,7 @@ def test_what_was_said_since_the_last_answer_is_quoted_as_it_stands(body: bytes,
 
 
 @given(data=st.data())
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=examples(32, soak=1600), deadline=None)
 def test_any_messages_since_the_last_answer_are_quoted(data: st.DataObject) -> None:
     """As the client writes JSON: dense or with spaces, roles first or last, text that looks like a message."""
     words = st.sampled_from(["x", '{"role":"user"}', '},{"role":', "é"])

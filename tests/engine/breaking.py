@@ -15,6 +15,7 @@ from clew.testing.background import Background
 from clew.wire.events import encode_event
 from tests.build import Json, user
 from tests.engine.chatting import SSE, Teller, chunk
+from tests.waiting import turns
 
 __all__ = ["BLOCKS", "WAYS", "breaking", "breaks_after"]
 
@@ -91,7 +92,7 @@ def breaking(dialect: str, block: str, way: str) -> Iterator[Teller]:
         if way == "closed":
             respond.hang_up()
         elif way == "reset":
-            await asyncio.sleep(0.05)  # what was written and not sent would be lost
+            await turns()  # what was written and not sent would be lost
             respond.abort()
         elif way == "silent":
             await over.wait()

@@ -23,7 +23,7 @@ from clew.store.values import Exchange, Turn
 from clew.upstream.pool import Asking, Pool, PoolSettings
 from tests.engine.kept_by_hand import KeptByHand
 
-__all__ = ["ByHand", "Seen", "in_use"]
+__all__ = ["ByHand", "Plug", "Seen", "in_use", "resting"]
 
 _DATE = re.compile(rb"\r\ndate: [^\r]*")
 _TURNS = 60
@@ -121,6 +121,12 @@ def in_use(pool: Pool) -> int:
     return sum(PoolSettings().connections - stock.slots.free for stock in pool._stocks.values())
 
 
+def resting(hand: ByHand) -> int:
+    """Connections that wait for the next request."""
+    pool: Any = hand.engine.parts.pool
+    return sum(len(stock.resting) for stock in pool._stocks.values())
+
+
 class ByHand:
     """One engine. `snapshot` may be another one for each question."""
 
@@ -160,7 +166,8 @@ class ByHand:
         self.engine.parts.cool_downs = CoolDowns()
         self.client = client = Client(request_of(method="POST", target="/v1/messages", headers=(), body=body))
         try:
-            work = self.engine.again(call, body, client.responder)
+            call.body = body
+            work = self.engine.answer(call, client.responder)
         except ClewError as error:
             return Seen((), b"", (), str(error))
         if work is not None:
@@ -169,7 +176,6 @@ class ByHand:
             await client.done.wait()
             for _ in range(_TURNS):  # a connection that ended is lost a few turns later
                 await asyncio.sleep(0)
-        self.engine.parts.telling.tell_all()
         got = _DATE.sub(b"", client.plug.written)
         kept = tuple(self._store.turns[before:]) if self._store else ()
         return Seen(tuple(self._sent), got, tuple(self._told), client.error, kept)

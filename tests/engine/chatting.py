@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +20,7 @@ from clew.settings.load import load
 from clew.testing import Simulator
 from clew.testing.background import Background
 from tests.build import Json
+from tests.waiting import forever
 
 __all__ = ["SSE", "Teller", "chat", "chat_row", "chunk", "pieces", "telling", "thinks"]
 
@@ -57,7 +59,7 @@ class Teller:
 
 @contextmanager
 def telling(*parts: bytes | float, kind: str = SSE, headers: Sequence[tuple[str, str]] = ()) -> Iterator[Teller]:
-    """A server that answers everything with these bytes; a number is a silence of so many seconds. One part alone goes out
+    """A server that answers everything with these bytes; a number is a silence of so many seconds, or until the client leaves. One part alone goes out
     in one write with the head."""
     teller = Teller()
 
@@ -71,7 +73,7 @@ def telling(*parts: bytes | float, kind: str = SSE, headers: Sequence[tuple[str,
             if isinstance(part, bytes):
                 respond.push(part)
             else:
-                await asyncio.sleep(part)
+                await (forever() if part == inf else asyncio.sleep(part))
         respond.end()
 
     with Background() as loop:

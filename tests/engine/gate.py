@@ -30,7 +30,7 @@ from clew.model.origin import ANTHROPIC
 from clew.settings.gateway_key import KeyTable
 from clew.settings.load import Loaded
 from clew.settings.values import Settings, StoreSettings
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from clew.testing.background import Background
 from clew.thinking.secret import ring_of

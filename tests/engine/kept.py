@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from clew.model.recording import Recording
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Exchange
 from tests.engine.gate import Answer, Gate
+from tests.waiting import until
 
 __all__ = ["eventually", "exchange_of", "exchanges_of", "once_over", "recording_of", "store_of"]
 
@@ -19,12 +19,15 @@ SECONDS = 120.0
 
 def eventually(look: Callable[[], T | None]) -> T:
     """The first thing that is there."""
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
-        if (found := look()) is not None:
-            return found
-        time.sleep(0.01)
-    raise AssertionError("it never came")
+    found: list[T | None] = [None]
+
+    def is_there() -> bool:
+        found[0] = look()
+        return found[0] is not None
+
+    until(is_there)
+    assert found[0] is not None
+    return found[0]
 
 
 def store_of(gate: Gate) -> SqliteStore:

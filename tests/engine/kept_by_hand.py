@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from clew.errors import StoreError
 from clew.model.recording import Shelf
+from clew.store.lookup import LookedUp, Lookup
 from clew.store.values import Turn
 
-__all__ = ["KeptByHand"]
+__all__ = ["KeptByHand", "Mood"]
+
+Mood: TypeAlias = Literal["willing", "slow", "unwilling"]
 
 
 class KeptByHand:
     """Turns as they were recorded."""
 
-    def __init__(self, mood: Literal["willing", "slow", "unwilling"] = "willing") -> None:
+    def __init__(self, mood: Mood = "willing") -> None:
         self.mood = mood
         self.turns: list[Turn] = []
         self.came = asyncio.Event()
@@ -41,14 +44,15 @@ class KeptByHand:
     def record_open(self, turn: Turn) -> Future[bool]:
         return Future()
 
-    def recordings(self, principal: str) -> Shelf:
-        return self._shelf
+    def recall(self, wanted: Lookup) -> LookedUp | None:
+        return self.gather(wanted)
 
-    def thread_of(self, principal: str, session: str, agent: str) -> str | None:
-        return self._threads.get((session, agent))
-
-    def pin_of(self, principal: str, thread: str) -> str:
-        return ""
+    def gather(self, wanted: Lookup, check: Callable[[], None] = lambda: None) -> LookedUp:
+        """All that there is: a request takes what it points at."""
+        recordings = self._shelf.all
+        thread = self._threads.get((wanted.session, wanted.agent), "")
+        pins = {name: "" for name in (thread, wanted.thread, *(each.thread for each in recordings)) if name}
+        return LookedUp(recordings=tuple(recordings), thread=thread, pins=pins)
 
     def touch(
         self, principal: str, *, keys: Iterable[bytes] = (), recordings: Iterable[str] = (), at: float, lazily: bool = False

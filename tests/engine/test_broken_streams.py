@@ -59,7 +59,7 @@ def half_is_kept(gate: Gate, answer: Answer, before: int) -> str:
 def test_the_open_block_has_no_stop_and_no_seal_wherever_the_stream_breaks(
     gating: Gating, dialect: str, block: str, way: str, stored: bool
 ) -> None:
-    """Twenty cuts, each after one delta more; from the second on they go by rote."""
+    """Twenty cuts, each after one delta more."""
     before = int(block != "thinking")
     with breaking(dialect, block, way) as backend:
         gate = gating(row(dialect, backend.url), retry=ONCE, store=stored)

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 from unittest.mock import Mock
 
-import pytest
-
 from clew.engine.call import Call
 from clew.engine.parts import Parts
+from clew.engine.route import Seeking, ways_of
 from clew.pipeline.attempts import CoolDowns
 from clew.upstream.pool import Pool
 from tests.engine.by_hand import ByHand, Seen
-from tests.engine.test_rote import MESSAGE, SNAPSHOTS, WHOLE, framed, question
+from tests.engine.questions import MESSAGE, OPUS, SNAPSHOTS, WHOLE, framed, question
 
 LIMITED = framed(b"{}", status="429 Too Many Requests")
 
@@ -30,16 +29,13 @@ class Meanwhile(list[bytes]):
         return super().__iter__()
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_who_is_refused_where_others_were_refused_meanwhile_goes_to_the_next_backend(known: bool) -> None:
+def test_who_is_refused_where_others_were_refused_meanwhile_goes_to_the_next_backend() -> None:
     """Many ask when a limit is reached: each refusal is its own backend's, and the spare one is asked by all of them."""
 
     async def run() -> Seen:
         hand, call = ByHand(SNAPSHOTS[0]), Call(body=b"")
         await hand.asks("a", call, question("one"), [WHOLE])
-        first = call.forms[0].way.candidate
-        if not known:
-            call.forms.clear()
+        first = ways_of(SNAPSHOTS[0].settings, "b", Seeking(model=OPUS), ())[0].candidate
 
         def cooled() -> None:
             hand.engine.parts.cool_downs = CoolDowns({(first.backend, first.key): 99.0})

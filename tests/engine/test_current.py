@@ -15,7 +15,7 @@ from clew.errors import StoreError
 from clew.settings.load import load
 from clew.settings.secret import load_keyring, rotate
 from clew.settings.values import Rule
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.thinking.seal import Seal
 from tests.build import GLM
 from tests.manifest import proves

@@ -18,9 +18,9 @@ from tests.engine.conftest import Gating
 from tests.engine.gate import Answer, Gate, claude, other
 from tests.engine.kept import exchange_of
 from tests.engine.talk import MODEL, Talk, asked_of, last_asked, refusals, thoughts_in
-from tests.gateway.served import until
 from tests.manifest import proves
 from tests.ports import own_port
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

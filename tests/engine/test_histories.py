@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.engine import engine, express, histories
+from clew.engine import driver, histories, preparing
 from clew.engine.call import SESSION, Call
-from clew.engine.express import Express
+from clew.engine.exchange import Exchange
 from clew.engine.histories import Histories
 from tests.build import tool_result, tool_use, user
 from tests.counts import examples
 from tests.engine.by_hand import ByHand
 from tests.engine.kept_by_hand import KeptByHand
-from tests.engine.test_rote import EVENTS, OPUS, SNAPSHOTS, framed, sse
+from tests.engine.questions import EVENTS, OPUS, SNAPSHOTS, framed, sse
 
 HEADS: list[dict[str, Any]] = [{}, {"headers": {SESSION: "s"}}, {"principal": "other"}]
 SWITCHES = [0, 0, 0, 2, 3]
@@ -109,7 +109,7 @@ def test_what_is_remembered_changes_nothing_that_is_sent_told_or_recorded(keeps:
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(histories, "LEAST", 0)
             patched.setattr(histories, "_BEGINNING", 100)
-            patched.setattr(express, "LARGE", 0)  # so that what is known is taken at once, and the rest in a thread
+            patched.setattr(preparing, "LARGE", 0)  # so that what is known is taken at once, and the rest in a thread
             assert asyncio.run(play(talk, Histories(), keeps=keeps)) == plain
 
     holds()
@@ -129,16 +129,15 @@ def test_a_known_history_is_taken_where_its_bytes_arrive(switches: list[int], at
     is read aside too, where it is found out how its messages lie, unless that had to be known to write the first one.)"""
     taken: list[bool] = []
 
-    class Noted(Express):
-        def begin(self) -> Any:
-            work = super().begin()
-            taken.append(self._is_light)
-            return work
+    class Noted(Exchange):
+        def begins_at_once(self) -> bool:
+            taken.append(super().begins_at_once())
+            return taken[-1]
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(histories, "LEAST", 0)
         patched.setattr(histories, "_BEGINNING", 100)
-        patched.setattr(express, "LARGE", 0)
-        patched.setattr(engine, "Express", Noted)
+        patched.setattr(preparing, "LARGE", 0)
+        patched.setattr(driver, "Exchange", Noted)
         asyncio.run(play([Turn(0, "", 0, switch, False) for switch in switches], Histories(), keeps=True))
     assert taken == at_once

@@ -1,7 +1,8 @@
-"""A client that leaves, wherever its exchange stands, takes nothing along: by rote and not, in one piece and as a stream."""
+"""A client that leaves, wherever its exchange stands, takes nothing along: in one piece and as a stream."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -10,20 +11,28 @@ from clew.engine.snapshot import Snapshot
 from clew.settings.values import StoreSettings
 from tests.engine.by_hand import ByHand, Seen, in_use
 from tests.engine.kept_by_hand import KeptByHand
-from tests.engine.test_rote import EVENTS, SNAPSHOTS, STARTED, STREAM, WHOLE, chunk, question, snapshot, sse
-from tests.engine.test_rote_translated import CHUNKS
-from tests.engine.test_rote_translated import SNAPSHOTS as TRANSLATED
-from tests.engine.test_rote_translated import STREAM as OTHER_STREAM
+from tests.engine.questions import (
+    CHAT_CHUNKS,
+    CHAT_STREAM,
+    EVENTS,
+    SNAPSHOTS,
+    STARTED,
+    STREAM,
+    WHOLE,
+    chat_snapshot,
+    chunk,
+    question,
+    snapshot,
+    sse,
+)
 
 
-async def left(*, stream: bool, known: bool, bodies: str) -> Seen:
+async def left(*, stream: bool, bodies: str) -> Seen:
     """The second question of its kind, whose client leaves while the store has its turn."""
     store = KeptByHand()
     hand, call = ByHand(snapshot(store=StoreSettings(bodies=bodies)), store), Call(body=b"")
     answer = [STREAM if stream else WHOLE]
     await hand.asks("a", call, question("one", stream=stream), answer)
-    if not known:
-        call.forms.clear()
     store.mood, hand.engine.parts.commit_seconds = "slow", 0.05
     store.came.clear()
     asking = asyncio.create_task(hand.asks("b", call, question("two", stream=stream), answer))
@@ -34,25 +43,23 @@ async def left(*, stream: bool, known: bool, bodies: str) -> Seen:
     hand.client.responder.holder.cancel()
     seen = await asking
     await asyncio.sleep(0.1)  # as long as the end would have waited, and more
-    hand.engine.parts.telling.tell_all()
     return seen._replace(told=tuple(hand._told))
 
 
 @pytest.mark.parametrize("bodies", ["off", "all"])
-@pytest.mark.parametrize(("stream", "known"), [(True, False), (False, True), (False, False)])
-def test_a_turn_that_the_store_has_is_told_though_its_client_left_meanwhile(stream: bool, known: bool, bodies: str) -> None:
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.real_time
+def test_a_turn_that_the_store_has_is_told_though_its_client_left_meanwhile(stream: bool, bodies: str) -> None:
     """Law 6: what is in the store is in the log too, once, and as what it is."""
-    seen = asyncio.run(left(stream=stream, known=known, bodies=bodies))
+    seen = asyncio.run(left(stream=stream, bodies=bodies))
     assert [turn.exchange for turn in seen.kept] == list(seen.told)
     assert [exchange.outcome for exchange in seen.told] == ["whole"]
 
 
-async def gone(now: Snapshot, first: bytes, pieces: Sequence[bytes], *, stream: bool, known: bool, draining: bool) -> Seen:
+async def gone(now: Snapshot, first: bytes, pieces: Sequence[bytes], *, stream: bool, draining: bool) -> Seen:
     """The second question of its kind, whose client leaves behind these pieces of its answer, or whose gateway ends then."""
     hand, call = ByHand(now), Call(body=b"")
     await hand.asks("a", call, question("one", stream=stream), [first])
-    if not known:
-        call.forms.clear()
     asking = asyncio.create_task(hand.asks("b", call, question("two", stream=stream), pieces))
     for _ in range(50):
         await asyncio.sleep(0)
@@ -71,22 +78,18 @@ async def gone(now: Snapshot, first: bytes, pieces: Sequence[bytes], *, stream: 
     ("now", "first", "pieces"),
     [
         (SNAPSHOTS[0], STREAM, [STARTED, *(chunk(sse(event)) for event in EVENTS), b"0\r\n\r\n"]),
-        (TRANSLATED[0], OTHER_STREAM, [STARTED, *map(chunk, CHUNKS), b"0\r\n\r\n"]),
+        (chat_snapshot(), CHAT_STREAM, [STARTED, *map(chunk, CHAT_CHUNKS), b"0\r\n\r\n"]),
         (SNAPSHOTS[0], WHOLE, [WHOLE[:30], WHOLE[30:200], WHOLE[200:]]),
     ],
     ids=["stream", "translated", "whole"],
 )
-def test_wherever_its_client_leaves_a_question_by_rote_ends_as_it_would_have(
+def test_wherever_its_client_leaves_a_question_is_told_once(
     now: Snapshot, first: bytes, pieces: list[bytes], draining: bool
 ) -> None:
-    """The same bytes, the same records, and no connection that nobody gives back."""
+    """And no connection is left that nobody gives back."""
     for end in range(len(pieces) + 1):
-        by_rote, plain = (
-            asyncio.run(gone(now, first, pieces[:end], stream=first is not WHOLE, known=known, draining=draining))
-            for known in (True, False)
-        )
-        assert by_rote == plain, end
-        assert len(plain.told) == 1
+        seen = asyncio.run(gone(now, first, pieces[:end], stream=first is not WHOLE, draining=draining))
+        assert [exchange.outcome for exchange in seen.told] == ["whole" if end == len(pieces) else "cut"], end
 
 
 class Slow(list[bytes]):
@@ -102,16 +105,14 @@ class Slow(list[bytes]):
         return super().__iter__()
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_client_that_catches_up_when_all_is_over_sets_nobody_elses_reads_going(known: bool) -> None:
+def test_a_client_that_catches_up_when_all_is_over_sets_nobody_elses_reads_going() -> None:
     """Its connection to the backend may be somebody else's by then, who has a slow client, too."""
 
     async def run() -> bool:
         hand, call = ByHand(SNAPSHOTS[0]), Call(body=b"")
         await hand.asks("a", call, question("one", stream=True), [STREAM])
-        stock = call.forms[0].stock
-        if not known:
-            call.forms.clear()
+        pool: Any = hand.engine.parts.pool
+        (stock,) = pool._stocks.values()
         whole = b"".join(map(sse, EVENTS))
         pieces = [STARTED + chunk(whole[:600]), chunk(whole[600:]) + b"0\r\n\r\n"]
         await hand.asks("b", call, question("two", stream=True), Slow(pieces, hand))
@@ -122,6 +123,6 @@ def test_a_client_that_catches_up_when_all_is_over_sets_nobody_elses_reads_going
         hand.client.resume_writing()
         for _ in range(20):
             await asyncio.sleep(0)
-        return connection.is_full
+        return connection._paused
 
     assert asyncio.run(run())

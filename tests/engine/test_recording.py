@@ -11,7 +11,7 @@ import pytest
 
 from clew.model.recording import Recording
 from clew.settings.values import StoreSettings, ThinkingSettings
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Exchange
 from clew.testing import Simulator
 from tests.build import user

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from math import inf
 
 import pytest
 
@@ -17,12 +18,13 @@ from tests.engine.chatting import DONE, chat_row, chunk, telling
 from tests.engine.conftest import Gating
 from tests.engine.gate import Gate
 from tests.engine.kept import exchange_of
-from tests.faults.scene import Client, question, story, until
+from tests.faults.scene import Client, question, story
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
 BY_REFERENCE = ThinkingSettings(seal="reference")
-SILENCE = 5.0
+SILENCE = inf
 CHAT = (chunk(reasoning_content="Hm."), chunk(content="Yes."))
 CHAT_LATER = (chunk(content="Let me see."), 0.05, chunk(reasoning_content="Hm."), chunk(content="Yes."))
 CHAT_END = (chunk("stop"), DONE)
@@ -74,6 +76,7 @@ def thoughts_on_disk(gate: Gate) -> int:
 
 
 @pytest.mark.parametrize("name", ROWS)
+@pytest.mark.real_time
 def test_what_a_seal_refers_to_is_on_disk_before_the_client_has_the_seal(gating: Gating, name: str) -> None:
     """A `kill -9` at this moment leaves no client with a seal that nobody can open."""
     row, parts, end = ROWS[name]
@@ -85,6 +88,7 @@ def test_what_a_seal_refers_to_is_on_disk_before_the_client_has_the_seal(gating:
         client.leaves()
 
 
+@pytest.mark.real_time
 def test_what_was_kept_for_a_seal_is_not_replaced_by_what_lingered_from_before_it(gating: Gating) -> None:
     """A stream is kept as open now and then, and nobody waits for that: it must not take back what a client relies on."""
     with telling(chunk(content="Let me see."), 0.35, *CHAT, SILENCE, *CHAT_END) as backend:
@@ -100,6 +104,7 @@ def test_what_was_kept_for_a_seal_is_not_replaced_by_what_lingered_from_before_i
 
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("pause", [0.0, 0.1])
+@pytest.mark.real_time
 def test_a_stream_with_such_a_seal_is_whole_and_in_order(gating: Gating, name: str, pause: float) -> None:
     """The same events as with seals that carry all, wherever its end comes."""
     row, parts, end = ROWS[name]
@@ -124,6 +129,7 @@ def locked(gate: Gate) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", ROWS)
+@pytest.mark.real_time
 def test_a_seal_waits_for_a_store_that_is_busy(gating: Gating, name: str) -> None:
     """And all that comes after it, in its order; what comes before it does not."""
     row, parts, end = ROWS[name]
@@ -141,6 +147,7 @@ def test_a_seal_waits_for_a_store_that_is_busy(gating: Gating, name: str) -> Non
     assert whole.index(b"Hm.") < whole.index(b"signature_delta") < whole.index(b"Yes.")
 
 
+@pytest.mark.real_time
 def test_what_was_redacted_is_on_disk_before_the_client_has_its_seal(gating: Gating) -> None:
     """It stands in the start of its block, and the store keeps a block that has come to its stop."""
     redacted = {"type": "redacted_thinking", "data": "c2VjcmV0"}
@@ -154,6 +161,7 @@ def test_what_was_redacted_is_on_disk_before_the_client_has_its_seal(gating: Gat
         client.leaves()
 
 
+@pytest.mark.real_time
 def test_events_that_come_alone_do_not_overtake_a_seal_that_waits(gating: Gating) -> None:
     """The first read holds the seal, so all of it waits; what comes in reads of its own waits behind it."""
     opening = START + said(0, "thinking", **THOUGHT) + event("content_block_start", index=1, content_block=TEXT)

@@ -16,7 +16,7 @@ from clew.testing.background import Background
 from tests.build import user
 from tests.clock import Clock
 from tests.engine.conftest import Gating
-from tests.engine.test_rote import EVENTS, OPUS, sse
+from tests.engine.questions import EVENTS, OPUS, sse
 
 pytestmark = pytest.mark.slow
 

@@ -264,6 +264,7 @@ def test_what_the_client_cannot_be_shown_of_an_answer_is_in_the_log(gating: Gati
     assert left == [Change("openai_chat", "answer", "left out", why)]
 
 
+@pytest.mark.real_time
 def test_a_part_that_came_before_a_silence_is_told_once(gating: Gating) -> None:
     """What came of an answer is heard anew where it goes another way."""
     image = chunk(images=[{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}])

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from clew.testing import Simulator
 from tests.build import user
 from tests.engine.gate import KEY, Gate, claude
 from tests.manifest import proves
+from tests.waiting import until as waited_for
 
 BODY = {"model": "claude-opus-5-5", "max_tokens": 2000, "stream": True, "messages": [user("hi")]}
 
@@ -29,13 +29,9 @@ def asked(gate: Gate) -> socket.socket:
 
 
 def until(gate: Gate, wanted: Callable[[Exchange], bool]) -> Exchange:
-    assert gate.store is not None
-    for _ in range(400):
-        found = [exchange for exchange in gate.store.exchanges("local") if wanted(exchange)]
-        if found:
-            return found[0]
-        time.sleep(0.02)
-    raise AssertionError(gate.store.exchanges("local"))
+    store = gate.store
+    assert store is not None
+    return waited_for(lambda: [exchange for exchange in store.exchanges("local") if wanted(exchange)])[0]
 
 
 @proves("fault:P3")

@@ -50,7 +50,7 @@ def read(client: anthropic.Anthropic, asked: Any, *, stream: bool) -> anthropic.
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_sdk_reads_an_answer_whose_backend_tells_no_usage(gating: Gating, name: str) -> None:
-    """However it was asked for and however it comes, the second time too, when it goes by rote."""
+    """However it was asked for and however it comes, the second time too."""
     row, body, kind = ANSWERS[name]
     asked: Any = {"model": MODEL, "max_tokens": 100, "messages": [user("Hello")]}
     with telling(body, kind=kind) as backend:

@@ -90,7 +90,7 @@ def has_seal(asked: Asked) -> bool:
 
 @proves("req:C21")
 @given(asked=legal_requests().filter(lambda asked: not has_seal(asked)), style=st.sampled_from(STYLES))
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(24, soak=1200), deadline=None)
 def test_a_legal_request_arrives_byte_for_byte_and_so_does_its_answer(twins: Twins, asked: Asked, style: Json) -> None:
     """C21, law 5: every block type, every model, every spelling; to count or to answer."""
     raw = json.dumps(asked.body, **style).encode("utf-8", "surrogatepass")
@@ -176,7 +176,7 @@ def test_a_projection_copies_nothing_that_it_does_not_change() -> None:
 
 
 @given(asked=legal_requests(Wish(mode="adaptive", counting=False)).filter(lambda asked: not has_seal(asked)))
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(24, soak=1200), deadline=None)
 def test_towards_claude_a_legal_request_has_no_change_to_report(asked: Asked) -> None:
     """Design §3: from a client of Claude almost nothing changes, and then nothing is written again."""
     raw = json.dumps(asked.body).encode("utf-8", "surrogatepass")

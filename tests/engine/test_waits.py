@@ -21,7 +21,7 @@ from tests.engine.conftest import Gating
 from tests.engine.gate import other
 from tests.engine.talk import MODEL
 from tests.engine.test_translation_refusals import refusing
-from tests.gateway.served import until
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

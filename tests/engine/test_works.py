@@ -14,7 +14,7 @@ from clew.engine.works import Works, build_works
 from clew.errors import BackendUnreachable
 from clew.settings.home import Home
 from clew.settings.load import load
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Bodies
 from clew.upstream.endpoint import Endpoint
 from tests.store.test_bodies import WHOLE
@@ -122,7 +122,7 @@ def test_what_another_process_deletes_is_forgotten_here_too(play: Play[Any], tmp
         histories = works.engine.parts.histories
         histories.read(Call(body=long))
         assert histories.bytes > len(long)
-        with SqliteStore(home.store) as other:
+        with SqliteStore(home.root / "clew.db") as other:
             other.record(turn(recorded("r", thread="t"))).result(120)
             other.forget("local", "t", at=2e9).result(120)
         await asyncio.to_thread(works.current.glance)

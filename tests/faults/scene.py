@@ -22,6 +22,7 @@ from clew.testing import Simulator
 from tests.build import Json, user
 from tests.engine.gate import KEY, Answer, Gate
 from tests.http.conftest import Peer
+from tests.waiting import until
 
 __all__ = [
     "MODEL",
@@ -36,7 +37,6 @@ __all__ = [
     "outcomes",
     "question",
     "story",
-    "until",
 ]
 
 MODEL = "claude-opus-5-5"
@@ -60,15 +60,6 @@ def impatient(*, ping: float = 15.0, first_content: float = 300.0, retry: Retry 
 
 def question(words: str = "Why?", **fields: Any) -> Json:
     return {"model": MODEL, "max_tokens": 2000, "stream": True, "messages": [user(words)], **fields}
-
-
-def until(true: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """What it says, as soon as it says something."""
-    end = time.monotonic() + seconds
-    while not (said := true()):
-        assert time.monotonic() < end, "it did not become so in time"
-        time.sleep(0.01)
-    return said
 
 
 # The three accounts.

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from clew.testing import Simulator
+from tests.counts import examples
 from tests.gateway.served import CLEW, Served, backend
 from tests.http.conftest import Peer
 from tests.numbers import note
@@ -20,11 +21,11 @@ ASKED = 8
 
 
 def test_requests_for_which_there_is_no_memory_are_refused_in_words_and_the_gateway_lives_on() -> None:
-    """Eight times 30 MB at once, twice: more than twice what there is room for."""
+    """Eight times 30 MB at once, in the soak twice: more than twice what there is room for."""
     limited = ("sh", "-c", f'ulimit -v {KILOBYTES}; exec "$@"', "sh", CLEW)
     with Simulator() as vendor, Served("[gateway]\nadmin_port = 0\n" + backend("a", vendor.url), command=limited) as gateway:
         asked = gateway.request("x" * (30 << 20), stream=False)
-        for _ in range(2):
+        for _ in range(examples(1, soak=2)):
             statuses = _ask_at_once(asked, [gateway.peer() for _ in range(ASKED)])
             assert set(statuses) <= {200, 400, 500, 503}
             assert 503 in statuses

@@ -17,12 +17,13 @@ from clew.testing import Simulator
 from tests.clock import Clock
 from tests.engine.gate import KEY, Gate, claude
 from tests.faults.conftest import Gating
-from tests.faults.scene import asked, asking, endings, impatient, is_asked, kept, question, story, until
+from tests.faults.scene import asked, asking, endings, impatient, is_asked, kept, question, story
 from tests.http.conftest import busy
 from tests.manifest import proves
 from tests.ports import own_port
 from tests.upstream.certificates import make_certificate
 from tests.upstream.test_dial import full_listener
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

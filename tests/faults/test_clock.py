@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from clew.store import SqliteStore, keep_house
-from clew.store.clock import SCOPE
+from clew.store import keep_house
+from clew.store.sqlite.clock import SCOPE
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import DAY, Bodies, Retention
 from clew.testing import Simulator
 from tests.cli.test_doctor import Patient
 from tests.database import connected
-from tests.gateway.served import Served, until
+from tests.gateway.served import Served
 from tests.store.turns import NOON, recorded, turn
+from tests.waiting import until
 
 HOUR = DAY / 24
 WEEK = Retention(age=7 * DAY, bytes=None, usage_age=7 * DAY)

@@ -13,13 +13,17 @@ import pytest
 
 from clew.engine.choices import ACTIVE
 from clew.errors import StoreError
-from clew.store import SqliteStore
+from clew.store.exchange_text import head_of
+from clew.store.lookup import LookedUp
+from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from tests.build import assistant, user
+from tests.counts import SOAK
 from tests.database import connected
 from tests.engine.gate import Answer, Gate, claude, other
 from tests.engine.talk import Talk, content_of
-from tests.faults.scene import impatient, story
+from tests.faults.conftest import Gating
+from tests.faults.scene import asked, impatient, kept, question, story
 
 pytestmark = pytest.mark.slow
 
@@ -62,11 +66,13 @@ def test_whichever_page_is_damaged_every_request_is_answered(
 
 
 def damaged(tmp_path: Path, filler: bytes, a: Simulator, b: Simulator) -> Iterator[Gate]:
-    """Gateways on copies of the store, each with another page that says nothing. Damage that is found at the start is left out."""
+    """Gateways on copies of the store, each with another page that says nothing. Damage that is found at the start is left out.
+
+    The suite takes every third page, beginning elsewhere for each filler; the soak takes all."""
     with connected(tmp_path / "whole" / "clew.db") as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     pages = (tmp_path / "whole" / "clew.db").stat().st_size // PAGE
-    for page in range(1, pages):
+    for page in range(1, pages) if SOAK else range(1 + filler[0] % 2, pages, 3):
         home = tmp_path / f"page-{page}"
         shutil.copytree(tmp_path / "whole", home)
         with (home / "clew.db").open("r+b") as out:
@@ -102,3 +108,22 @@ def test_whichever_page_is_damaged_a_pinned_thread_is_answered_by_its_backend_or
             again.messages.append(user("And now?"))
             answer = again.send()
             assert answer.headers.get("x-clew-backend") == "glm" or IN_DOUBT in refusal_of(answer), answer.raw
+
+
+def test_a_request_without_a_known_backend_is_kept_and_told_of(
+    gating: Gating, a: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of its words nothing is kept: nobody can find the thread that they belong to."""
+    gate = gating(claude(a))
+    assert gate.store is not None
+
+    unread = LookedUp(failure=StoreError("damaged"), thread_failure=StoreError("damaged"))
+    monkeypatch.setattr(gate.store, "recall", lambda wanted: None)
+    monkeypatch.setattr(gate.store, "gather", lambda wanted, check: unread)
+    body = question(messages=[user("Why?"), assistant("So."), user("Secret?")])
+    assert IN_DOUBT in refusal_of(gate.ask(body))
+    [exchange] = kept(gate)
+    assert (exchange.outcome, exchange.status, exchange.backend, asked(a)) == ("failed", 503, "", [0])
+    assert IN_DOUBT in exchange.tries[0].why
+    assert "→ no backend" in head_of(exchange)
+    assert gate.store.search("local", "Secret") == []

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from clew import AsyncConversation
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Exchange
 from clew.testing import Simulator
 from tests.admin.booth import Unix
@@ -22,9 +22,10 @@ from tests.admin.chat.served import ChatServer, parts_of, user
 from tests.engine.gate import Answer, post
 from tests.engine.talk import MODEL, SHOWN
 from tests.faults.holding import Held
-from tests.faults.scene import question, until
+from tests.faults.scene import question
 from tests.gateway.served import KEY, Served, backend
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,9 @@ from clew.testing import Simulator
 from tests.database import connected
 from tests.engine.conftest import Gating
 from tests.engine.gate import Gate, claude
-from tests.faults.scene import Client, kept, question, story, until
+from tests.faults.scene import Client, kept, question, story
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +34,8 @@ def locked(gate: Gate) -> Iterator[None]:
 @proves("fault:P1")
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("words", ["Why?", LARGE], ids=["small", "large"])
-@pytest.mark.parametrize("again", [False, True], ids=["first", "by rote"])
+@pytest.mark.parametrize("again", [False, True], ids=["first", "again"])
+@pytest.mark.real_time
 def test_an_answer_that_only_waits_for_the_store_ends_as_it_is(
     gating: Gating, a: Simulator, stream: bool, words: str, again: bool
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -11,7 +12,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from clew.errors import AnswerTooLarge
-from clew.model.bounds import MOST_BLOCKS, MOST_BYTES_BEFORE, MOST_BYTES_HELD, MOST_EVENTS_BEFORE, MOST_EVENTS_HELD
+from clew.model.bounds import (
+    MOST_BLOCKS,
+    MOST_BYTES_BEFORE,
+    MOST_BYTES_HELD,
+    MOST_EVENTS_BEFORE,
+    MOST_EVENTS_HELD,
+    MOST_UPDATES,
+)
 from clew.settings.values import Retry
 from tests.engine.gate import claude
 from tests.faults.conftest import Gating
@@ -71,6 +79,26 @@ def test_a_flood_before_the_first_content_is_a_502_that_names_the_bound(
     assert f"more than {MOST_EVENTS_BEFORE} events came before the first content" in answer.json["error"]["message"]
     [exchange] = kept(gate)
     assert (exchange.outcome, exchange.status) == ("failed", 502)
+
+
+@pytest.mark.parametrize("told", ['{"type":"message_delta","delta":{},"usage":{"output_tokens":1}}', '{"type":"new"}'])
+def test_a_flood_of_what_an_answer_says_about_itself_ends_in_an_error(gating: Gating, flooding: Flood, told: str) -> None:
+    kind = json.loads(told)["type"]
+    flood = f"event: {kind}\ndata: {told}\n\n".encode() * (MOST_UPDATES + 1)
+    gate = gating(claude(flooding(START + b"".join(block(0)) + flood + b"".join(END))), **impatient(retry=ONCE))
+    answer = gate.ask(question())
+    assert b"message_stop" not in answer.raw
+    assert f"more than {MOST_UPDATES} events about itself" in answer.raw.decode()
+    [exchange] = kept(gate)
+    assert exchange.outcome == "cut"
+
+
+def test_pings_between_words_are_not_kept(gating: Gating, flooding: Flood) -> None:
+    """A ping says nothing, so there may be any number of them."""
+    pings = b'event: ping\ndata: {"type":"ping"}\n\n' * (MOST_UPDATES + 1)
+    gate = gating(claude(flooding(START + b"".join(block(0)) + pings + b"".join(END))), **impatient(retry=ONCE))
+    answer = gate.ask(question())
+    assert b"message_stop" in answer.raw
 
 
 def test_bytes_before_the_first_content_have_a_bound_too(gating: Gating, flooding: Flood) -> None:

@@ -15,9 +15,10 @@ from clew.testing import Simulator
 from tests.clock import Clock
 from tests.engine.gate import Gate, claude
 from tests.faults.conftest import Calling, Gating
-from tests.faults.scene import SOON, Client, impatient, kept, outcomes, question, until
+from tests.faults.scene import SOON, Client, impatient, kept, outcomes, question
 from tests.manifest import proves
 from tests.upstream.test_dial import full_listener
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -182,3 +183,16 @@ def test_twenty_at_once(clock: Clock, gating: Gating, a: Simulator, calling: Cal
     is_left(clock, a)
     no_task_is_left(gate)
     assert outcomes(gate, 20) == ["cut"] * 20
+
+
+def test_a_client_that_leaves_while_its_backend_is_asked_is_no_error_of_ours(
+    gating: Gating, a: Simulator, calling: Calling, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = gating(claude(a))
+    a.fault("slow-start 60")
+    client = calling(gate).asks()
+    until(a.journal)
+    client.leaves(reset=True)
+    assert outcomes(gate) == ["cut"]
+    no_task_is_left(gate)
+    assert [record.getMessage() for record in caplog.records if record.name == "clew.http"] == []

@@ -9,16 +9,20 @@ from typing import Any
 
 import pytest
 
+from clew.model.change import MOST_CHANGES, count_of
+from clew.store.exchange_text import details_of
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
+from tests.build import assistant, tool_use, user
 from tests.clock import Clock
 from tests.counts import examples
 from tests.engine.gate import KEY, claude
 from tests.faults.conftest import Calling, Gating
 from tests.faults.memory import grows_by_less_than, settles
-from tests.faults.scene import MODEL, PATIENCE, asked, endings, impatient, outcomes, question, story, until
+from tests.faults.scene import MODEL, PATIENCE, asked, endings, impatient, kept, outcomes, question, story
 from tests.manifest import proves
 from tests.numbers import note
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -188,6 +192,7 @@ def test_headers_meant_for_one_hop_end_here(gating: Gating, a: Simulator, callin
 
 
 @proves("fault:C3")
+@pytest.mark.real_time
 def test_a_client_that_does_not_read_stops_the_backend_and_nothing_else(
     clock: Clock, gating: Gating, a: Simulator, calling: Calling
 ) -> None:
@@ -241,6 +246,7 @@ def unchunked(raw: bytes) -> bytes:
 
 
 @proves("fault:C3")
+@pytest.mark.real_time
 def test_many_that_do_not_read_take_a_bounded_share_each(
     clock: Clock, gating: Gating, a: Simulator, calling: Calling
 ) -> None:
@@ -273,3 +279,12 @@ def test_a_crowd_that_never_finishes_its_question_disturbs_nobody(
     halves += [calling(gate) for _ in range(100)]
     assert story(gate.ask(question())) == "whole"
     assert (len(halves), json.loads(gate.ask(question(stream=False)).raw)["type"]) == (200, "message")
+
+
+def test_of_very_many_changes_a_bounded_number_is_kept_and_all_are_counted(gating: Gating, a: Simulator) -> None:
+    gate, calls = gating(claude(a)), MOST_CHANGES + 500
+    messages = [user("Go."), assistant(*(tool_use(f"toolu_{at}") for at in range(calls))), user("Well?")]
+    assert gate.ask(question(messages=messages)).status == 200
+    [exchange] = kept(gate)
+    assert (len(exchange.changes), count_of(exchange.changes)) == (MOST_CHANGES + 1, calls)
+    assert f"and {calls - 3} more: the call has no result (R26)" in "\n".join(details_of(exchange))

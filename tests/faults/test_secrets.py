@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +20,7 @@ from tests.faults.conftest import Gating
 from tests.faults.scene import impatient, kept, question
 from tests.gateway.served import Served
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -139,12 +139,8 @@ def asked(gateway: Watched, headers: Mapping[str, str], **fields: Any) -> Answer
 
 def wait_for(gateway: Watched, backend: str) -> None:
     """Until the switch is seen."""
-    for _ in range(100):
-        answer = asked(gateway, {"x-clew-key": CANARIES["CLEW_KEY"], "x-api-key": OWN})
-        if answer.headers["x-clew-backend"] == backend:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"{backend} never became active")
+    headers = {"x-clew-key": CANARIES["CLEW_KEY"], "x-api-key": OWN}
+    until(lambda: asked(gateway, headers).headers["x-clew-backend"] == backend)
 
 
 def admin_answers(gateway: Watched, ids: list[str]) -> Iterator[tuple[str, bytes]]:

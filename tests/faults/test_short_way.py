@@ -8,7 +8,8 @@ from clew.settings.values import Retry
 from clew.testing import Simulator
 from tests.engine.gate import claude
 from tests.faults.conftest import Calling, Gating
-from tests.faults.scene import asked, impatient, kept, outcomes, question, story, until
+from tests.faults.scene import asked, impatient, kept, outcomes, question, story
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

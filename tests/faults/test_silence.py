@@ -14,8 +14,9 @@ from tests.clock import Clock
 from tests.engine.gate import Answer, claude
 from tests.engine.talk import Direct
 from tests.faults.conftest import Calling, Gating
-from tests.faults.scene import asked, asking, endings, impatient, is_asked, kept, question, story, until
+from tests.faults.scene import asked, asking, endings, impatient, is_asked, kept, question, story
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -94,15 +95,15 @@ def test_a_backend_that_falls_silent_before_content_is_left_for_the_next(
     assert ping == 15 or told == {"x-clew-exchange": exchange.id}
 
 
-@pytest.mark.parametrize("by_rote", [False, True])
-def test_a_ping_names_the_backend_where_there_is_no_other(clock: Clock, gating: Gating, a: Simulator, by_rote: bool) -> None:
+@pytest.mark.parametrize("again", [False, True], ids=["first", "again"])
+def test_a_ping_names_the_backend_where_there_is_no_other(clock: Clock, gating: Gating, a: Simulator, again: bool) -> None:
     """Nobody else can answer, so it is true before the answer."""
     gate = gating(claude(a), **impatient(ping=15))
-    if by_rote:
+    if again:
         gate.ask(question())
     a.fault("slow-start 20")
     asks = asking(gate, question())
-    until(is_asked(a, 1 + by_rote))
+    until(is_asked(a, 1 + again))
     clock.pass_time(20)
     answer = asks.result()
     assert (pings_before_start(answer), answer.headers["x-clew-backend"]) == (1, "claude")
@@ -143,7 +144,7 @@ def test_without_another_one_silence_is_a_timeout(
 
 
 @proves("fault:U8")
-@pytest.mark.parametrize("again", [False, True], ids=["first", "by rote"])
+@pytest.mark.parametrize("again", [False, True], ids=["first", "again"])
 def test_an_answer_in_one_piece_may_be_made_for_longer_than_a_stream_may_be_silent(
     clock: Clock, gating: Gating, a: Simulator, again: bool
 ) -> None:

@@ -11,18 +11,19 @@ from typing import Any
 import pytest
 
 from clew.backends.row import Backend
-from clew.store import SqliteStore
 from clew.store.outcome import LIMIT
-from clew.store.writer import Limits
+from clew.store.sqlite.store import SqliteStore
+from clew.store.sqlite.writer import Limits
 from clew.testing import Simulator
 from tests.clock import Clock
 from tests.database import connected
 from tests.engine.gate import Gate, claude, other
 from tests.engine.talk import Talk, refusals
 from tests.faults.conftest import Calling
-from tests.faults.scene import asking, impatient, kept, question, story, until
+from tests.faults.scene import asking, impatient, kept, question, story
 from tests.manifest import proves
 from tests.store.test_faults import FaultyDisk
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -172,7 +173,7 @@ def waits(gate: Gate) -> bool:
 
 def waiting(gate: Gate) -> int:
     """How many whole turns are on their way to the disk. One that takes its time is there as open, before."""
-    return sum(recording.whole for recording in list(gate.store._pending._waiting.values()))
+    return sum(recording.whole for recording in list(gate.store._lookups._pending._waiting.values()))
 
 
 @proves("fault:S4")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clew.engine import underway
+from clew.engine import backend_call
 from clew.http.client.message import ResponseLimits
 from clew.settings.values import Retry
 from clew.testing import Simulator
@@ -115,7 +115,7 @@ UNREADABLE = [
 
 @proves("fault:U14")
 @pytest.mark.parametrize("block", UNREADABLE, ids=["signature", "id", "type"])
-@pytest.mark.parametrize("again", [False, True], ids=["first", "by-rote"])
+@pytest.mark.parametrize("again", [False, True], ids=["first", "again"])
 def test_a_block_that_nobody_can_read_is_kept_and_passed_on_as_it_came(
     gating: Gating, a: Simulator, block: dict[str, Any], again: bool
 ) -> None:
@@ -169,8 +169,8 @@ def test_an_event_or_a_line_without_end_is_cut_off(gating: Gating, a: Simulator,
 @pytest.mark.parametrize("place", ["content=2", "after=1"])
 def test_events_without_end_are_cut_off(gating: Gating, a: Simulator, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """U15: an answer has a bound as a whole too, and what came of it is put together without holding up anybody."""
-    assert ResponseLimits(body_bytes=64 * 1024 * 1024) == underway.LIMITS
-    monkeypatch.setattr(underway, "LIMITS", ResponseLimits(body_bytes=4 * 1024 * 1024))
+    assert ResponseLimits(body_bytes=64 * 1024 * 1024) == backend_call.LIMITS
+    monkeypatch.setattr(backend_call, "LIMITS", ResponseLimits(body_bytes=4 * 1024 * 1024))
     gate = gating(claude(a), **impatient(retry=ONCE))
     a.fault(f"flood 0 shape=events {place}")
     with grows_by_less_than(60):
@@ -182,7 +182,7 @@ def test_events_without_end_are_cut_off(gating: Gating, a: Simulator, monkeypatc
 @proves("fault:U15")
 def test_a_whole_answer_that_is_too_long_is_refused(gating: Gating, a: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     """U15, not streamed."""
-    monkeypatch.setattr(underway, "LIMITS", ResponseLimits(body_bytes=100))
+    monkeypatch.setattr(backend_call, "LIMITS", ResponseLimits(body_bytes=100))
     gate = gating(claude(a), **impatient(retry=ONCE))
     answer = gate.ask(question(stream=False))
     assert (answer.status, "more than 100 bytes" in answer.json["error"]["message"]) == (502, True)
@@ -324,6 +324,7 @@ def test_a_count_of_the_wrong_kind_is_told_too(gating: Gating, a: Simulator, bod
 @proves("fault:U19")
 @pytest.mark.parametrize("pause", [0.0, 0.05, 0.6])
 @pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.real_time
 def test_a_kept_connection_that_the_backend_closed_costs_nobody_anything(
     gating: Gating, a: Simulator, pause: float, stream: bool
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from clew import Conversation
 from clew.backends.row import Backend, Secret
 from clew.settings.values import Retry
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Turn
 from clew.testing import Simulator
 from tests.build import Json
@@ -94,7 +94,6 @@ NUMBERS = [
 
 
 def asked_thrice(gate: Gate, *, stream: bool) -> list[Answer]:
-    """From the second one on they go by rote."""
     return [gate.ask(question(stream=stream)) for _ in range(3)]
 
 

@@ -1,20 +1,17 @@
 """What must hold for every stream that a backend can send, whatever is in it.
 
 The bytes go the gateway's own way, through a translation and the relay that seals; a checker that shares no code with either
-reads what comes out as the strictest client would. Two ways must agree: bytes in one piece with nothing passed unread, and
-bytes cut anywhere. What comes out is bounded by what goes in.
+reads what comes out as the strictest client would. Bytes in one piece and bytes cut anywhere must agree. What comes out is
+bounded by what goes in.
 """
 
 import json
 from collections.abc import Sequence
 from typing import Any
-from unittest.mock import patch
 
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.speech import Speech
-from clew.dialects.openai_chat.unread.lanes import Lanes
-from clew.dialects.openai_chat.unread.moulds import Member
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.translated import TranslatedRelay
 from tests.golden.driving import MODEL, wear
@@ -46,20 +43,11 @@ class Heard:
         return "".join(value for each in deltas if each["type"] == kind for name, value in each.items() if name != "type")
 
 
-def nowhere(_lanes: Lanes, _member: Member) -> None:
-    """In the place of `Lanes.at`: nothing passes unread."""
-
-
-def heard_slowly(stream: bytes, speech: Speech) -> Heard:
-    with patch.object(Lanes, "at", nowhere):
-        return Heard([stream], speech)
-
-
 def judge(pieces: Sequence[bytes], speech: Speech) -> Heard:
     """Fails with what is wrong. Whatever the code raises is wrong."""
     stream = b"".join(pieces)
-    heard, slowly = Heard(pieces, speech), heard_slowly(stream, speech)
-    assert heard.events == slowly.events
+    heard, at_once = Heard(pieces, speech), Heard([stream], speech)
+    assert heard.events == at_once.events
     assert heard.ended is not heard.failed, "it ends, well or not"
     assert len(heard.stream) <= _PER_BYTE * len(stream) + 2000
     if heard.begun:

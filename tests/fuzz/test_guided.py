@@ -60,7 +60,7 @@ def _act(given: bytes) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(examples(1, soak=2)))
 def test_no_bytes_that_reach_something_new_break_the_stream(seed: int) -> None:
     guided = Guided(Coverage(FOLDER), _seeds(), TOKENS, seed)
     guided.run(_act, examples(500, soak=40_000))

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
@@ -59,9 +59,6 @@ class FakeEngine:
         if self.error is not None:
             raise self.error
         client.send(200, [("content-type", "application/json")], b'{"ok":true}')
-
-    def again(self, call: Call, body: bytes, client: Responder) -> Awaitable[None]:
-        return self.answer(call.with_body(body), client)
 
 
 class Gateway:

@@ -7,27 +7,20 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Exchange
 from tests.http.conftest import Peer
+from tests.waiting import until
 
 CLEW = Path(sys.executable).with_name("clew")
 KEY = "a-gateway-key"
 MOST_SECONDS = 120.0
 """For what must become so. It only detects hangs."""
-
-
-def until(true: Callable[[], object], seconds: float = MOST_SECONDS) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not become so in time"
-        time.sleep(0.02)
 
 
 def listens(port: int) -> bool:
@@ -83,12 +76,18 @@ class Served:
         for peer in self.peers:
             peer.socket.close()
         if self.process.poll() is None:
+            workers = self._children()
             self.process.kill()
+            until(lambda: not any(map(_runs, workers)))  # they end with their parent, and write to its home until then
         self.process.wait(MOST_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()
         self.log.close()
         self._directory.cleanup()
+
+    def _children(self) -> list[str]:
+        pid = self.process.pid
+        return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
     def peer(self) -> Peer:
         peer = Peer(self.port)
@@ -137,3 +136,10 @@ class Served:
 
 def backend(name: str, url: str, more: str = "") -> str:
     return f'\n[backends.{name}]\nurl = "{url}"\nauth = "key"\nkey = "sim-test-key"\n{more}'
+
+
+def _runs(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False

@@ -13,12 +13,13 @@ import pytest
 
 from clew.testing import Simulator
 from tests.admin.booth import Unix
-from tests.gateway.served import CLEW, KEY, Served, backend, listens, until
+from tests.gateway.served import CLEW, KEY, Served, backend, listens
 from tests.gateway.test_workers import of_all, workers
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
-REQUESTS = 20
+REQUESTS = 8
 HEAD = 'active = "a"\n[gateway]\nadmin_port = 0\ndrain_seconds = 1\n'
 
 

@@ -9,7 +9,8 @@ from clew.http.message import Limits
 from clew.http.server import Server
 from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
 from tests.gateway.served import Served, backend
-from tests.http.conftest import Peer, busy, until
+from tests.http.conftest import Peer, busy
+from tests.waiting import until
 
 MEGABYTE = 1024 * 1024
 LONG = 32 * MEGABYTE

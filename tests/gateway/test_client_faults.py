@@ -3,15 +3,15 @@
 import socket
 import struct
 import threading
-import time
 
 import pytest
 
 from clew.http.message import Limits
 from tests.clock import Clock
 from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
-from tests.http.conftest import busy, until
+from tests.http.conftest import busy
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -93,6 +93,7 @@ def test_slow_clients_and_idle_ones_do_not_disturb_the_others(clock: Clock, maki
     gateway = making(settings_with(KEYED), limits=limits)
     heads = [gateway.peer().send(head(gateway, b"content-length: 99")[:20]) for _ in range(20)]
     bodies = [gateway.peer().send(head(gateway, b"content-length: 99") + b"{") for _ in range(20)]
+    until(lambda: busy(gateway.server) == len(heads) + len(bodies))  # else one looks idle and gives way to the crowd
     idle = [gateway.peer() for _ in range(400)]
     assert gateway.ask(x_api_key=KEY)[0] == 200
     assert gateway.server.open_connections <= limits.connections
@@ -107,12 +108,15 @@ def test_a_crowd_that_comes_at_once_finds_no_more_room_than_there_is(making: Mak
     """All accepted in one go: each must make room by another one."""
     gateway = making(limits=Limits(connections=10))
 
+    all_came = threading.Event()
+
     async def hold() -> None:
-        time.sleep(0.3)  # noqa: ASYNC251  (nobody is accepted meanwhile)
+        all_came.wait(120)  # nobody is accepted meanwhile
 
     holding = threading.Thread(target=lambda: gateway.loop.call(hold()))
     holding.start()
     crowd = [gateway.peer() for _ in range(60)]
+    all_came.set()
     holding.join(120)
     assert gateway.ask(x_api_key=KEY)[0] == 200
     assert gateway.server.open_connections <= 10

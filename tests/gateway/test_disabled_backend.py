@@ -7,7 +7,8 @@ import pytest
 
 from clew.testing import Simulator
 from tests.admin.booth import Unix
-from tests.gateway.served import Served, backend, until
+from tests.gateway.served import Served, backend
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -98,3 +99,17 @@ def test_the_admin_lists_it_and_does_not_switch_to_it(vendor: Simulator) -> None
         assert (status, "ZAI_API_KEY is not set" in said) == (409, True)
         page = admin(gateway, "GET", "/backends")[1]
         assert all(each in page for each in ("1 disabled", "ZAI_API_KEY is not set", f"{gateway.config}:15"))
+
+
+def test_a_request_for_it_is_in_the_log_and_counted(vendor: Simulator) -> None:
+    with Served(config(vendor)) as gateway:
+        said = asked(gateway, "claude-haiku-5-5")[2]
+        until(lambda: len(gateway.exchanges()) == 1)
+        [kept] = gateway.exchanges()
+        assert (kept.asked_model, kept.backend, kept.outcome, kept.status) == ("claude-haiku-5-5", "glm", "failed", 503)
+        assert [(each.backend, each.status, each.why) for each in kept.tries] == [("glm", 0, f"not asked: {said}")]
+        shown = gateway.clew("log").stdout
+        assert all(each in shown for each in ("claude-haiku-5-5", "glm", "failed", "503", "ZAI_API_KEY is not set")), shown
+        assert 'outcome="failed"' in admin(gateway, "GET", "/metrics")[1]
+        page = admin(gateway, "GET", "/")[1]
+        assert "failed (503)" in page

@@ -10,7 +10,8 @@ import apsw
 import pytest
 
 from clew.testing import Simulator
-from tests.gateway.served import CLEW, Served, backend, until
+from tests.gateway.served import CLEW, Served, backend
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

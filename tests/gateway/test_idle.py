@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.served import Served, backend, until
+from tests.gateway.served import Served, backend
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +27,7 @@ def wakes_a_second(pid: int, seconds: float = 1.0) -> float:
 
 
 @pytest.mark.parametrize("store", ["", '[store]\nurl = "off"\n'], ids=["with a store", "without"])
+@pytest.mark.real_time
 def test_a_gateway_that_nobody_asks_hardly_wakes(store: str) -> None:
     """What it still loads at its beginning, and whom it answered, is over soon."""
     config = f'active = "a"\n[gateway]\nadmin_port = 0\n{store}' + backend("a", "http://127.0.0.1:9")

@@ -7,7 +7,7 @@ import pytest
 from clew.gateway.limits import limits_of, memory_of_process
 from clew.settings.values import GatewaySettings
 from tests.gateway.served import CLEW, Served, backend
-from tests.http.conftest import until
+from tests.waiting import until
 
 GIGABYTE = 1024**3
 

@@ -8,7 +8,7 @@ import pytest
 
 from clew.errors import BackendOverloaded, BackendRejected, BackendTimedOut, ClewError, CredentialsExhausted, RequestInvalid
 from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
-from tests.http.conftest import until
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

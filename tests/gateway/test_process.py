@@ -18,9 +18,10 @@ from clew.http.message import Limits
 from clew.http.server import bound
 from clew.settings.values import GatewaySettings
 from clew.testing import Simulator
-from tests.gateway.served import CLEW, KEY, Served, backend, listens, until
+from tests.gateway.served import CLEW, KEY, Served, backend, listens
 from tests.http.conftest import Peer
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -125,7 +126,7 @@ def test_nothing_heavy_is_loaded_before_it_listens() -> None:
     code = "import sys, clew.cli.serve, clew.gateway.process, clew.settings.load, clew.http.loops; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout.split()
     assert "clew.gateway.plane" in loaded
-    heavy = {"apsw", "starlette", "uvicorn", "rich", "clew.engine.engine", "clew.upstream.pool", "clew.store.sqlite"}
+    heavy = {"apsw", "starlette", "uvicorn", "rich", "clew.engine.engine", "clew.upstream.pool", "clew.store.sqlite.store"}
     assert heavy & set(loaded) == set()
 
 

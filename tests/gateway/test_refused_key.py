@@ -58,3 +58,17 @@ def test_an_answer_since_then_clears_it(vendor: Simulator) -> None:
         assert gateway.ask(stream=False).response()[0] == 200
         assert "refused its key" not in gateway.clew("doctor").stdout
         assert "It was refused" not in admin(gateway, "GET", "/backends")[1]
+
+
+def test_a_backend_without_a_key_is_not_said_to_refuse_one(vendor: Simulator) -> None:
+    """There is none to put right, only one to add."""
+    settings = f'{HEAD}[backends.glm]\nurl = "{vendor.url}"\nrealm = "anthropic"\nauth = "none"\n'
+    with Served(settings) as gateway:
+        status, _, body = gateway.ask(stream=False).response()
+        said = "Its settings name none: put one there. `clew backends test glm` tries it"
+        message = json.loads(body)["error"]["message"]
+        assert (status, message) == (502, f"glm refuses a request without a key (401). {said}")
+        doctor = gateway.clew("doctor").stdout
+        assert "glm refused a request without a key when it was asked last (401, " in doctor
+        assert "status 401: it refuses a request without a key" in gateway.clew("backends", "test", "glm").stdout
+        assert "A request without a key was refused: put one into its settings" in admin(gateway, "GET", "/backends")[1]

@@ -10,8 +10,9 @@ import pytest
 
 from clew.testing import Simulator
 from tests.counts import examples
-from tests.gateway.served import Served, backend, until
+from tests.gateway.served import Served, backend
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -88,6 +89,7 @@ def _saved(path: Path, text: str) -> None:
 
 
 @proves("fault:P4")
+@pytest.mark.real_time
 def test_a_process_that_stood_still_goes_on_where_it_was(tmp_path: Path) -> None:
     """Nobody is cancelled for it: neither the stream nor the connections that waited."""
     (tmp_path / "slow.scenario").write_text("about: slow\n\nturn:\n  text: It begins.\n  pause: 1.0\n  text: It ends.\n")

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from tests.admin.booth import Unix
-from tests.gateway.served import KEY, Served, backend, until
+from tests.gateway.served import KEY, Served, backend
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

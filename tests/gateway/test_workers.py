@@ -19,9 +19,10 @@ from clew.gateway.workers import Workers
 from clew.settings.load import Taken
 from clew.testing import Simulator
 from tests.admin.booth import Unix
-from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend, listens, until
+from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend, listens
 from tests.gateway.test_idle import MOST_WAKES, wakes_a_second
 from tests.store.test_writer import Lock
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -183,6 +184,7 @@ def test_the_admin_tells_of_a_store_that_a_worker_cannot_write_to(gateway: Serve
     until(lambda: (gateway.ask().read_until(b"It begins."), of_all(gateway)["store"]["state"] == "ok")[1])
 
 
+@pytest.mark.real_time
 def test_one_that_nobody_asks_hardly_wakes(gateway: Served) -> None:
     """To tell its parent about itself takes no clock of its own."""
     until(lambda: all(wakes_a_second(pid) <= MOST_WAKES for pid in workers(gateway)))

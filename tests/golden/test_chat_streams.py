@@ -23,9 +23,9 @@ from tests.properties.stream_strategies import plainly, sdk_message
 STREAMS = scenes("backend", "events", "client")
 EACH = [pytest.param(scene, id=scene.id, marks=proves(f"case:{case.number}")) for case, scene in STREAMS]
 SCENES = [scene for _, scene in STREAMS]
-SOME = 100_000 if SOAK else 40
+SOME = 100_000 if SOAK else 15
 """How many places of a stream are tried, evenly spread. Streams are shorter than the larger number: the soak tries all."""
-STRIDE = 1 if SOAK else 4
+STRIDE = 1 if SOAK else 16
 """Of the places of a stream each so many-th is one to cut at. Where that begins differs from stream to stream."""
 TELLING = re.compile(rb"[\r\n\\<\x80-\xff]")
 """And behind each of these: ends of lines, escapes, tags, parts of a character."""
@@ -76,7 +76,7 @@ def test_no_single_cut_of_the_bytes_matters(scene: Scene) -> None:
         _check_pieces(scene, [backend[:at], backend[at:]])
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(80, soak=4000), deadline=None)
 @given(st.sampled_from(SCENES), st.lists(st.integers(0, 5000), max_size=6))
 def test_no_cuts_of_the_bytes_matter(scene: Scene, cuts: list[int]) -> None:
     """In any pieces."""
@@ -93,7 +93,7 @@ def test_a_stream_that_breaks_off_never_looks_whole(scene: Scene) -> None:
         _check_broken(scene, backend[:at])
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(80, soak=4000), deadline=None)
 @given(st.sampled_from(SCENES), st.integers(0, 5000), st.binary(max_size=6), st.integers(0, 8))
 def test_bytes_that_are_spoilt_break_nothing(scene: Scene, at: int, new: bytes, lost: int) -> None:
     """Some bytes replaced by others: whatever comes of it, a client can read it."""

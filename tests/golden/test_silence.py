@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from clew.engine.passing import Passing
+from clew.engine.client_stream import ClientStream
 from clew.settings.values import GatewaySettings
 from tests.golden.cases import Scene, scenes
 from tests.golden.driving import relay_of
@@ -60,16 +60,16 @@ async def listened(scene: Scene, client: Any) -> None:
     """A backend that says what the scene says, as often and as long as it says it."""
     told, loop = scene.table("silence"), asyncio.get_running_loop()
     source: Any = Source()
-    relay, passing = relay_of(scene), Passing(client, client, GatewaySettings().ping_seconds)
-    passing.watch_silence()
-    push = passing.flow(source, hides=True)
+    relay, stream = relay_of(scene), ClientStream(client, client, GatewaySettings().ping_seconds)
+    stream.watch_silence()
+    push = stream.flow(source, hides=True)
     for _ in range(0, told["lasts"], told["every"]):
         if told["says"]:
             source.heard_at = loop.time()
         if new := relay.feed(told["says"].encode()):
             push(new)
         await asyncio.sleep(told["every"])
-    passing.close()
+    stream.close()
 
 
 @pytest.mark.parametrize(
@@ -89,14 +89,14 @@ def test_what_went_on_at_once_counts_as_heard() -> None:
 
     async def shown(client: Any) -> None:
         source: Any = Source()
-        passing, loop = Passing(client, client, GatewaySettings().ping_seconds), asyncio.get_running_loop()
-        passing.watch_silence()
-        passing.flow(source, hides=True)
+        stream, loop = ClientStream(client, client, GatewaySettings().ping_seconds), asyncio.get_running_loop()
+        stream.watch_silence()
+        stream.flow(source, hides=True)
         for number in range(80):
             source.heard_at = loop.time()
             source.shown_at = source.shown_at if number > 40 else loop.time()
             await asyncio.sleep(0.5)
-        passing.close()
+        stream.close()
 
     heard = _heard(shown)
     assert (20.0 < heard[0] <= 22.1, max(after - before for before, after in pairwise(heard)) <= 1.51) == (True, True)

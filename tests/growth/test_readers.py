@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +15,15 @@ from clew.chat.markdown import render_finished, render_markdown
 from clew.cli.transcripts import excerpts
 from clew.cli.transcripts import read as read_lines
 from clew.dialects.openai_chat.failures.errors import failure_of
+from clew.errors import SettingsInvalid
 from clew.http.client.message import ResponseBroken, ResponseLimits
 from clew.http.client.reader import ResponseReader
 from clew.http.message import Limits
 from clew.http.reader import RequestReader
 from clew.model.partial_json import partial
 from clew.model.recording import Shelf
+from clew.settings.load import load
+from clew.simulator.script import parse
 from clew.wire.body import find_fault
 from clew.wire.frames import Frames, SseLimits
 from tests.build import assistant, thinking, tool_result, tool_use, user
@@ -169,3 +174,45 @@ def test_a_text_costs_work_in_proportion(repeated: str, reader: str) -> None:
 @pytest.mark.parametrize(("repeated", "reader"), each_with(TRANSCRIPTS, TRANSCRIPT_READERS))
 def test_a_transcript_costs_work_in_proportion(repeated: str, reader: str) -> None:
     check_growth(TRANSCRIPTS[repeated], TRANSCRIPT_READERS[reader], N)
+
+
+# Settings and scripts.
+
+CONFIGS: dict[str, Callable[[int], str]] = {
+    "backends": lambda n: "".join(f'[backends.b{i}]\npreset = "zai"\nkey = "k{i}"\n' for i in range(n)),
+    "disabled backends": lambda n: "".join(f'[backends.b{i}]\npreset = "zai"\nkey = "${{NONE_{i}}}"\n' for i in range(n)),
+    "rules": lambda n: '[backends.b0]\npreset = "zai"\nkey = "k"\n' + '[[rules]]\nagent = "a"\nbackend = "b0"\n' * n,
+    "keys of a backend": lambda n: f'[backends.b0]\npreset = "zai"\nkeys = {[f"k{i}" for i in range(n)]}\n',
+    "unknown keys": lambda n: "".join(f"key_{i} = 1\n" for i in range(n)),
+    "comments": lambda n: "# a\n" * n,
+}
+SCENARIOS: dict[str, Callable[[int], str]] = {
+    "turns": lambda n: "turn\ntext Hello\n" * n,
+    "directions": lambda n: "turn\n" + "text Hello\n" * n,
+    "lines of a text": lambda n: "turn\ntext Hello\n" + "  and on\n" * n,
+    "comments": lambda n: "# a\n" * n + "turn\ntext Hello\n",
+}
+
+
+@pytest.mark.parametrize("repeated", CONFIGS)
+def test_a_config_costs_work_in_proportion(repeated: str, tmp_path: Path) -> None:
+    def make(n: int) -> Path:
+        file = tmp_path / f"{n}.toml"
+        file.write_text(CONFIGS[repeated](n))
+        file.chmod(0o600)
+        return file
+
+    def read(file: Path) -> None:
+        with suppress(SettingsInvalid):
+            load(file, {})
+
+    check_growth(make, read, N)
+
+
+@pytest.mark.parametrize("repeated", SCENARIOS)
+def test_a_scenario_costs_work_in_proportion(repeated: str) -> None:
+    def read(text: str) -> None:
+        with suppress(SettingsInvalid):
+            parse(text, "x")
+
+    check_growth(SCENARIOS[repeated], read, N)

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from clew.dialects.anthropic.requests import around_messages, messages_after_last_answer, parse
+from clew.dialects.anthropic.requests import messages_after_last_answer, parse
 from clew.dialects.openai_chat.request.requests import encode as encode_chat
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import ClewError
@@ -53,7 +53,6 @@ def _kept(raw: bytes) -> None:
         request = parse(raw)
         messages_after_last_answer(request)
         answers_of(request.messages)
-        around_messages(raw)
 
 
 READERS: dict[str, Callable[[bytes], object]] = {

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from clew.backends.manner import Wire
+from clew.chat.ui.fold import Fold
+from clew.chat.ui.step import Step
 from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.dialects.openai_chat.speech import Speech
 from clew.engine.call import Call
@@ -67,12 +69,23 @@ def _assembled(chunks: Events) -> None:
     list(events_of(assembler.message(), chunk=10))
 
 
+def _in_a_chat(chunks: Events) -> None:
+    """As a page of the chat shows it."""
+    reader, step, fold = SseReader(), Step("s"), Fold()
+    with suppress(StreamIllegal):
+        for chunk in chunks:
+            for sse in reader.feed(chunk):
+                fold.feed_all(step.feed(decode_event(sse)))
+    assert fold.message
+
+
 MESSAGES_READERS: dict[str, Callable[[Events], object]] = {
     "relay": _plain,
     "relay of one read": lambda events: _plain(in_one_read(events)),
     "relay that seals": _sealed,
     "relay that hides": _hidden,
     "assembler": _assembled,
+    "chat": _in_a_chat,
     "answer": lambda events: answer_of(b"".join(events)),
 }
 

@@ -1,4 +1,4 @@
-"""Counts the work of each line of clew's code: how often it ran, and how many bytes it asked for.
+"""Counts the work of each line of clew's code: how often it ran, how many bytes it asked for, and how many steps SQLite made.
 
 Nothing is timed, so the counts are the same on every machine and under every load. A line that runs once for each item, but
 walks all items before it in Python, runs more often. A line that copies all of them in C asks for more bytes. Because both are
@@ -12,10 +12,12 @@ import sys
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Mapping
-from itertools import cycle, product
+from itertools import cycle, islice, product
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
+
+import apsw
 
 import clew
 from tests.counts import SOAK
@@ -26,11 +28,14 @@ FACTOR = 4
 """So much larger is the second input."""
 MOST = 6.0
 """So much more may a line do for it. Linear work is 4, work that grows with the square is 16."""
-LITTLE_RUNS, LITTLE_BYTES = 1_000, 32 * 1024
+LITTLE_RUNS, LITTLE_BYTES, LITTLE_STEPS = 1_000, 32 * 1024, 2_000
 """So much more than its share a line may do: what is made once, and what is taken from memory that was used before."""
 
 IN_PLACE = ("before += more", 'text += text_of(part.get("text"))')
 """Lines that Python runs without a copy, because nobody else holds the string; but not while it is traced."""
+
+STEPS = 20
+"""Of SQLite, between two times that they are counted."""
 
 Place = tuple[str, int]
 
@@ -40,11 +45,13 @@ class Work(NamedTuple):
 
     runs: Counter[Place]
     bytes: Counter[Place]
+    steps: Counter[Place]
+    """Of SQLite, on connections that the action opens."""
 
 
 def count(action: Callable[[], object]) -> Work:
-    """The work of an action in this thread."""
-    work = Work(Counter(), Counter())
+    """The work of an action in this thread; SQLite's in threads that it starts, too."""
+    work = Work(Counter(), Counter(), Counter())
     outside = ("", 0)
     last, held = outside, 0
 
@@ -64,7 +71,16 @@ def count(action: Callable[[], object]) -> Work:
     def enter(frame: FrameType, event: str, arg: Any) -> Any:
         return note(frame, event, arg) if frame.f_code.co_filename.startswith(SOURCE) else None
 
+    def step() -> bool:
+        frame = sys._getframe(1)
+        work.steps[frame.f_code.co_filename, frame.f_lineno] += STEPS
+        return False
+
+    def connected(connection: apsw.Connection) -> None:
+        connection.set_progress_handler(step, STEPS)
+
     before = sys.gettrace()
+    apsw.connection_hooks.append(connected)
     tracemalloc.start()
     sys.settrace(enter)
     try:
@@ -72,6 +88,7 @@ def count(action: Callable[[], object]) -> Work:
     finally:
         sys.settrace(before)
         tracemalloc.stop()
+        apsw.connection_hooks.remove(connected)
     work.bytes.pop(outside, None)
     return work
 
@@ -83,6 +100,7 @@ def grows_too_fast(few: Work, many: Work) -> list[str]:
         for unit, before, after, little in (
             ("runs", few.runs, many.runs, LITTLE_RUNS),
             ("bytes", few.bytes, many.bytes, LITTLE_BYTES),
+            ("steps of SQLite", few.steps, many.steps, LITTLE_STEPS),
         )
         for (file, line), n in after.items()
         if n > MOST * before[file, line] + little and linecache.getline(file, line).strip() not in IN_PLACE
@@ -90,9 +108,12 @@ def grows_too_fast(few: Work, many: Work) -> list[str]:
 
 
 def each_with(things: Mapping[str, object], readers: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Each thing that can be repeated, with a reader. The suite takes the readers in turn; the soak takes all with all, which
-    is five minutes of work."""
-    return [*product(things, readers)] if SOAK else [*zip(things, cycle(readers), strict=False)]
+    """Each thing that can be repeated, with each reader: five minutes of work, for the soak. The suite takes every fourth thing,
+    with the readers in turn, and each reader at least once."""
+    if SOAK:
+        return [*product(things, readers)]
+    some = islice(cycle(things), 0, None, 4)
+    return [*islice(zip(some, cycle(readers), strict=False), max(len(things) // 4, len(readers)))]
 
 
 def check_growth(make: Callable[[int], Any], work: Callable[[Any], object], n: int) -> None:

@@ -2,7 +2,6 @@
 
 import socket
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -13,14 +12,6 @@ from clew.http.message import HttpRequest, Limits
 from clew.http.responder import Responder
 from clew.http.server import Server, listen
 from clew.testing.background import Background
-
-
-def until(true: Callable[[], bool], seconds: float = 120.0) -> None:
-    """What the server's thread does is waited for."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not become so in time"
-        time.sleep(0.005)
 
 
 def busy(server: Server) -> int:

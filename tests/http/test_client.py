@@ -20,6 +20,7 @@ from clew.http.client.message import (
 from clew.http.client.slices import SLICE_BYTES
 from tests.upstream import peers
 from tests.upstream.peers import SOON, Call, Play, Script, Site, connected, get, post, saying, site
+from tests.waiting import forever, turns
 
 play = peers.play
 pytestmark = pytest.mark.slow
@@ -110,6 +111,7 @@ def test_a_body_may_end_with_the_connection(play: Play[Any]) -> None:
     assert play(once(saying(b"HTTP/1.1 200 OK\r\n\r\nhe", b"llo", close=True), post())) == (200, b"hello")
 
 
+@pytest.mark.real_time
 def test_a_reset_is_never_the_end_of_a_body(play: Play[Any]) -> None:
     """U11: only a FIN ends a body without a length."""
 
@@ -135,6 +137,7 @@ def test_a_redirect_is_an_answer_like_any_other(play: Play[Any]) -> None:
 
 @pytest.mark.parametrize("cut", [0, 10, 37, 38, 39, 42])
 @pytest.mark.parametrize("how", ["fin", "rst"])
+@pytest.mark.real_time
 def test_a_cut_at_any_byte_is_told_after_what_came(play: Play[Any], cut: int, how: str) -> None:
     """U11."""
 
@@ -205,7 +208,7 @@ def test_a_connection_with_an_unsent_rest_is_not_used_again(play: Play[Any]) -> 
     async def stops(call: Call) -> None:
         await call.reader.readuntil(b"\r\n\r\n")
         await call.say(b"HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno")
-        await asyncio.sleep(SOON)
+        await forever()
 
     async def scene() -> None:
         async with site(stops) as place:
@@ -218,7 +221,7 @@ def test_a_connection_with_an_unsent_rest_is_not_used_again(play: Play[Any]) -> 
 
 
 async def never_reads(call: Call) -> None:
-    await asyncio.sleep(5)
+    await forever()
 
 
 async def stalls(call: Call) -> None:
@@ -254,6 +257,7 @@ def test_each_phase_has_its_limit(
     assert 0.09 <= play(scene()) < 5, "the shortest of the other limits is thirty"
 
 
+@pytest.mark.real_time
 def test_interim_answers_do_not_reset_the_clock_of_the_first_byte(play: Play[Any]) -> None:
     async def script(call: Call) -> None:
         await call.request()
@@ -265,6 +269,7 @@ def test_interim_answers_do_not_reset_the_clock_of_the_first_byte(play: Play[Any
         play(once(script, post(), timeouts=QUICK))
 
 
+@pytest.mark.real_time
 def test_a_stream_that_goes_on_outlives_its_gap(play: Play[Any]) -> None:
     async def script(call: Call) -> None:
         await call.request()
@@ -277,6 +282,7 @@ def test_a_stream_that_goes_on_outlives_its_gap(play: Play[Any]) -> None:
     assert play(once(script, post(), timeouts=Timeouts(gap=1.2))) == (200, b"x" * 6)
 
 
+@pytest.mark.real_time
 def test_a_slow_sender_that_moves_outlives_its_limit(play: Play[Any]) -> None:
     async def script(call: Call) -> None:
         left = 20_000_000
@@ -288,6 +294,7 @@ def test_a_slow_sender_that_moves_outlives_its_limit(play: Play[Any]) -> None:
     assert play(once(script, post(b"x" * 20_000_000), timeouts=Timeouts(send=1.0))) == (200, b"hello")
 
 
+@pytest.mark.real_time
 def test_a_slow_reader_stops_the_sender_and_memory_stays_bounded(play: Play[Any]) -> None:
     """Backpressure; and the gap clock stands still while we do not read."""
     sent = 0
@@ -319,6 +326,7 @@ def test_a_slow_reader_stops_the_sender_and_memory_stays_bounded(play: Play[Any]
     assert play(scene()) < 16_000_000, "the kernel's buffers, and no more"
 
 
+@pytest.mark.real_time
 def test_a_relay_hands_on_each_piece_and_can_be_held(play: Play[Any]) -> None:
     is_held = asyncio.Event()
 
@@ -353,11 +361,12 @@ def test_a_relay_hands_on_each_piece_and_can_be_held(play: Play[Any]) -> None:
 
 def test_a_relay_calls_once_for_a_read_with_many_chunks(play: Play[Any]) -> None:
     """The fast path: one write for one read."""
+    has_head = asyncio.Event()
 
     async def script(call: Call) -> None:
         await call.request()
         await call.say(CHUNKED)
-        await asyncio.sleep(0.05)
+        await has_head.wait()
         await call.say(b"1\r\nx\r\n" * 50 + b"0\r\n\r\n")
 
     async def scene() -> list[bytes]:
@@ -365,6 +374,7 @@ def test_a_relay_calls_once_for_a_read_with_many_chunks(play: Play[Any]) -> None
             connection = await connected(place)
             connection.begin(post(), Timeouts(), ResponseLimits())
             await connection.head()
+            has_head.set()
             got: list[bytes] = []
             await connection.relay(got.append)
             connection.abort()
@@ -470,7 +480,7 @@ def test_giving_up_closes_at_once(play: Play[Any], script: Script, request_: Cli
             connection = await connected(place)
             task = asyncio.create_task(ask(connection, request_))
             await place.until(calls=1)
-            await asyncio.sleep(0.05)
+            await turns()
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
@@ -485,7 +495,7 @@ def test_a_request_on_a_connection_that_is_gone_fails_without_a_byte(play: Play[
         async with site(saying(OK, close=True)) as place:
             connection = await connected(place)
             await ask(connection, post())
-            await asyncio.sleep(0.05)
+            await turns()
             connection.abort()
             with pytest.raises(AssertionError):
                 connection.begin(post(), Timeouts(), ResponseLimits())

@@ -13,7 +13,8 @@ import pytest
 
 from clew.http.message import HttpRequest, Limits
 from clew.http.responder import Responder
-from tests.http.conftest import Site, until
+from tests.http.conftest import Site
+from tests.waiting import turns, until, until_so
 
 Serving = Callable[..., Site]
 
@@ -47,7 +48,7 @@ def test_pipelined_requests_are_answered_in_order_even_if_the_first_is_slow(serv
 
     async def slow_first(request: HttpRequest, respond: Responder) -> None:
         if request.path == "/0":
-            await asyncio.sleep(0.05)
+            await turns()
         respond.send(200, [], request.path.encode())
 
     peer = serving(slow_first).peer()
@@ -160,16 +161,18 @@ def test_a_handler_that_stops_in_mid_answer_breaks_the_connection(
     serving: Serving, caplog: pytest.LogCaptureFixture, fails: bool
 ) -> None:
     """An answer that is not whole must not look whole."""
+    is_read = threading.Event()
 
     async def half(request: HttpRequest, respond: Responder) -> None:
         respond.start(200, [])
         await respond.write(b"half")
-        await asyncio.sleep(0.02)
+        await until_so(is_read.is_set)
         if fails:
             raise RuntimeError("no more")
 
     peer = serving(half).peer().send(GET)
     assert peer.read_until(b"half\r\n").endswith(b"4\r\nhalf\r\n")
+    is_read.set()
     with pytest.raises(ConnectionResetError):
         peer.read_to_end()
 
@@ -279,14 +282,14 @@ def test_what_a_client_asked_before_it_left_is_not_begun_after(serving: Serving)
 
 @pytest.mark.parametrize("streamed", [True, False])
 def test_a_client_that_closes_only_its_half_is_served(serving: Serving, streamed: bool) -> None:
-    release = threading.Event()
+    """Bytes that mean nothing tell whether it is there: once or more, as long as the answer takes."""
+    release, probe = threading.Event(), b"0" if streamed else b"HTTP/1.1 100 Continue\r\n\r\n"
 
     async def patient(request: HttpRequest, respond: Responder) -> None:
         if streamed:
             respond.start(200, [])
             await respond.write(b"begin ")
-        while not release.is_set():  # noqa: ASYNC110 - set from another thread
-            await asyncio.sleep(0.005)
+        await until_so(release.is_set)
         if not streamed:
             respond.start(200, [])
         await respond.write(b"end")
@@ -296,13 +299,16 @@ def test_a_client_that_closes_only_its_half_is_served(serving: Serving, streamed
     if streamed:
         assert peer.read_until(b"begin \r\n").endswith(b"begin \r\n")
     peer.socket.shutdown(socket.SHUT_WR)
-    time.sleep(0.05)
+    peer.read_until(probe)
     release.set()
     rest = peer.read_to_end()
-    assert rest.startswith(b"03\r\nend" if streamed else b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+    while rest.startswith(probe):
+        rest = rest.removeprefix(probe)
+    assert rest.startswith(b"3\r\nend" if streamed else b"HTTP/1.1 200 OK\r\n")
     assert rest.endswith(b"3\r\nend\r\n0\r\n\r\n")
 
 
+@pytest.mark.real_time
 def test_a_client_that_does_not_read_holds_the_writer_back(serving: Serving) -> None:
     """C3: memory stays bounded; the handler waits in `write`."""
     written = 0
@@ -340,10 +346,7 @@ def test_who_takes_too_long_is_closed(serving: Serving, limits: Limits, data: by
     peer = site.peer().send(data)
     with contextlib.suppress(ConnectionResetError):
         peer.read_to_end()
-    deadline = time.monotonic() + 120
-    while site.server.open_connections and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert site.server.open_connections == 0
+    until(lambda: site.server.open_connections == 0)
 
 
 def test_a_reader_that_takes_nothing_is_given_up(serving: Serving) -> None:
@@ -366,7 +369,7 @@ def test_closing_lets_a_running_answer_finish_and_drops_idle_connections(serving
             return
         begun.set()
         respond.start(200, [])
-        await asyncio.sleep(0.1)
+        await until_so(lambda: site.server.closing)
         await respond.write(b"whole")
         respond.end()
 

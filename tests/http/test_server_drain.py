@@ -9,8 +9,9 @@ import pytest
 
 from clew.http.message import HttpRequest
 from clew.http.responder import Responder
-from tests.http.conftest import Site, busy, until
+from tests.http.conftest import Site, busy
 from tests.http.test_server import GET, Serving, post
+from tests.waiting import forever, turns, until, until_so
 
 pytestmark = pytest.mark.slow
 
@@ -30,11 +31,11 @@ class Talker:
         respond.push(b"first")
         self.begun.set()
         try:
-            await asyncio.sleep(20)
+            await forever()
         except asyncio.CancelledError:
             respond.push(b"draining" if respond.draining else b"gone")
             respond.end()
-            await asyncio.sleep(0.05)
+            await turns()
             self.after.set()
             raise
 
@@ -70,7 +71,7 @@ def test_less_patience_can_be_asked_for_later(serving: Serving) -> None:
 
     async def impatient() -> None:
         long = asyncio.ensure_future(site.server.close(grace=30))
-        await asyncio.sleep(0.05)
+        await turns()
         long.cancel()
         await site.server.close(grace=0)
 
@@ -120,16 +121,17 @@ def test_a_server_with_nothing_to_answer_ends_at_once(serving: Serving) -> None:
 
 def test_a_handler_goes_on_after_its_answer_although_the_client_left(serving: Serving) -> None:
     """What comes after the end is the handler's own: it may have something to write down."""
-    done = threading.Event()
+    done, is_gone = threading.Event(), threading.Event()
 
     async def diligent(request: HttpRequest, respond: Responder) -> None:
         respond.send(200, [], b"whole")
-        await asyncio.sleep(0.1)
+        await until_so(is_gone.is_set)
         done.set()
 
     peer = serving(diligent).peer().send(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
     assert peer.response()[2] == b"whole"
     peer.socket.close()
+    is_gone.set()
     assert done.wait(120)
 
 

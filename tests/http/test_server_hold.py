@@ -10,8 +10,8 @@ from clew.http.connection import Connection
 from clew.http.message import HttpRequest, Limits
 from clew.http.responder import Responder
 from clew.http.server import Server
-from tests.http.conftest import until
 from tests.http.test_server import GET, Serving
+from tests.waiting import forever, turns, until
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +93,7 @@ def test_a_task_may_leave_its_answer_to_somebody_who_holds_it(serving: Serving) 
     later = Later()
 
     async def first_waits(request: HttpRequest, respond: Responder) -> None:
-        await asyncio.sleep(0.01)
+        await turns()
         later(request, respond)
 
     peer = serving(first_waits).peer().send(GET + GET)
@@ -127,7 +127,7 @@ def test_a_client_that_is_gone_at_once_gets_nothing_and_nothing_stays_taken() ->
 
         async def work() -> None:
             told.append("began")
-            await asyncio.sleep(60)
+            await forever()
 
         def handle(request: HttpRequest, respond: Responder) -> Awaitable[None]:
             respond.after = lambda: told.append("put back")
@@ -137,7 +137,7 @@ def test_a_client_that_is_gone_at_once_gets_nothing_and_nothing_stays_taken() ->
         connection.connection_made(_Deaf())
         connection.data_received(GET)
         connection.connection_lost(None)
-        await asyncio.sleep(0.05)
+        await turns()
         return told
 
     assert asyncio.run(scene()) == ["began", "put back"]
@@ -151,7 +151,7 @@ def test_whoever_goes_on_in_a_task_in_the_moment_in_which_the_client_is_lost_beg
 
         async def work() -> None:
             told.append("began")
-            await asyncio.sleep(60)
+            await forever()
 
         class Holder:
             def cancel(self) -> None:
@@ -168,7 +168,7 @@ def test_whoever_goes_on_in_a_task_in_the_moment_in_which_the_client_is_lost_beg
         connection.data_received(GET)
         connection.connection_lost(None)
         held[0].hand_over(work())
-        await asyncio.sleep(0.05)
+        await turns()
         return told
 
     assert asyncio.run(scene()) == ["began", "put back"]

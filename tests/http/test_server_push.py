@@ -11,6 +11,7 @@ import pytest
 from clew.http.message import HttpRequest
 from clew.http.responder import Responder
 from tests.http.test_server import GET, Serving
+from tests.waiting import forever
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +98,7 @@ def test_a_client_that_is_gone_is_never_said_to_keep_up(serving: Serving) -> Non
     async def stubborn(request: HttpRequest, respond: Responder) -> None:
         respond.start(200, [])
         with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(10)
+            await forever()
         after.append(respond.push(b"more"))
         try:
             await respond.drained()

@@ -20,6 +20,7 @@ from clew.upstream.pool import Pool, PoolSettings
 from tests.ports import own_port
 from tests.upstream.certificates import Certificate, make_certificate, make_expired
 from tests.upstream.peers import Play, play
+from tests.waiting import turns, until_so
 
 pytestmark = pytest.mark.slow
 __all__ = ["play"]
@@ -118,7 +119,7 @@ async def serving(
         yield Endpoint("localhost", server.sockets[0].getsockname()[1], True)
     finally:
         server.close()
-        await asyncio.sleep(0.01)
+        await turns()
     assert failures == []
 
 
@@ -129,7 +130,7 @@ async def pool(certificate: Certificate) -> AsyncIterator[Pool]:
         yield way
     finally:
         way.close()
-        await asyncio.sleep(0.01)
+        await turns()
 
 
 async def secured(certificate: Certificate, endpoint: Endpoint, above: asyncio.Protocol) -> TlsTransport:
@@ -139,12 +140,6 @@ async def secured(certificate: Certificate, endpoint: Endpoint, above: asyncio.P
     await asyncio.get_running_loop().create_connection(lambda: transport, "127.0.0.1", endpoint.port)
     await transport.handshake()
     return transport
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(120):
-        while not is_so():  # noqa: ASYNC110 - what is waited for is another's
-            await asyncio.sleep(0.005)
 
 
 def post(body: bytes = b"{}") -> ClientRequest:
@@ -197,9 +192,9 @@ def test_the_word_for_the_end_may_come_by_itself(play: Play[Any], certificate: C
         async def script(peer: Peer) -> None:
             await peer.request()
             await peer.put(peer.sealed(TO_THE_END, b"all "))
-            await until(lambda: heard == [b"all "])
+            await until_so(lambda: heard == [b"all "])
             await peer.put(peer.sealed(b"of it"))
-            await until(lambda: heard == [b"all ", b"of it"])
+            await until_so(lambda: heard == [b"all ", b"of it"])
             await peer.put(peer.farewell())
             await peer.reader.read()
 
@@ -235,7 +230,7 @@ def test_a_server_that_has_said_its_last_word_is_asked_nothing_more(play: Play[A
                 assert await reply.read() == b"ok"
             is_rested.set()
             ((_, resting),) = way.stock(endpoint).resting
-            await until(lambda: not resting.reusable)
+            await until_so(lambda: not resting.reusable)
             async with way.ask(endpoint, post()) as reply:
                 assert await reply.read() == b"ok"
         return calls[0]
@@ -321,7 +316,7 @@ def test_a_large_request_goes_as_fast_as_it_is_taken(play: Play[Any], certificat
             async with asyncio.timeout(120):
                 await above.all_sent.wait()
             assert transport.get_write_buffer_size() == 0
-            await until(lambda: bool(heard))
+            await until_so(lambda: bool(heard))
             transport.abort()
         return above
 
@@ -334,7 +329,7 @@ def test_a_request_that_is_called_off_while_it_is_sent_closes(play: Play[Any], c
         closed = asyncio.Event()
 
         async def script(peer: Peer) -> None:
-            await asyncio.sleep(0.05)
+            await turns()
             with contextlib.suppress(ConnectionError, ssl.SSLError):
                 await peer.hear(30_000_000)
             closed.set()

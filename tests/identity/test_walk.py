@@ -91,11 +91,12 @@ def test_a_client_that_changes_the_text_of_thoughts_is_never_refused_and_loses_n
 
 def test_the_walk_would_notice_a_policy_that_restores_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oracle is alive: with "everything recorded in the realm goes back", the same walk is refused."""
-    from clew.pipeline.thinking import binding, usual
+    from clew.pipeline import thinking
+    from clew.pipeline.thinking import binding
 
-    monkeypatch.setattr(binding, "resolve", lambda recording, shelf: tuple(shelf._keys))
+    monkeypatch.setattr(binding, "resolve", lambda recording, shelf: tuple(key for each in shelf.all for key in each.keys))
     monkeypatch.setattr(binding, "longest_tail", lambda groups, placeable: frozenset(k for _, g in groups for k in g))
-    monkeypatch.setattr(usual, "whole_copy", lambda *args: None)
+    monkeypatch.setattr(thinking, "is_whole", lambda *args: False)
     monkeypatch.setattr(binding, "digest_of", lambda proofs: b"never")
 
     try:

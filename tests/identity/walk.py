@@ -20,6 +20,7 @@ from clew.dialects.anthropic.requests import encode, parse
 from clew.model.blocks import made
 from clew.model.facts import model_facts
 from clew.model.origin import Origin
+from clew.model.recording import Shelf
 from clew.model.request import Request
 from clew.model.target import Target
 from clew.pipeline.heal import Remedy, heal
@@ -28,10 +29,13 @@ from clew.pipeline.step import Facts
 from clew.simulator.interfaces import Account, Verdict
 from clew.simulator.judge import judge
 from clew.simulator.stances import stance
+from clew.thinking.history import answers_of
+from clew.thinking.recognise import recognise
 from clew.thinking.record import recording_of
 from clew.thinking.refusals import refusal_in
 from clew.thinking.seal import Seal, Sealer
 from tests.build import GLM, OPUS, SONNET, Json, Scribe, assistant, redacted, text, thinking, tool_result, tool_use, user
+from tests.identity.gathered import gathered
 from tests.properties.talks import spaced
 
 SEALER = Sealer({"k1": b"w" * 32}, "k1")
@@ -148,7 +152,9 @@ class Walk:
 
     def _turn(self) -> None:
         asked = parse(self._body())
-        facts = Facts(recordings=self.scribe.shelf, context=self.scribe.context, sealer=SEALER)
+        shelf = gathered(asked, self.scribe.shelf, self.scribe.context)
+        facts = Facts(recordings=shelf, context=self.scribe.context, sealer=SEALER)
+        assert self._found(asked, shelf) == self._found(asked, self.scribe.shelf), "a look-up must find what all would find"
         target = self._target()
         going = project(asked, target, facts).request
         verdict = self._judged(going)
@@ -165,6 +171,10 @@ class Walk:
         self._check_extension(going, healed=bool(tried))
         self._count_delivered(verdict)
         self._answer(asked, going, verdict)
+
+    def _found(self, asked: Request, shelf: Shelf) -> list[str | None]:
+        found = recognise(answers_of(asked.messages), shelf, self.scribe.context)
+        return [each.recording.id if each.recording else None for each in found]
 
     def _check_extension(self, going: Request, *, healed: bool) -> None:
         now = json.loads(encode(going))["messages"]

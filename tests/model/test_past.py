@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.engine.keeping import _KEYS
 from clew.engine.reply_head import _THINKING
+from clew.engine.seen import BLOCK_KEYS
 from clew.model.past import Fold, Retold, folded, retold
 from clew.model.request import Message
-from clew.pipeline.legal import _PAIRS, _PLAIN, _TIDY, _WELL
-from clew.pipeline.projector import _SET_NOTHING
-from clew.pipeline.thinking.usual import _BY_VENDORS, _ROW
+from clew.pipeline.normalise import _REFUSED
+from clew.pipeline.system_messages import _NO_SYSTEM_MESSAGE
+from clew.pipeline.thinking.copies import _ROW, _STRAYS
+from clew.pipeline.tool_structure import _NONE_SERVED, _SOUND
 from clew.thinking import record
 from clew.thinking.history import _RUNS
 from clew.thinking.record import _SIGNED
@@ -20,14 +21,13 @@ from tests.build import assistant, redacted, request, system, text, thinking, to
 from tests.counts import examples
 
 FOLDS: list[Fold[object]] = [
-    _KEYS,
+    BLOCK_KEYS,
     _THINKING,
-    _PAIRS,
-    _TIDY,
-    _WELL,
-    _SET_NOTHING,
-    _PLAIN,
-    _BY_VENDORS,
+    _SOUND,
+    _NONE_SERVED,
+    _REFUSED,
+    _NO_SYSTEM_MESSAGE,
+    _STRAYS,
     _ROW,
     _RUNS,
     _SIGNED,

@@ -109,7 +109,7 @@ ids = st.lists(
 
 
 @given(answers=ids, reader=st.sampled_from([GLM, KIMI, OPUS]))
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(24, soak=1200), deadline=None)
 def test_it_is_pure_idempotent_and_the_same_for_what_came_before(answers: list[list[str]], reader: Origin) -> None:
     """Laws 2 and 3."""
     talk = Talk(*answers)

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from clew.model.blocks import Made
 from clew.model.change import Change
 from clew.model.facts import model_facts
 from clew.model.target import Target
+from clew.pipeline import pairing
 from clew.pipeline.pairing import NO_RESULT, ORPHAN_LABEL
 from clew.pipeline.step import Facts
 from clew.pipeline.tool_structure import tool_structure
@@ -277,3 +279,17 @@ def test_a_call_of_another_vendors_server_goes_back_to_it() -> None:
     glm = Target(backend="glm", model="glm-5", profile=model_facts("glm-5"), realm="glm")
     assert tool_structure(given, glm, Facts()) == (given, ())
     assert tool_structure(given, glm, Facts())[0] is given
+
+
+def test_a_result_without_a_call_is_put_into_words_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A history may hold 100,000 of them."""
+    put = list[object]()
+    text_block = pairing.text_block
+
+    def counted(text: str) -> Made:
+        put.append(text)
+        return text_block(text)
+
+    monkeypatch.setattr(pairing, "text_block", counted)
+    run(tool_structure, request(user("Hi"), assistant("Yes?"), user(*[tool_result(f"toolu_{i}") for i in range(9)])))
+    assert put.count(ORPHAN_LABEL) == 9

@@ -13,7 +13,7 @@ from tests.policies.table import PAGE, cell, harm_in, read_table, tally_of
 from tests.policies.vendors import CLAUDE, GLM
 from tests.test_manifest import ROOT
 
-SEEDS = examples(4, soak=100)
+SEEDS = examples(2, soak=100)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from tests.counts import examples
 from tests.numbers import note
 from tests.properties.talks import Played, Sending, played, sent_messages
 
-many = settings(max_examples=examples(60, soak=1000), deadline=None)
+many = settings(max_examples=examples(24, soak=1000), deadline=None)
 
 
 def thinking_in(messages: list[Json]) -> list[tuple[int, Json]]:

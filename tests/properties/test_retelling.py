@@ -21,8 +21,7 @@ from clew.errors import ClewError
 from clew.model.past import Retold
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Body, Request, blocks_of
-from clew.pipeline.options import Options
-from clew.pipeline.projector import Projector
+from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.thinking.keys import key_of
 from clew.thinking.recognise import Context
@@ -101,9 +100,7 @@ def outcome(read: Callable[[bytes], Request], ask: Ask, shelf: Shelf) -> Sequenc
     facts = Facts(recordings=shelf, context=context, sealer=SEALER)
     try:
         request = read(ask.raw)
-        projector = Projector(target(ask.origin), Options())
-        projector.project(request, facts)
-        projection = projector.project(request, facts)
+        projection = project(request, target(ask.origin), facts)
         going, changes = projection.request, projection.changes
         recording = recording_of(
             "new", asked=request, going=going, blocks=[b"{}"], held=[], origin=ask.origin, shelf=shelf, context=context

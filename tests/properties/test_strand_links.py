@@ -180,7 +180,7 @@ TURNS = [
     st.builds(Drop, st.integers(0, 9)),
 ]
 
-many = settings(max_examples=examples(150, soak=3000), deadline=None)
+many = settings(max_examples=examples(60, soak=3000), deadline=None)
 
 
 @many

@@ -14,20 +14,20 @@ from tests.cli.invoking import Clew
 
 def test_one_variable_moves_everything(tmp_path: Path) -> None:
     home = home_of({"CLEW_HOME": str(tmp_path)})
-    places = (home.config, home.store, home.secret, home.key, home.keys, home.run, home.socket("main"))
-    names = ("clew.toml", "clew.db", "secret", "key", "keys.json", "run", "run/main.sock")
+    places = (home.config, home.secret, home.key, home.keys, home.run, home.socket("main"))
+    names = ("clew.toml", "secret", "key", "keys.json", "run", "run/main.sock")
     assert places == tuple(tmp_path / name for name in names)
 
 
 def test_without_it_config_and_data_are_where_the_platform_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     plain = home_of({"HOME": "/home/me"})
-    assert (plain.config, plain.store) == (
+    assert (plain.config, plain.root) == (
         Path("/home/me/.config/clew/clew.toml"),
-        Path("/home/me/.local/share/clew/clew.db"),
+        Path("/home/me/.local/share/clew"),
     )
     moved = home_of({"HOME": "/home/me", "XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "relative"})
-    assert (moved.config, moved.store) == (Path("/c/clew/clew.toml"), Path("/home/me/.local/share/clew/clew.db"))
+    assert (moved.config, moved.root) == (Path("/c/clew/clew.toml"), Path("/home/me/.local/share/clew"))
     monkeypatch.setattr(sys, "platform", "darwin")
     there = Path("/Users/me/Library/Application Support/clew")
     assert home_of({"HOME": "/Users/me"}) == Home(there)
@@ -79,18 +79,3 @@ def test_a_home_that_cannot_be_made_is_our_error(tmp_path: Path) -> None:
 def test_a_home_too_long_for_a_socket_says_so() -> None:
     with pytest.raises(SettingsInvalid, match="is too long for a socket: set CLEW_HOME to a shorter directory"):
         Home(Path("/" + "x" * 100)).socket("main")
-
-
-@pytest.mark.parametrize(
-    ("url", "file"),
-    [
-        ("off", None),
-        ("sqlite", Path("/home/me/clew/clew.db")),
-        ("sqlite:other.db", Path("/home/me/clew/other.db")),
-        ("sqlite:/var/kept.db", Path("/var/kept.db")),
-        ("sqlite:~/kept.db", Path("~/kept.db").expanduser()),
-    ],
-)
-def test_the_store_is_where_the_settings_say_for_gateway_and_commands_alike(url: str, file: Path | None) -> None:
-    """Wherever a command is started: a path that is not absolute begins in the home."""
-    assert Home(Path("/home/me/clew")).store_at(url) == file

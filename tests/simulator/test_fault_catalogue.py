@@ -4,7 +4,6 @@ import gzip
 import http.client
 import json
 import socket
-import time
 import zlib
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from clew.simulator.spoil import spoil
 from clew.simulator.steps import End, Head, Repeat, Send, Steps, body_of
 from clew.testing import Simulator
 from tests.simulator.wire import HEADERS, ask, call, read_events
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 BODY = (
@@ -184,7 +184,7 @@ def test_pings_go_on_for_ever_and_nothing_else_comes(sim: Simulator) -> None:
         got = read_until(peer, b"event: ping", times=50)
     assert got.count(b"event: message_start") == 1
     assert b"content_block" not in got
-    wait_for(lambda: sim.journal()[0]["ended"] == "client left")
+    until(lambda: sim.journal()[0]["ended"] == "client left")
 
 
 def test_after_the_head_there_can_be_silence(sim: Simulator) -> None:
@@ -214,7 +214,7 @@ def test_a_connection_is_closed_some_time_after_a_whole_answer(sim: Simulator) -
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
         connection.getresponse()
     connection.close()
-    wait_for(lambda: [entry["ended"] for entry in sim.journal()] == ["whole"])
+    until(lambda: [entry["ended"] for entry in sim.journal()] == ["whole"])
 
 
 # Too much.
@@ -259,7 +259,7 @@ def test_a_flood_over_the_wire_ends_when_the_reader_goes(sim: Simulator) -> None
     with open_stream(sim, "flood 0 shape=line") as peer:
         got = sum(len(peer.recv(1 << 16)) for _ in range(200))
     assert got > 1 << 20
-    wait_for(lambda: sim.journal()[0]["ended"] == "client left")
+    until(lambda: sim.journal()[0]["ended"] == "client left")
 
 
 def test_a_small_body_can_unpack_to_a_large_one(sim: Simulator) -> None:
@@ -291,10 +291,3 @@ def test_zstd_says_the_same_byte_many_times() -> None:
     assert bomb[:6] == bytes.fromhex("28b52ffd0038")
     heads = [int.from_bytes(bomb[place : place + 3], "little") for place in range(6, len(bomb), 4)]
     assert [(head & 1, head >> 1 & 3, head >> 3) for head in heads] == [(0, 1, 131072), (0, 1, 131072), (1, 1, 37856)]
-
-
-def wait_for(condition: Any, seconds: float = 120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.005)

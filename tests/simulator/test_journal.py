@@ -16,6 +16,7 @@ from clew.simulator.journal import Journal, encoded
 from clew.testing import Simulator
 from tests.simulator.standin import judge
 from tests.simulator.wire import HEADERS, ask, call
+from tests.waiting import until
 
 BODY = b'{ "model":"claude-opus-4-6", "max_tokens":50,\n"messages":[{"role":"user","content":"hi"}] }'
 
@@ -148,11 +149,11 @@ def test_a_client_that_leaves_is_seen_to_have_left(phase: str) -> None:
         peer = socket.create_connection(("127.0.0.1", urlsplit(sim.url).port or 0), timeout=120)
         peer.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: x\r\n" + head + b"x-sim-fault: " + phase.encode() + b"\r\n")
         peer.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        wait_for(lambda: bool(sim.journal()))
+        until(lambda: bool(sim.journal()))
         assert (sim.journal()[0]["ended"], sim.journal()[0]["ended_at"]) == ("no", None)
         left = time.time()
         peer.close()
-        wait_for(lambda: sim.journal()[0]["ended"] == "client left")
+        until(lambda: sim.journal()[0]["ended"] == "client left")
         assert left <= sim.journal()[0]["ended_at"] < left + 3
 
 
@@ -166,10 +167,3 @@ def test_parallel_requests_each_have_their_entry() -> None:
         prompts = {entry["body"]["messages"][0]["content"] for entry in sim.journal()}
         assert prompts == {f"prompt {n}" for n in range(26)}
         assert len({entry["request_id"] for entry in sim.journal()}) == 26
-
-
-def wait_for(condition: Any, seconds: float = 120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.005)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import apsw
 
-from clew.store import SqliteStore
-from clew.store.migrations import MIGRATIONS
+from clew.store.sqlite.migrations import MIGRATIONS
+from clew.store.sqlite.store import SqliteStore
 from tests.store.turns import GLM, NOON, conversation, recorded, turn
 
 OLD = Path(__file__).parent / "old"

@@ -1,31 +1,25 @@
 """Bodies: whole requests and answers, kept after the turn, bounded, and gone with their exchange."""
 
 import threading
-import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from weakref import ref
 
 import apsw
 import msgspec
 import pytest
 
 from clew.errors import RecordCorrupt
-from clew.store import SqliteStore
-from clew.store.bodies import press, unpress
-from clew.store.pressing import LEAST
+from clew.store.sqlite.bodies import press, unpress
+from clew.store.sqlite.pressing import LEAST
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import DAY, Bodies, Heads, Retention
 from tests.store.turns import NOON, recorded, turn
+from tests.waiting import until
 
 WHOLE = Bodies(asked=b'{"messages":[]}' * 100, sent=b'{"messages":[],"x":1}' * 100, answered=b"event: ping\n\n" * 100)
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 120
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def keep(path: Path, keep: int | None, count: int = 3, *, principal: str = "local", **more) -> list[Bodies | None]:
@@ -62,7 +56,7 @@ def test_as_many_are_kept_as_the_setting_says(setting: int | None, kept: list[in
 
 def test_what_is_not_to_be_kept_is_not_compressed_either(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pressed: list[Bodies] = []
-    monkeypatch.setattr("clew.store.bodies.press", lambda bodies, by: pressed.append(bodies))
+    monkeypatch.setattr("clew.store.sqlite.bodies.press", lambda bodies, by: pressed.append(bodies))
     assert (keep(path, 0), pressed) == ([None] * 3, [])
 
 
@@ -127,7 +121,7 @@ def test_a_turn_does_not_wait_for_the_bodies_of_the_one_before(path: Path, monke
         go_on.wait(120)
         return press(bodies, by)
 
-    monkeypatch.setattr("clew.store.bodies.press", slow)
+    monkeypatch.setattr("clew.store.sqlite.bodies.press", slow)
     with SqliteStore(path) as store:
         assert store.record(turn(recorded("first"), bodies=WHOLE)).result(120) is True
         assert pressing.wait(120)
@@ -163,7 +157,7 @@ def test_the_bodies_of_an_exchange_that_is_gone_are_not_kept(path: Path, monkeyp
         forgotten.wait(120)
         return press(bodies, by)
 
-    monkeypatch.setattr("clew.store.bodies.press", slow)
+    monkeypatch.setattr("clew.store.sqlite.bodies.press", slow)
     with SqliteStore(path) as store:
         store.record(turn(recorded("r"), bodies=WHOLE)).result(120)
         store.forget("local", "t", at=NOON).result(120)
@@ -182,7 +176,7 @@ def test_bodies_that_cannot_be_compressed_are_reported_and_the_next_are_kept(
             raise MemoryError("no room")
         return press(bodies, by)
 
-    monkeypatch.setattr("clew.store.bodies.press", failing)
+    monkeypatch.setattr("clew.store.sqlite.bodies.press", failing)
     with SqliteStore(path) as store:
         for name, asked in (("first", b"no"), ("second", b"yes")):
             store.record(turn(recorded(name), bodies=Bodies(asked=asked))).result(120)
@@ -201,7 +195,7 @@ def test_bodies_that_cannot_be_written_are_counted(path: Path, monkeypatch: pyte
     def failing(*given: object) -> None:
         raise apsw.FullError("no space")
 
-    monkeypatch.setattr("clew.store.bodies._add", failing)
+    monkeypatch.setattr("clew.store.sqlite.bodies._add", failing)
     with SqliteStore(path) as store:
         for name in ("first", "second"):
             store.record(turn(recorded(name), bodies=WHOLE)).result(120)
@@ -212,7 +206,7 @@ def test_bodies_that_cannot_be_written_are_counted(path: Path, monkeypatch: pyte
 
 def is_decoded(store: SqliteStore, name: str) -> bool:
     """Once it is read from the file: for a moment after it was written it is still at hand as it came."""
-    return store.recordings("local").by_id(name) is not None and ("local", name) in store._decoded._kept
+    return store.recordings("local").by_id(name) is not None and ("local", name) in store._lookups.decoded._kept
 
 
 def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:
@@ -225,7 +219,7 @@ def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:
         store.forget("local", "t", at=NOON + 1).result(120)
         store._keeper.close()
         assert list(store._keeper._presser._places) == [("local", "u", "messages", "asked")]
-        assert list(store._decoded._kept) == [("local", "second")]
+        assert list(store._lookups.decoded._kept) == [("local", "second")]
 
 
 def test_nor_does_anything_where_somebody_else_may_have_deleted_it(path: Path) -> None:
@@ -235,5 +229,24 @@ def test_nor_does_anything_where_somebody_else_may_have_deleted_it(path: Path) -
         assert store.recordings("local").by_id("first")
         store.let_go()
         store._keeper.close()
-        assert (dict(store._keeper._presser._places), dict(store._decoded._kept), store._decoded._bytes) == ({}, {}, 0)
+        assert (dict(store._keeper._presser._places), dict(store._lookups.decoded._kept), store._lookups.decoded._bytes) == (
+            {},
+            {},
+            0,
+        )
         assert store.recordings("local").by_id("first"), "it is still there"
+
+
+class Referenced(Bodies, frozen=True, weakref=True):
+    """Bodies of which a test can see whether anybody holds them."""
+
+
+def test_nothing_of_a_turn_stays_in_memory_once_its_bodies_are_written(path: Path) -> None:
+    """The threads that write and compress wait for the next turn without the last one, which may have had 32 MB."""
+    bodies = Referenced(asked=b"a")
+    held = ref(bodies)
+    with SqliteStore(path) as store:
+        store.record(turn(recorded("r"), bodies=bodies)).result(120)
+        del bodies
+        until(lambda: store.bodies("local", "x-r") is not None)
+        until(lambda: held() is None)

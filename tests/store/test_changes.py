@@ -8,8 +8,8 @@ import pytest
 
 from clew.errors import RecordCorrupt
 from clew.model.change import Change
-from clew.store import SqliteStore
-from clew.store.changes import LEAST, changes_of, column_of
+from clew.store.sqlite.changes import LEAST, changes_of, column_of
+from clew.store.sqlite.store import SqliteStore
 from tests.database import connected
 from tests.store.turns import recorded, turn
 

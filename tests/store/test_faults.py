@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,12 +14,13 @@ import apsw
 import pytest
 
 from clew.errors import RecordCorrupt, StoreError
-from clew.store import SqliteStore
-from clew.store.connection import connect
-from clew.store.foreign import store_error
-from clew.store.writer import Limits
+from clew.store.sqlite.connection import connect
+from clew.store.sqlite.foreign import store_error
+from clew.store.sqlite.store import SqliteStore
+from clew.store.sqlite.writer import Limits
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
+from tests.waiting import until
 
 
 class FaultyFile(apsw.VFSFile):
@@ -124,8 +124,7 @@ def test_a_disk_that_is_full_when_the_log_is_emptied_loses_nothing(path: Path, d
     with SqliteStore(path, vfs=disk.name, limits=Limits(checkpoint_pages=1)) as store:
         disk.full_for = path.name
         assert store.record(turn(recorded("first"))).result(120) is True
-        while store.health().state == "ok":
-            time.sleep(0.001)
+        until(lambda: store.health().state != "ok")
         assert (store.health().state, store.recordings("local").by_id("first")) == ("degraded", recorded("first"))
         disk.full_for = ""
         assert store.record(turn(recorded("second"))).result(120) is True
@@ -196,7 +195,7 @@ OTHER_USER = """
 import os, sys
 from pathlib import Path
 from clew.errors import StoreError
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 os.setuid(65534)
 try:
     SqliteStore(Path(sys.argv[1]))

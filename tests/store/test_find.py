@@ -12,12 +12,13 @@ import apsw
 import pytest
 
 from clew.model.recording import Recording
-from clew.store import SqliteStore, find
 from clew.store.decoded import Decoded
+from clew.store.sqlite import find
+from clew.store.sqlite.store import SqliteStore
 from tests.counts import examples
 from tests.manifest import proves
 from tests.numbers import note
-from tests.store.turns import NOON, conversation, recorded, turn
+from tests.store.turns import NOON, conversation, gathered, recorded, turn
 
 MARKS = "SEARCH marks USING PRIMARY KEY (principal=? AND kind=? AND hash=?)"
 
@@ -30,12 +31,6 @@ def plan(store: SqliteStore, statement: str, bindings: object) -> list[str]:
 @proves("req:S1-47")
 def test_finding_takes_no_walk_through_all_marks(store: SqliteStore) -> None:
     """S1-47 in SQLite's own words: every step is a search by its whole key, in a table of ten as of a hundred thousand."""
-    gather = plan(store, find._GATHER, {"wanted": "[]", "principal": "", "most": 1})
-    assert [step for step in gather if "marks" in step or "later" in step or "earlier" in step] == [
-        MARKS,
-        "SEARCH later USING INTEGER PRIMARY KEY (rowid=?)",
-        "SEARCH earlier USING COVERING INDEX sqlite_autoindex_recordings_1 (principal=? AND id=?)",
-    ]
     assert plan(store, find._MARKED, ("", "", "")) == [
         "SEARCH recordings USING INTEGER PRIMARY KEY (rowid=?)",
         "LIST SUBQUERY 1",
@@ -76,7 +71,7 @@ def test_a_look_up_touches_hardly_more_pages_in_a_large_store_than_in_a_small_on
     for count in (10, examples(3_000, soak=100_000)):
         with SqliteStore(tmp_path / f"home{count}" / "store.sqlite") as store:
             wanted = fill(store, count)[count // 2]
-            store._decoded = Decoded(0)
+            store._lookups.decoded = Decoded(0)
             found = store.recordings("local")
             looks = (
                 partial(found.by_key, wanted.keys[0]),
@@ -162,9 +157,9 @@ def test_a_gathering_takes_what_is_nearest_and_ends(store: SqliteStore, monkeypa
     answers = conversation(12, digest=b"")
     for write in [store.record(turn(each)) for each in answers]:
         write.result(120)
-    gathered = store.gather("local", keys=answers[-1].keys)
-    assert [each.id for each in answers if gathered.by_id(each.id)] == [f"r{number}" for number in range(6, 12)]
-    pointed = store.gather("local", keys=[each.keys[0] for each in answers])
+    shelf = gathered(store, "local", keys=answers[-1].keys)
+    assert [each.id for each in answers if shelf.by_id(each.id)] == [f"r{number}" for number in range(6, 12)]
+    pointed = gathered(store, "local", keys=[each.keys[0] for each in answers])
     assert [each.id for each in answers if pointed.by_id(each.id)] == [each.id for each in answers]
 
 

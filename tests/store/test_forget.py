@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from clew.errors import StoreError
-from clew.store import SqliteStore
-from clew.store.forget import _COUNTS, _EMPTY_THREAD, _NOBODYS, _OLD_BODIES, _UNANSWERED, _UNUSED, BATCH, LEFT
+from clew.store.sqlite.forget import _COUNTS, _EMPTY_THREAD, _NOBODYS, _OLD_BODIES, _UNANSWERED, _UNUSED, BATCH, LEFT
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import DAY, Bodies, Retention
 from tests.database import connected
 from tests.manifest import proves
-from tests.store.test_bodies import until
-from tests.store.test_recordings import rows
+from tests.store.tables import rows
 from tests.store.turns import NOON, conversation, recorded, turn
+from tests.waiting import until
 
 EVERYTHING = Retention(age=None, bytes=None, usage_age=None)
 NOTHING = {"recordings": 0, "marks": 0, "threads": 0, "turns": 0, "exchanges": 0, "usage": 0, "strangers": 0}

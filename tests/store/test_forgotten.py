@@ -5,13 +5,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clew.store import SqliteStore
-from clew.store.forgotten import LONGEST
+from clew.store.sqlite.forgotten import LONGEST
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Bodies, Retention, Turn
 from tests.database import connected
 from tests.manifest import proves
+from tests.store.tables import rows
 from tests.store.test_forget import everything_in, tidied
-from tests.store.test_recordings import rows
 from tests.store.turns import NOON, recorded, turn
 
 WORDS = (b"erased", b"question", b"A title", b"secret", b"Thought", b"made by glm", b"sermon")

@@ -4,8 +4,9 @@ import asyncio
 from itertools import count
 from pathlib import Path
 
-from clew.store import SqliteStore, keep_house, tidy
-from clew.store.forget import BATCH
+from clew.store import keep_house, tidy
+from clew.store.sqlite.forget import BATCH
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import DAY, Retention
 from tests.store.turns import NOON, recorded, turn
 

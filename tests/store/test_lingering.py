@@ -1,19 +1,19 @@
 """What nobody waits for lingers, and goes together: one commit for many, and none of them in a turn's way."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clew.errors import StoreError
-from clew.store import SqliteStore
-from clew.store.lingering import Lingering
+from clew.store.sqlite.lingering import Lingering
+from clew.store.sqlite.store import SqliteStore
+from clew.store.sqlite.writer import Limits
 from clew.store.values import Bodies
-from clew.store.writer import Limits
 from tests.manifest import proves
 from tests.store.test_writer import Lock
 from tests.store.turns import NOON, conversation, recorded, turn
+from tests.waiting import until
 
 LONG = 3600.0
 
@@ -113,8 +113,7 @@ def test_what_lingers_is_bounded_and_takes_no_turns_room(path: Path) -> None:
     """S4: a locked database costs no memory for what nobody waits for; and the queue of turns is its own."""
     with SqliteStore(path, limits=Limits(waiting=3, linger=0.0)) as store, Lock(path):
         held = store.record(turn(recorded("r0")))
-        while store.health().waiting:  # until it is being written, and waits for the lock
-            time.sleep(0.001)
+        until(lambda: not store.health().waiting)  # it is being written, and waits for the lock
         lazy = [store._writer.submit(lambda _: None, weight=20 << 20, lazily=True) for _ in range(4)]
         assert isinstance(lazy[3].exception(0), StoreError)
         turns = [store.record(turn(each)) for each in conversation(4)[1:]]

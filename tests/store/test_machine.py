@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 
 from clew.model.recording import Recording, Shelf
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Bodies, Retention, Turn
 from clew.thinking.strands import resolve
 from tests.counts import examples
 from tests.manifest import proves
-from tests.store.test_recordings import rows
-from tests.store.turns import GLM, NOON, OPUS, recorded, turn
+from tests.store.tables import rows
+from tests.store.turns import GLM, NOON, OPUS, gathered, recorded, turn
 
 pytestmark = pytest.mark.timeout(1200)  # the soak draws hundreds, each with many commits
 
@@ -202,8 +202,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.touch(principal, keys=keys, recordings=[each.id for each in known], at=NOON).result(120)
         assert rows(self.store) == before
         self.confirmed |= {(principal, key) for key in keys}
-        gathered = self.store.gather(principal, keys=keys)
-        assert [gathered.by_id(each.id) for each in history] == [each if each in known else None for each in history]
+        shelf = gathered(self.store, principal, keys=keys)
+        assert [shelf.by_id(each.id) for each in history] == [each if each in known else None for each in history]
 
     @precondition(lambda self: any(each.exchange.startswith("x-") for each in self.turns))
     @rule(data=st.data())
@@ -291,8 +291,8 @@ class StoreMachine(RuleBasedStateMachine):
                 assert found.by_key(each.keys[0]) == shelf.by_key(each.keys[0])
                 assert list(found.by_tool(each.said.ids[0])) == list(shelf.by_tool(each.said.ids[0]))
                 assert list(found.by_place(each.place)) == list(shelf.by_place(each.place))
-                gathered = self.store.gather(principal, keys=each.keys)
-                assert resolve(each, gathered) == resolve(each, shelf)
+                one = gathered(self.store, principal, keys=each.keys)
+                assert resolve(each, one) == resolve(each, shelf)
 
     @invariant()
     def the_counts_agree(self) -> None:

@@ -10,9 +10,9 @@ import apsw
 import pytest
 
 from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
-from clew.store import SqliteStore
-from clew.store.migrations import MIGRATIONS
-from clew.store.schema import APPLICATION
+from clew.store.sqlite.migrations import MIGRATIONS
+from clew.store.sqlite.schema import APPLICATION
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Fault, Passage, Statistics
 from tests.database import connected
 from tests.manifest import proves
@@ -114,7 +114,7 @@ def test_a_step_that_fails_leaves_the_old_schema(path: Path, monkeypatch: pytest
 
     SqliteStore(path).close()
     with monkeypatch.context() as patch:
-        patch.setattr("clew.store.schema.MIGRATIONS", (*MIGRATIONS, m999_fails))
+        patch.setattr("clew.store.sqlite.schema.MIGRATIONS", (*MIGRATIONS, m999_fails))
         with pytest.raises(StoreError, match="half already exists"):
             SqliteStore(path)
     with SqliteStore(path) as store, store._readers.use() as connection:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.store import pressing
-from clew.store.pressing import Presser, pressed
+from clew.store.sqlite import pressing
+from clew.store.sqlite.pressing import Presser, pressed
 from tests.counts import examples
 
 WORDS = [b"parse ", b"the ", b"buffer ", b"because ", b"holds "]
@@ -69,3 +69,11 @@ def test_what_is_kept_is_bounded_and_the_longest_silent_goes_first() -> None:
 def test_a_small_body_is_not_kept() -> None:
     presser, body = Presser(), said(pressing.LEAST - 1)
     assert (presser.press(("a",), body), [*presser._places]) == (pressed(body), [])
+
+
+def test_a_very_large_body_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor the one before it: the next body goes on from neither."""
+    monkeypatch.setattr(pressing, "LARGEST", 100_000)
+    presser, body = Presser(), said(100_001)
+    presser.press(("a",), body[:-1])
+    assert (presser.press(("a",), body), presser._weight, [*presser._places]) == (pressed(body), 0, [])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from tests.counts import examples
 from tests.manifest import proves
 from tests.numbers import note

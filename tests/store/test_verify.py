@@ -7,8 +7,8 @@ from msgspec import structs
 
 from clew.errors import RecordCorrupt
 from clew.model.recording import Strand
-from clew.store import SqliteStore
-from clew.store.rows import pack
+from clew.store.sqlite.rows import pack
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Fault
 from tests.database import connected
 from tests.store.turns import GLM, conversation, recorded, turn
@@ -67,8 +67,8 @@ def test_a_strand_whose_beginning_is_forgotten_is_no_fault(store: SqliteStore) -
 def test_a_row_that_cannot_be_read_is_found_and_refused(filled: SqliteStore, path: Path) -> None:
     tamper(path, "UPDATE recordings SET keys = x'00' WHERE id = 'g'")
     assert filled.verify() == (Fault("g", "recording 'g' cannot be read: 1 bytes are not a row of keys"),)
-    with pytest.raises(RecordCorrupt, match="recording 'g' is not as it was written"):
-        filled.recordings("local").by_id("g")
+    with SqliteStore(path) as other, pytest.raises(RecordCorrupt, match="recording 'g' is not as it was written"):
+        other.recordings("local").by_id("g")  # who wrote it has it in memory, as it was
 
 
 def test_a_block_that_is_no_json_is_found(filled: SqliteStore, path: Path) -> None:

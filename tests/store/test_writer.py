@@ -12,14 +12,15 @@ import apsw
 import pytest
 
 from clew.errors import StoreError
-from clew.store import SqliteStore
-from clew.store.database import Database
 from clew.store.outcome import LIMIT, outcome
-from clew.store.writer import Limits
+from clew.store.sqlite.database import Database
+from clew.store.sqlite.store import SqliteStore
+from clew.store.sqlite.writer import Limits
 from tests.manifest import proves
-from tests.store.test_bodies import until
-from tests.store.test_recordings import rows
+from tests.store.tables import rows
 from tests.store.turns import conversation, recorded, turn
+from tests.waiting import turns as go_round
+from tests.waiting import until
 
 
 class Lock:
@@ -95,7 +96,7 @@ def test_a_store_that_is_locked_holds_an_answer_back_for_a_quarter_of_a_second_a
         async def tick() -> None:
             nonlocal ticks
             while True:
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0)
                 ticks += 1
 
         ticking = asyncio.create_task(tick())
@@ -119,7 +120,7 @@ def test_a_client_that_leaves_does_not_cancel_the_write(store: SqliteStore, path
     async def leave() -> Future[bool]:
         write = store.record(turn(recorded("r")))
         task = asyncio.create_task(outcome(write))
-        await asyncio.sleep(0.02)
+        await go_round()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -161,8 +162,7 @@ def test_a_full_queue_refuses_at_once(small: SqliteStore, path: Path) -> None:
     answers = conversation(6)
     with Lock(path):
         writes = [small.record(turn(answers[0]))]
-        while small.health().waiting:  # the first is being written, and waits for the lock
-            time.sleep(0.001)
+        until(lambda: not small.health().waiting)  # the first is being written, and waits for the lock
         writes += [small.record(turn(each)) for each in answers[1:]]
         assert [write.done() for write in writes] == [False] * 4 + [True] * 2
         with pytest.raises(StoreError, match=r"is too slow: 3 writes of [0-9]+ bytes wait already"):
@@ -177,8 +177,7 @@ def test_what_can_wait_is_done_when_nothing_else_is_to_be_done_and_takes_nobodys
     answers, order = conversation(4), list[str]()
     with Lock(path):
         first = small.record(turn(answers[0]))
-        while small.health().waiting:
-            time.sleep(0.001)
+        until(lambda: not small.health().waiting)
         later = [small._writer.submit(lambda _: order.append("later"), later=True) for _ in range(3)]
         turns = [small.record(turn(each)) for each in answers[1:]]
         for write in turns:

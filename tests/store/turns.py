@@ -10,7 +10,9 @@ import msgspec
 
 from clew.model.change import Change
 from clew.model.origin import Origin
-from clew.model.recording import Recording, Said, Strand
+from clew.model.recording import Recording, Said, Shelf, Strand
+from clew.store import Store
+from clew.store.lookup import Lookup
 from clew.store.values import Bodies, Exchange, Turn, Usage
 from clew.thinking.keys import block_key, digest_of
 from tests.build import GLM, OPUS, text, thinking, tool_use
@@ -86,6 +88,12 @@ def conversation(length: int, prefix: str = "r", **more: Any) -> list[Recording]
     return answers
 
 
+def gathered(store: Store, principal: str, **wanted: Any) -> Shelf:
+    """What one look-up gives, with all links."""
+    named = {name: tuple(values) for name, values in wanted.items()}
+    return Shelf(store.gather(Lookup(principal=principal, links=1000, **named)).recordings)
+
+
 def bare(recording: Recording) -> Recording:
     """As it is kept without content: the thinking as it came, of the rest what recognition compares."""
     kept: list[bytes] = []
@@ -96,4 +104,4 @@ def bare(recording: Recording) -> Recording:
     return msgspec.structs.replace(recording, blocks=tuple(kept))
 
 
-__all__ = ["GLM", "NOON", "OPUS", "bare", "conversation", "recorded", "turn"]
+__all__ = ["GLM", "NOON", "OPUS", "bare", "conversation", "gathered", "recorded", "turn"]

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from random import Random
 
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Bodies
 from tests.store.turns import recorded, turn
 

@@ -55,7 +55,7 @@ def unpacked(token: str) -> bytes:
 
 
 @proves("req:S3-32", "req:S3-33")
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(24, soak=1200))
 @given(seals, texts)
 @example(SEAL, "half a pair: \ud83d")
 def test_a_seal_opens_to_what_was_sealed(seal: Seal, text: str) -> None:
@@ -132,7 +132,7 @@ def test_every_changed_byte_of_the_text_is_refused(bits: int) -> None:
 
 
 @proves("req:S3-33")
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(24, soak=1200))
 @given(seals, texts, texts)
 def test_a_seal_opens_on_no_other_text(seal: Seal, text: str, other: str) -> None:
     """A seal cannot be moved to another block of the same conversation."""
@@ -149,7 +149,7 @@ def test_every_truncation_is_refused() -> None:
 
 
 @proves("req:S3-33")
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(40, soak=2000))
 @given(st.one_of(st.binary(max_size=120).map(packed), st.text(st.characters(codec=None), max_size=80).map(PREFIX.__add__)))
 def test_nothing_that_was_not_minted_opens(token: str) -> None:
     """Whatever stands after the prefix, the only outcome is SealInvalid."""

@@ -15,6 +15,7 @@ from clew.http.client.connection import ClientConnection
 from clew.http.client.message import ClientRequest
 from clew.http.loops import new_event_loop
 from clew.upstream.endpoint import Endpoint
+from tests.waiting import turns
 
 T = TypeVar("T")
 SOON = 1.0
@@ -124,7 +125,7 @@ async def site(script: Script, *, context: ssl.SSLContext | None = None, host: s
         for task in list(tasks):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0.01)  # the transports close in the loop's next rounds
+        await turns()  # the transports close in the loop's next rounds
     assert place.failures == []
 
 

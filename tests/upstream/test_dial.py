@@ -16,6 +16,7 @@ from clew.upstream.pool import PoolSettings
 from tests.upstream.certificates import Certificate
 from tests.upstream.peers import Call, Play, Site, called_off, post, saying, site
 from tests.upstream.test_pool import CHUNKED, OK, fetch, pool
+from tests.waiting import turns, until_so
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +51,7 @@ def test_the_server_is_told_the_name_that_we_want(play: Play[Any], certificate: 
     assert names == ["localhost"]
 
 
+@pytest.mark.real_time
 def test_a_big_answer_over_tls_waits_for_its_reader(play: Play[Any], certificate: Certificate) -> None:
     sent = 0
 
@@ -165,7 +167,7 @@ def test_a_handshake_that_is_called_off_closes_soon(play: Play[Any]) -> None:
         async with site(mute) as place, pool() as way:
             task = asyncio.create_task(fetch(way, Endpoint("127.0.0.1", place.port, True)))
             await place.until(calls=1)
-            await asyncio.sleep(0.05)
+            await turns()
             await called_off(task)
             await place.until(ended=1)
 
@@ -184,7 +186,7 @@ def test_an_exchange_over_tls_that_is_called_off_closes_soon(play: Play[Any], ce
         async with site(script, context=certificate.context()) as place, pool(ca_file=str(certificate.file)) as way:
             task = asyncio.create_task(fetch(way, Endpoint("localhost", place.port, True)))
             await place.until(calls=1)
-            await asyncio.sleep(0.1)
+            await turns()
             await called_off(task)
             await place.until(ended=1)
 
@@ -215,8 +217,8 @@ def test_a_black_hole_ends_at_the_connect_limit_and_leaves_no_socket(play: Play[
                 with pytest.raises(BackendTimedOut) as caught:
                     await fetch(way, endpoint, timeouts=Timeouts(connect=0.5))
                 lasted = asyncio.get_running_loop().time() - began
-                await asyncio.sleep(0.02)
-                assert (caught.value.phase, sockets_to(endpoint.port)) == ("connect", before)
+                await until_so(lambda: sockets_to(endpoint.port) == before)
+                assert caught.value.phase == "connect"
                 return lasted
         finally:
             for plug in (listener, *fillers):
@@ -235,11 +237,9 @@ def test_a_connect_that_is_called_off_leaves_no_socket(play: Play[Any]) -> None:
                 endpoint = Endpoint("127.0.0.1", listener.getsockname()[1], False)
                 before = sockets_to(endpoint.port)
                 task = asyncio.create_task(fetch(way, endpoint))
-                while sockets_to(endpoint.port) == before:  # noqa: ASYNC110 - the kernel tells nobody
-                    await asyncio.sleep(0.01)
+                await until_so(lambda: sockets_to(endpoint.port) != before)
                 await called_off(task)
-                await asyncio.sleep(0.02)
-                assert sockets_to(endpoint.port) == before
+                await until_so(lambda: sockets_to(endpoint.port) == before)
         finally:
             for plug in (listener, *fillers):
                 plug.close()
@@ -283,8 +283,7 @@ def test_the_next_address_is_tried_beside_a_black_hole(play: Play[Any], monkeypa
                 before, began = sockets_to(hole, place.port), asyncio.get_running_loop().time()
                 assert await fetch(way, Endpoint("two.example", 80, False)) == (200, b"hello")
                 lasted = asyncio.get_running_loop().time() - began
-                await asyncio.sleep(0.02)
-                assert sockets_to(hole, place.port) == before + 1, "the one that answered"
+                await until_so(lambda: sockets_to(hole, place.port) == before + 1)  # the one that answered
                 return lasted
         finally:
             monkeypatch.undo()

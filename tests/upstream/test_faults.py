@@ -16,8 +16,9 @@ from clew.upstream.endpoint import Endpoint, endpoint_of
 from clew.upstream.pool import Pool
 from tests.counts import examples
 from tests.ports import own_port
-from tests.upstream.peers import SOON, Play, called_off
+from tests.upstream.peers import Play, called_off
 from tests.upstream.test_pool import fetch, pool
+from tests.waiting import until_so
 
 pytestmark = pytest.mark.slow
 
@@ -130,12 +131,8 @@ def test_silence_ends_at_its_limit_and_the_backend_notices(
 
 
 async def left(simulator: Simulator) -> None:
-    """Until the journal says that the client is gone; it must within a second."""
-    for _ in range(int(SOON / 0.02)):
-        if simulator.journal()[-1]["ended"] == "client left":
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError(simulator.journal()[-1]["ended"])
+    """Until the journal says that the client is gone."""
+    await until_so(lambda: simulator.journal()[-1]["ended"] == "client left")
 
 
 @pytest.mark.parametrize("fault", ["slow-start 20", "stall 20 after=0", "stall 20 after=4"])
@@ -148,7 +145,7 @@ def test_a_client_that_is_gone_stops_the_backend_soon(
     async def scene() -> None:
         async with pool() as way:
             task = asyncio.create_task(fetch(way, endpoint_of(simulator.url), question(fault, stream=stream)))
-            await asyncio.sleep(0.2)
+            await until_so(simulator.journal)
             await called_off(task)
             await left(simulator)
 
@@ -164,7 +161,7 @@ async def exchange(way: Pool, targets: dict[Candidate, Endpoint], request: Clien
     attempt = next(flow)
     body = b""
     while True:
-        await asyncio.sleep(attempt.wait)
+        assert attempt.wait < 1
         outcome, body = await tried(way, targets[attempt.target], request)
         try:
             attempt = flow.send(outcome)

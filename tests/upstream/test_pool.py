@@ -12,6 +12,7 @@ from clew.http.client.message import ClientRequest, ResponseLimits, Timeouts
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.pool import Pool, PoolSettings
 from tests.upstream.peers import Call, Play, Script, Site, called_off, get, post, saying, site
+from tests.waiting import turns
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +27,7 @@ async def pool(**settings: Any) -> AsyncIterator[Pool]:
         yield made
     finally:
         made.close()
-        await asyncio.sleep(0.01)
+        await turns()
 
 
 async def fetch(way: Pool, endpoint: Endpoint, request: ClientRequest | None = None, **options: Any) -> tuple[int, bytes]:
@@ -85,7 +86,7 @@ def test_a_connection_that_the_backend_closed_is_never_used(play: Play[Any]) -> 
             for n in range(3):
                 assert await fetch(way, place.endpoint) == (200, b"hello")
                 await place.until(ended=n + 1)
-                await asyncio.sleep(0.02)
+                await turns()
             assert place.calls == 3
 
     play(scene())
@@ -126,6 +127,7 @@ def test_a_request_that_crosses_the_backends_close_goes_out_once_more(play: Play
 
 
 @pytest.mark.parametrize(("first", "pause"), [([b"H"], 0.0), ([], 1.2)], ids=["a byte came", "it died later"])
+@pytest.mark.real_time
 def test_a_request_that_a_backend_may_have_begun_is_not_sent_again(
     play: Play[Any], first: list[bytes], pause: float
 ) -> None:
@@ -176,7 +178,7 @@ def test_there_are_no_more_connections_than_allowed(play: Play[Any]) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
                 await call.request()
-                await asyncio.sleep(0.01)
+                await turns()
                 await call.say(OK)
         open_now -= 1
 
@@ -238,6 +240,7 @@ async def whole(call: Call) -> None:
     [(silent, b"{}"), (deaf, b"x" * 30_000_000), (streaming, b"{}"), (quiet_body, b"{}"), (whole, b"{}")],
     ids=["waiting", "sending", "streaming", "stalled", "not streamed"],
 )
+@pytest.mark.real_time
 def test_cancelling_closes_the_backends_socket_soon(play: Play[Any], script: Script, body: bytes) -> None:
     """3.4, in every phase after the connect."""
 
@@ -257,7 +260,7 @@ def test_closing_the_pool_ends_what_runs(play: Play[Any]) -> None:
         async with site(quiet_body) as place, pool() as way:
             task = asyncio.create_task(fetch(way, place.endpoint))
             await place.until(calls=1)
-            await asyncio.sleep(0.05)
+            await turns()
             way.close()
             with pytest.raises(BackendUnreachable):
                 await task
@@ -268,6 +271,7 @@ def test_closing_the_pool_ends_what_runs(play: Play[Any]) -> None:
     play(scene())
 
 
+@pytest.mark.real_time
 def test_a_total_covers_all_phases_together(play: Play[Any]) -> None:
     async def scene() -> float:
         async with site(streaming) as place, pool() as way:

@@ -16,7 +16,7 @@ LINES = st.lists(st.integers(0, 12).map(str), max_size=40)
 @pytest.mark.parametrize("work", [0, 50, 500, 1_000_000])
 def test_both_sides_are_whole_however_little_it_may_cost(work: int) -> None:
     @given(LINES, LINES)
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(24, soak=1200), deadline=None)
     def holds(a: list[str], b: list[str]) -> None:
         with mock.patch.object(comparing, "_MOST_WORK", work):
             found = compared(a, b)

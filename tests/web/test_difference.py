@@ -119,7 +119,7 @@ def test_what_is_not_json_is_compared_as_it_is() -> None:
 
 
 @given(st.lists(st.integers(0, 3), max_size=60), st.lists(st.integers(0, 3), max_size=60))
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(24, soak=1200), deadline=None)
 def test_both_sides_can_be_read_off_the_difference(a: list[int], b: list[int]) -> None:
     """Nothing is lost between the folds."""
     before, after = "\n".join(map(str, a)), "\n".join(map(str, b))

@@ -7,8 +7,9 @@ from msgspec import structs
 
 from clew.model.change import Change
 from clew.store.values import Bodies, Heads, Try
-from tests.admin.booth import CANARY, Booth, until
+from tests.admin.booth import CANARY, Booth
 from tests.store.turns import NOON, recorded, turn
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

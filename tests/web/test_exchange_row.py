@@ -76,3 +76,15 @@ def test_the_share_of_the_cache_is_of_the_whole_prompt() -> None:
     assert cache_share(Usage(input=10, cache_read=70, cache_written=20)) == 0.7
     assert cache_share(Usage(output=5)) is None
     assert cache_share(None) is None
+
+
+def test_changes_that_are_told_together_count_as_many() -> None:
+    changes = (
+        Change("thinking", "messages.1.content.0", "left out", WHY),
+        Change("thinking", "messages.1.content.1", "left out", WHY, count=40),
+        Change("tool_structure", "messages.2.content.0", "added", "no result", count=3),
+    )
+    assert list(chips_of(exchange(changes=changes))) == [
+        Chip("left-out", "41 left out", (f"{WHY} (× 41)",)),
+        Chip("", "3 edits", ("added messages.2.content.0: no result (× 3)",)),
+    ]

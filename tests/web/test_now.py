@@ -1,11 +1,14 @@
 """Now: what is active, the switches, what happens."""
 
+import os
 import re
 
 import pytest
 from msgspec import structs
 
 from clew.model.change import Change
+from clew.settings.processes import Applied, ProcessReport, write_report
+from clew.settings.running import Running, register
 from clew.store.values import Try, Usage
 from tests.admin.booth import Booth
 from tests.store.turns import recorded, turn
@@ -36,6 +39,20 @@ def test_the_switches_show_what_was_chosen_and_what_the_config_says(booth: Booth
     assert "by clew use" in page and "as the settings say" in page
     haiku = page.partition('data-family="haiku"')[2].partition("</select>")[0]
     assert '<option value="glm" selected>' in haiku
+
+
+@pytest.mark.parametrize(("backends", "does"), [(("claude",), "sends to claude"), ((), "answers 503")])
+def test_a_process_that_sends_elsewhere_is_named(booth: Booth, backends: tuple[str, ...], does: str) -> None:
+    """One that hangs, for example, or whose environment lacks the key of the backend that was chosen."""
+    pid = os.getpid()
+    register(booth.home, Running(pid=pid, url="http://127.0.0.1:9", name="gw"))
+    applied = Applied(active="claude", backends=backends)
+    write_report(booth.home, ProcessReport(gateway="gw", pid=pid, applied=applied))
+    said = f"Not everything: gateway gw (pid {pid}) {does}."
+    assert (said in text(booth)) == (not backends)
+    assert booth.ask("/api/use", method="POST", body={"backend": "glm"}).status == 200
+    for path in ("/", "/now/top"):
+        assert said in text(booth, path)
 
 
 def test_a_pinned_thread_is_named_with_the_command_that_lets_it_go(booth: Booth) -> None:

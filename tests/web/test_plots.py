@@ -56,7 +56,7 @@ def test_a_plot_of_nothing_is_empty() -> None:
 
 @pytest.mark.slow
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1e12)), min_size=1, max_size=400))
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(24, soak=1200), deadline=None)
 def test_whatever_is_drawn_stays_in_its_box(values: list[float | None]) -> None:
     days = [f"2026-01-{number:03}" for number in range(len(values))]
     for plot in (bars("x", days, [series(*values)], str), lines("x", days, [series(*values)], str)):

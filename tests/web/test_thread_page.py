@@ -79,6 +79,12 @@ def test_a_question_without_an_answer_says_why(booth: Booth) -> None:
 
 
 @pytest.mark.parametrize(("why", "word"), [("", "stopped"), ("claude: the answer broke off", "cut off")])
+def test_an_answer_of_which_nothing_is_left_ended_as_commands_say_it(booth: Booth, why: str, word: str) -> None:
+    keep(booth, turn(exchange="x-cut", outcome="cut", status=200, tries=(Try(backend="claude", why=why, status=200),)))
+    assert f"No answer is recorded ({word})" in page(booth)
+
+
+@pytest.mark.parametrize(("why", "word"), [("", "stopped"), ("claude: the answer broke off", "cut off")])
 def test_an_answer_that_is_not_whole_says_who_ended_it(booth: Booth, why: str, word: str) -> None:
     cut = said("cut", text("Half"), whole=False)
     tries = (Try(backend="claude", status=200, why=why),)

@@ -19,7 +19,6 @@ from clew.admin.feed import EXCHANGE
 from clew.admin.parameters import principal
 from clew.admin.routing import cookie_name
 from clew.engine.hub import Event, Subscription, Value
-from clew.engine.over import Alike
 from clew.store.values import Exchange
 
 __all__ = ["events"]
@@ -54,8 +53,7 @@ async def _stream(desk: Desk, request: Request) -> AsyncGenerator[bytes]:
 
 def _is_of(owner: str, value: Value) -> bool:
     """Whether it is told to whoever listens for this principal. A switch is everybody's."""
-    exchange = value.like if isinstance(value, Alike) else value
-    return not isinstance(exchange, Exchange) or exchange.principal == owner
+    return not isinstance(value, Exchange) or value.principal == owner
 
 
 def _has_ended(desk: Desk, request: Request) -> bool:

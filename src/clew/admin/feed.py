@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, Literal
 
 from clew.engine.hub import Hub, Value
-from clew.engine.over import Alike
 from clew.errors import StoreError
 from clew.store import Store
 from clew.store.values import Exchange
@@ -41,8 +40,7 @@ _log = logging.getLogger("clew.admin")
 
 
 class Feed:
-    """Begin, then run it as a task; listen to its `hub`; `heard` is called with each exchange, once, or with many that
-    went alike."""
+    """Begin, then run it as a task; listen to its `hub`; `heard` is called with each exchange, once."""
 
     def __init__(
         self,
@@ -51,7 +49,7 @@ class Feed:
         principals: Callable[[], Iterable[str]],
         current: Present,
         *,
-        heard: Callable[[Exchange | Alike], None] = lambda over: None,
+        heard: Callable[[Exchange], None] = lambda exchange: None,
     ) -> None:
         self.hub = Hub()
         self._source = source
@@ -130,24 +128,12 @@ class Feed:
         return news
 
     def _tell(self, kind: str, value: Value) -> None:
-        if isinstance(value, Alike):
-            self._tell_alike(kind, value)
-            return
         if isinstance(value, Exchange):
             if self._store is not None and self._is_known(value):
                 return
             if value.outcome != "open":
                 self._heard(value)
         self.hub.publish(kind, value)
-
-    def _tell_alike(self, kind: str, alike: Alike) -> None:
-        """Without a store nobody else can tell of them."""
-        if self._store is None:
-            self._heard(alike)
-            self.hub.publish(kind, alike)
-            return
-        for exchange in alike.exchanges():
-            self._tell(kind, exchange)
 
     def _is_known(self, exchange: Exchange) -> bool:
         """Was it told of before? From now on it was. One that is over is not open any more, whatever is heard later."""

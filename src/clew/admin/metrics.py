@@ -11,7 +11,6 @@ from collections.abc import Collection
 from typing import Final
 
 from clew.admin.sums import Sums
-from clew.engine.over import Alike
 from clew.store.values import Exchange, Health
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
@@ -37,14 +36,9 @@ class Metrics:
             self._known = backends
             self._backends |= frozenset(backends)
 
-    def count(self, over: Exchange | Alike) -> None:
-        """Add one exchange. It is only noted here, since this is on the way of every answer, and added up with others. Or
-        many that went alike."""
-        if isinstance(over, Alike):
-            self._sums[self._named(over.like.backend)].add_alike(over)
-            self._tries[over.like.backend, over.like.status] += len(over.overs)
-            return
-        self._news.append(over)
+    def count(self, exchange: Exchange) -> None:
+        """Add one exchange. It is only noted here, since this is on the way of every answer, and added up with others."""
+        self._news.append(exchange)
         if len(self._news) >= MOST_NEWS:
             self._add_up()
 

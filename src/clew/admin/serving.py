@@ -26,7 +26,6 @@ from clew.admin.sessions import Sessions
 from clew.admin.sharing import Sharing
 from clew.admin.table import ROUTES
 from clew.engine.hub import Hub
-from clew.engine.over import Alike
 from clew.engine.works import Works
 from clew.gateway.report import Report
 from clew.settings.gateway_key import KeyTable
@@ -130,9 +129,9 @@ def _app(desk: Desk, rows: Sequence[Route]) -> Guard:
 
 
 def _feed(current: Present, store: Store | None, hub: Hub, home: Home, metrics: Metrics) -> Feed:
-    def heard(over: Exchange | Alike) -> None:
+    def heard(exchange: Exchange) -> None:
         metrics.know(current.snapshot.settings.backends)
-        metrics.count(over)
+        metrics.count(exchange)
 
     return Feed(hub, store, lambda: principals_of(home), current, heard=heard)
 

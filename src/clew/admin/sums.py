@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from clew.engine.over import UNTOLD, Alike
 from clew.model.change import THINKING_STEPS
 from clew.store.values import Exchange
 
@@ -37,12 +36,6 @@ class Times:
     def add(self, seconds: float) -> None:
         self.counts[bisect_left(self.bounds, seconds)] += 1
         self.total += seconds
-
-    def add_all(self, seconds: Sequence[float]) -> None:
-        bounds, counts = self.bounds, self.counts
-        for each in seconds:
-            counts[bisect_left(bounds, each)] += 1
-        self.total += sum(seconds)
 
     def rising(self) -> list[tuple[str, float]]:
         """Each bound, and how many kept it."""
@@ -74,26 +67,16 @@ class Sums:
             self.first_byte.add(exchange.first_byte)
         if (usage := exchange.usage) is not None:
             self._add_tokens((usage.input, usage.output, usage.cache_read, usage.cache_written))
-        self._add_thinking(exchange, 1)
-
-    def add_alike(self, alike: Alike) -> None:
-        """Many at once."""
-        like, overs, told = alike.like, alike.overs, [each for each in alike.tokens if each is not UNTOLD]
-        self.requests[like.kind, like.outcome, like.status] += len(overs)
-        self.seconds.add_all([over.ended - over.started if over.ended > over.started else 0.0 for over in overs])
-        self.first_byte.add_all([over.first_byte for over in overs])
-        if told:
-            self._add_tokens([sum(column) for column in zip(*told, strict=True)])
-        self._add_thinking(like, len(overs))
+        self._add_thinking(exchange)
 
     def _add_tokens(self, counts: Sequence[int]) -> None:
         tokens = self.tokens
         for name, count in zip(_TOKENS, counts, strict=True):
             tokens[name] = tokens.get(name, 0) + count
 
-    def _add_thinking(self, like: Exchange, times: int) -> None:
-        self.thinking["kept"] += like.kept * times
-        for change in like.changes:
+    def _add_thinking(self, exchange: Exchange) -> None:
+        self.thinking["kept"] += exchange.kept
+        for change in exchange.changes:
             if change.step in THINKING_STEPS and change.what in _THINKING:
                 action = _THINKING[change.what]
-                self.thinking[action] = self.thinking.get(action, 0) + times
+                self.thinking[action] = self.thinking.get(action, 0) + change.count

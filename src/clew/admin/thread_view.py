@@ -67,7 +67,7 @@ def projected(passages: Sequence[Passage], name: str, snapshot: Snapshot, store:
     model = asked.asked_model if asked else newest.origin.model
     messages = _messages(line, snapshot.sealer, ours=_is_ours(newest, store))
     context = Context(principal=principal, session=newest.session, agent=newest.agent)
-    return projection_of(messages, name, model, snapshot, store.recordings(principal), context)
+    return projection_of(messages, name, model, snapshot, store, context)
 
 
 def _messages(line: Sequence[Passage], sealer: Sealer, *, ours: bool) -> list[JsonObject]:

@@ -43,6 +43,11 @@ class LocalHearing:
         """Begin. Raises ClewError for a call that cannot be read."""
         self._listener.ask(self._desk.works.engine, call)
 
+    def begin(self, backend: str, model: str) -> None:
+        """Its first content is here, and so it is known who answers."""
+        if self._desk.answers is not None:
+            self._desk.answers(self.id, backend, model)
+
     def fail(self, failure: ClewError) -> None:
         """Why there is no whole answer, as the engine has it."""
         self._told = in_their_words(failure)

@@ -19,7 +19,7 @@ from clew.chat.formats.shape import KNOWN, UNREADABLE, Broken, Found, Passed
 from clew.chat.formats.weaving import IMPORTED, asked_in
 from clew.errors import StoreError
 from clew.model.recording import Recording
-from clew.store.interface import Store
+from clew.store.protocols import Store
 from clew.store.values import Passage, Thread, Turn
 from clew.thinking.keys import Asked
 

@@ -55,6 +55,8 @@ class LocalDesk(Floor):
 
     overheard: Callable[[str, Event], None] | None = None
     """Told of each event of an answer as it comes, and of which turn, for those who show more of it than what is said."""
+    answers: Callable[[str, str, str], None] | None = None
+    """Told once for each answer, before its first event: the turn, and the backend and the model that answer."""
 
     def __init__(self, works: Works, thread: Thread, *, credential: Credential = ()) -> None:
         """Raises SettingsInvalid where nothing, or not what was said, is kept."""
@@ -114,7 +116,7 @@ class LocalDesk(Floor):
         snapshot, own = self.works.current.snapshot, self.thread
         line = [msgspec.json.decode(raw, type=JsonObject) for raw in history_of(self.tree.line(tip), snapshot.sealer)]
         context = Context(principal=own.principal, session=own.session, agent=own.agent)
-        return projection_of(line, backend, model, snapshot, self.store.recordings(own.principal), context)
+        return projection_of(line, backend, model, snapshot, self.store, context)
 
     # Saying.
 
@@ -176,6 +178,7 @@ class LocalDesk(Floor):
             follows=question.follows,
             backend=question.backend,
             asked=question.asked,
+            answers=hearing.begin,
             told=lambda exchange, recording: self._put(question.asked, exchange, recording),
             failed=hearing.fail,
         )

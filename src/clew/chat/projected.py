@@ -11,14 +11,15 @@ from msgspec import Raw, Struct
 from clew.backends.row import Backend, account_of, target_of
 from clew.dialects.anthropic.requests import parse
 from clew.engine.dialects import dialect_of
+from clew.engine.gathering import shelf_for
 from clew.engine.snapshot import Snapshot
 from clew.errors import SettingsInvalid
 from clew.model.change import Change
 from clew.model.json import JsonObject, JsonValue
-from clew.model.recording import Recordings
 from clew.model.target import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
+from clew.store import Store
 from clew.thinking.recognise import Context
 
 __all__ = ["Projected", "projection_of"]
@@ -52,7 +53,7 @@ def projection_of(
     name: str,
     model: str,
     snapshot: Snapshot,
-    recordings: Recordings,
+    store: Store,
     context: Context,
 ) -> Projected:
     """The messages for the backend of this name, asked for this model. Raises SettingsInvalid if there is no such backend.
@@ -63,8 +64,10 @@ def projection_of(
     answered = bool(messages) and messages[-1].get("role") == "assistant"
     going_on: list[JsonValue] = [*messages, _next(messages[-1])] if answered else [*messages]
     body: JsonObject = {"model": model, "max_tokens": MAX_TOKENS, "messages": going_on}
-    facts = Facts(options=snapshot.options, recordings=recordings, context=context, sealer=snapshot.sealer)
-    projection = project(parse(msgspec.json.encode(body)), target, facts)
+    request = parse(msgspec.json.encode(body))
+    shelf = shelf_for(store, request, context)
+    facts = Facts(options=snapshot.options, recordings=shelf, context=context, sealer=snapshot.sealer)
+    projection = project(request, target, facts)
     written = dialect_of(backend, target.model).written(projection.request)
     going = msgspec.json.decode(written.body, type=_Going).messages
     return Projected(

@@ -13,7 +13,7 @@ from clew.settings.load import Loaded
 from clew.settings.processes import RunningGateway
 from clew.settings.running import running
 from clew.settings.values import Rule
-from clew.store import SqliteStore
+from clew.store import Store
 
 __all__ = [
     "SETTING",
@@ -46,7 +46,7 @@ class Active(Struct, frozen=True, kw_only=True):
         return self.source in _OWN
 
 
-def active_of(at: Place, store: SqliteStore | None, gateway: str = "") -> Active | None:
+def active_of(at: Place, store: Store | None, gateway: str = "") -> Active | None:
     """What was chosen for the gateway of this name; without a name, for all that were told nothing else.
 
     None where neither the store nor a usable config says anything.
@@ -79,7 +79,7 @@ def said_by_settings(loaded: Loaded) -> Active:
     return Active(backend=loaded.settings.active, source=loaded.origins.get(SETTING, "default"))
 
 
-def _chosen(at: Place, store: SqliteStore | None, gateway: str) -> tuple[str, str]:
+def _chosen(at: Place, store: Store | None, gateway: str) -> tuple[str, str]:
     """In the order in which a gateway goes by it."""
     for name, source in zip((_told_it(store, gateway), _begun_with(at, gateway)), _OWN, strict=True):
         if name:
@@ -87,7 +87,7 @@ def _chosen(at: Place, store: SqliteStore | None, gateway: str) -> tuple[str, st
     return (store.settings().get(SETTING, ""), "clew use") if store else ("", "")
 
 
-def _told_it(store: SqliteStore | None, gateway: str) -> str:
+def _told_it(store: Store | None, gateway: str) -> str:
     return store.settings(gateway).get(SETTING, "") if store and gateway else ""
 
 
@@ -95,7 +95,7 @@ def _begun_with(at: Place, gateway: str) -> str:
     return next((each.choice for each in running(at.home) if each.name == gateway), "")
 
 
-def chosen_in(store: SqliteStore | None) -> tuple[Rule, ...]:
+def chosen_in(store: Store | None) -> tuple[Rule, ...]:
     """What was chosen for a part, by `--family` and `--agents`."""
     return rules_chosen(store.settings()) if store else ()
 

@@ -14,6 +14,7 @@ import click
 
 from clew.cli.busy_ports import moved, taken
 from clew.cli.stage import Stage
+from clew.store.kinds import OFF
 
 if TYPE_CHECKING:
     from clew.admin.server import Admin
@@ -133,7 +134,7 @@ def _moved(stage: Stage, gateway: Running) -> Iterator[str]:
 
 def _unseen(stage: Stage) -> Iterator[str]:
     """Workers and their parent meet in the store."""
-    if stage.workers > 1 and stage.admin and stage.home.store_at(stage.loaded.settings.store.url) is None:
+    if stage.workers > 1 and stage.admin and stage.loaded.settings.store.url == OFF:
         yield (
             "without a store the admin knows of its workers only how many requests are under way: none that is over, "
             "no metrics of them, no backend that is left alone"

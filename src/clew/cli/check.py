@@ -36,6 +36,7 @@ from clew.settings.load import load
 from clew.settings.running import file_in_use
 from clew.settings.secret import known_keyring
 from clew.settings.values import Settings
+from clew.store.kinds import BODIES, location_of
 from clew.thinking.seal import Sealer
 
 __all__ = ["check"]
@@ -148,15 +149,13 @@ def _bytes_of(file: str) -> bytes:
 @contextmanager
 def _known(settings: Settings) -> Generator[Facts]:
     """What this clew knows of thinking: its seals, and what its store recorded. Without a store, the seals alone."""
-    facts, file = Facts(sealer=_sealer()), home_of(os.environ).store_at(settings.store.url)
-    if file is None or not file.exists():
+    facts, location = Facts(sealer=_sealer()), location_of(settings.store.url, home_of(os.environ).root)
+    if location is None or not location.exists():
         yield facts
         return
-    from clew.store import SqliteStore  # late: most who check have none
-
     with ExitStack() as stack:
         try:
-            store = stack.enter_context(SqliteStore(file))
+            store = stack.enter_context(location.open(content=True, bodies=BODIES))
         except StoreError as error:
             show([Line(f"the recordings cannot be read, so they do not count: {error}", "bad")], sys.stderr)
         else:

@@ -21,7 +21,7 @@ from clew.cli.json_output import visible_on_terminal
 from clew.cli.kept import Place, opened, place, principal_option, thread_named
 from clew.cli.pages import Line, printable, show
 from clew.cli.show import projected_for
-from clew.store import SqliteStore
+from clew.store import Store
 from clew.store.values import Thread
 
 __all__ = ["export", "exported", "losses_help"]
@@ -94,7 +94,7 @@ def _is_said(parameter: str) -> bool:
     return click.get_current_context().get_parameter_source(parameter) is ParameterSource.COMMANDLINE
 
 
-def _every(store: SqliteStore, principal: str) -> Iterator[Thread]:
+def _every(store: Store, principal: str) -> Iterator[Thread]:
     """A backup of nothing is none: a principal may be mistyped."""
     threads = every_thread(store, principal)
     first = next(threads, None)
@@ -103,7 +103,7 @@ def _every(store: SqliteStore, principal: str) -> Iterator[Thread]:
     return chain([first], threads)
 
 
-def _export_as(at: Place, store: SqliteStore, thread: Thread, backend: str, output: str | None) -> list[str]:
+def _export_as(at: Place, store: Store, thread: Thread, backend: str, output: str | None) -> list[str]:
     """What was changed for this backend, as notes."""
     passages = store.passages(thread.principal, thread.id)
     projected = projected_for(at, store, passages, backend, thread.principal)
@@ -112,7 +112,7 @@ def _export_as(at: Place, store: SqliteStore, thread: Thread, backend: str, outp
     return [f"{each.path} {each.what}: {each.why}" for each in projected.changes]
 
 
-def exported(store: SqliteStore, threads: Iterator[Thread], format: Format, output: str | None) -> list[str]:
+def exported(store: Store, threads: Iterator[Thread], format: Format, output: str | None) -> list[str]:
     """What the format loses, as notes."""
     put = partial(_put, is_json=format.suffix.endswith(("json", "jsonl")))
     if output is not None and (output.endswith(os.sep) or Path(output).is_dir()):
@@ -124,7 +124,7 @@ def exported(store: SqliteStore, threads: Iterator[Thread], format: Format, outp
     return [f"not in this format: {'; '.join(format.losses)}"]
 
 
-def _written(store: SqliteStore, threads: Iterable[Thread], format: Format) -> Iterator[bytes]:
+def _written(store: Store, threads: Iterable[Thread], format: Format) -> Iterator[bytes]:
     yield format.head
     for each in threads:
         yield from format.write(each, turns_of(store, each))

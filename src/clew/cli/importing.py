@@ -16,14 +16,15 @@ from msgspec import Struct
 from clew.chat.formats import FORMATS, Format, Reading, every_thread
 from clew.chat.formats.claude_code_writing import session_of
 from clew.chat.importing import Importing, Known, Tally
-from clew.cli.endings import BadConfig, told
+from clew.cli.endings import told
 from clew.cli.imported_files import Source, files_of, opened_source
 from clew.cli.json_output import say_json
-from clew.cli.kept import Place, opened, place, principal_option
+from clew.cli.kept import Place, opened, opened_to_write, place, principal_option
 from clew.cli.pages import Line, Page, printable, show
 from clew.model.recording import Recording
 from clew.settings.secret import known_keyring
-from clew.store import SqliteStore
+from clew.store import Store, open_store
+from clew.store.kinds import USUAL_URL
 from clew.thinking.seal import Sealer
 
 __all__ = ["bar", "import_threads"]
@@ -82,12 +83,12 @@ def import_threads(
 class _Stores(Struct, frozen=True):
     """Into which store, and which one besides knows of turns: in a rehearsal the real one."""
 
-    into: SqliteStore
-    beside: SqliteStore | None = None
+    into: Store
+    beside: Store | None = None
     exports: dict[str, Mapping[tuple[str, str], str]] = {}
 
     @property
-    def all(self) -> tuple[SqliteStore, ...]:
+    def all(self) -> tuple[Store, ...]:
         return (self.into,) if self.beside is None else (self.beside, self.into)
 
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
@@ -107,14 +108,17 @@ def _stores(at: Place, dry_run: bool) -> Generator[_Stores]:
     with ExitStack() as stack:
         if dry_run:
             room = Path(stack.enter_context(TemporaryDirectory(prefix="clew-import-")))
-            yield _Stores(stack.enter_context(SqliteStore(room / "rehearsal.db")), stack.enter_context(opened(at)))
+            yield _Stores(stack.enter_context(_rehearsal(room)), stack.enter_context(opened(at)))
             return
-        file = at.store
-        if file is None:
-            raise BadConfig('nothing is kept, because the settings say `url = "off"` under [store]: remove that line')
-        at.home.make()
         content = at.loaded.settings.store.content if at.loaded else True
-        yield _Stores(stack.enter_context(SqliteStore(file, content=content)))
+        yield _Stores(stack.enter_context(opened_to_write(at, content=content)))
+
+
+def _rehearsal(room: Path) -> Store:
+    """A store that goes with its directory."""
+    store = open_store(USUAL_URL, room)
+    assert store is not None
+    return store
 
 
 def _sealer(at: Place) -> Sealer | None:

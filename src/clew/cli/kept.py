@@ -20,7 +20,9 @@ from clew.errors import SettingsInvalid
 from clew.settings.home import USABLE_HOME, Home, check_owner, home_of
 from clew.settings.load import Loaded, load
 from clew.settings.running import file_in_use
-from clew.store import SqliteStore
+from clew.store import Store
+from clew.store.kinds import BODIES, USUAL_URL, location_of
+from clew.store.location import StoreLocation
 from clew.store.values import Thread
 
 __all__ = ["Place", "opened", "opened_to_write", "place", "principal_option", "thread_named"]
@@ -41,9 +43,14 @@ class Place(Struct, frozen=True, kw_only=True):
         return self.loaded
 
     @property
-    def store(self) -> Path | None:
-        """The store's file, None if the settings want none."""
-        return self.home.store_at(self.loaded.settings.store.url) if self.loaded else self.home.store
+    def store(self) -> StoreLocation | None:
+        """Where the store is, None if the settings want none."""
+        return location_of(self.loaded.settings.store.url if self.loaded else USUAL_URL, self.home.root)
+
+    @property
+    def described_store(self) -> str:
+        """The same for people; "" if the settings want none."""
+        return self.store.describe() if self.store else ""
 
 
 def place(file: Path | None = None) -> Place:
@@ -64,37 +71,38 @@ def _check_owner(home: Home) -> None:
         raise BadConfig(str(error)) from None
 
 
-def _is_there(path: Path) -> bool:
+def _is_there(place: Path | StoreLocation) -> bool:
     """Ends the command where nobody may look."""
     try:
-        return path.exists()
+        return place.exists()
     except OSError as error:
-        raise Failed(f"cannot use {path}: {error.strerror or error}. {USABLE_HOME}.") from None
+        named = place if isinstance(place, Path) else place.describe()
+        raise Failed(f"cannot use {named}: {error.strerror or error}. {USABLE_HOME}.") from None
 
 
 @contextmanager
-def opened(at: Place) -> Generator[SqliteStore | None]:
+def opened(at: Place) -> Generator[Store | None]:
     """The store to look at; None if there is none yet. Nothing is made."""
-    file = at.store
-    if file is None or not _is_there(file):
+    location = at.store
+    if location is None or not _is_there(location):
         yield None
         return
-    with SqliteStore(file) as store:
+    with location.open(content=True, bodies=BODIES) as store:
         yield store
 
 
 @contextmanager
-def opened_to_write(at: Place) -> Generator[SqliteStore]:
+def opened_to_write(at: Place, *, content: bool = True) -> Generator[Store]:
     """The store, made if it is not there."""
-    file = at.store
-    if file is None:
+    location = at.store
+    if location is None:
         raise BadConfig('nothing is kept, because the settings say `url = "off"` under [store]: remove that line')
     at.home.make()
-    with SqliteStore(file) as store:
+    with location.open(content=content, bodies=BODIES) as store:
         yield store
 
 
-def thread_named(store: SqliteStore | None, principal: str, given: str) -> Thread:
+def thread_named(store: Store | None, principal: str, given: str) -> Thread:
     """The thread of this id, or whose id begins so; `last` is the one that was used last. Ends the command if there is none,
     or several."""
     if not given:  # every id begins with nothing: a variable that is not set would name the only thread
@@ -110,7 +118,7 @@ def thread_named(store: SqliteStore | None, principal: str, given: str) -> Threa
     raise click.UsageError(f"{given!r} is the beginning of several threads: {names}{'…' if len(found) > 5 else ''}.")
 
 
-def _threads(store: SqliteStore, principal: str, given: str) -> list[Thread]:
+def _threads(store: Store, principal: str, given: str) -> list[Thread]:
     if given == "last":
         return store.threads(principal, limit=1)
     exact = store.thread(principal, given)  # one that was imported may be called as another begins

@@ -16,7 +16,7 @@ from clew.cli.json_output import say_json
 from clew.cli.kept import opened, opened_to_write, place, principal_option, thread_named
 from clew.cli.pages import Line, show
 from clew.engine.told_tries import with_told_tries
-from clew.store import SqliteStore
+from clew.store import Store
 from clew.store.values import Exchange
 
 __all__ = ["log"]
@@ -70,18 +70,18 @@ class Wanted(Struct, frozen=True, kw_only=True):
     principal: str
     thread: str | None
 
-    def last(self, store: SqliteStore, count: int) -> list[Exchange]:
+    def last(self, store: Store, count: int) -> list[Exchange]:
         """The last so many, oldest first."""
         return store.exchanges(self.principal, thread=self.thread, limit=count)[::-1]
 
-    def since(self, store: SqliteStore, seen: Exchange | None) -> list[Exchange]:
+    def since(self, store: Store, seen: Exchange | None) -> list[Exchange]:
         """What came after this one, oldest first; also if it was deleted meanwhile."""
         if seen is not None and store.exchange(self.principal, seen.id):
             return store.exchanges(self.principal, thread=self.thread, after=seen.id, limit=1000)
         return [each for each in self.last(store, 1000) if seen is None or each.ended > seen.ended]
 
 
-def _follow(store: SqliteStore, wanted: Wanted, count: int, json_: bool) -> None:
+def _follow(store: Store, wanted: Wanted, count: int, json_: bool) -> None:
     changed = store.changed()
     [*before] = wanted.last(store, max(count, 1))
     if not before and not json_:
@@ -94,7 +94,7 @@ def _follow(store: SqliteStore, wanted: Wanted, count: int, json_: bool) -> None
         seen = fresh[-1] if fresh else seen
 
 
-def _changes(store: SqliteStore, seen: int) -> Iterator[int]:
+def _changes(store: Store, seen: int) -> Iterator[int]:
     """Each time that something was committed by anybody; never ends by itself."""
     while True:
         if (now := store.changed()) != seen:

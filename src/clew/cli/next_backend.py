@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from clew.errors import StoreError
 from clew.settings.home import CONFIG_VARIABLE, Home, home_of
+from clew.store.kinds import USUAL_URL, is_url, location_of
 
 if TYPE_CHECKING:
     from clew.settings.values import Settings
+    from clew.store.location import StoreLocation
 
 __all__ = ["CHOICE", "Plain", "active_now", "plain_settings"]
 
@@ -31,9 +33,9 @@ _Table = Mapping[str, object]
 
 
 class Plain(NamedTuple):
-    """What the settings say without doubt: the store's file (None: none is wanted), and who can be active."""
+    """What the settings say without doubt: where the store is (None: none is wanted), and who can be active."""
 
-    store: Path | None
+    store: StoreLocation | None
     active: str
     backends: frozenset[str]
 
@@ -45,12 +47,10 @@ class Plain(NamedTuple):
 
 def active_now(settings: Settings, home: Home) -> str:
     """What `clew use` chose, as far as a glance at the store tells; else what the settings say."""
-    from clew.store.glance import Glance
-
-    file, chosen = home.store_at(settings.store.url), ""
+    location, chosen = location_of(settings.store.url, home.root), ""
     with suppress(StoreError, OSError):
-        if file is not None and file.exists():
-            with Glance(file) as store:
+        if location is not None and location.exists():
+            with location.quick_look() as store:
                 chosen = store.settings().get(CHOICE, "") if store.is_current else ""
     return chosen or settings.active
 
@@ -59,7 +59,7 @@ def plain_settings(environ: Mapping[str, str]) -> Plain | None:
     home = home_of(environ)
     file = Path(named).expanduser() if (named := environ.get(CONFIG_VARIABLE, "").strip()) else home.config
     if not named and not file.is_file():
-        return Plain(home.store, USUAL, frozenset({USUAL}))
+        return Plain(location_of(USUAL_URL, home.root), USUAL, frozenset({USUAL}))
     try:
         return _plain(tomllib.loads(file.read_bytes()[:_MOST_BYTES].decode()), home)
     except (OSError, ValueError, RecursionError):
@@ -70,7 +70,7 @@ def _plain(raw: _Table, home: Home) -> Plain | None:
     backends, active, store = raw.get("backends", {}), raw.get("active", ""), raw.get("store", {})
     if not (isinstance(backends, dict) and isinstance(active, str) and isinstance(store, dict)):
         return None
-    url = cast("_Table", store).get("url", "sqlite")
-    if not isinstance(url, str) or "$" in url:
+    url = cast("_Table", store).get("url", USUAL_URL)
+    if not isinstance(url, str) or "$" in url or not is_url(url):
         return None
-    return Plain(home.store_at(url), active or USUAL, frozenset(cast("_Table", backends)))
+    return Plain(location_of(url, home.root), active or USUAL, frozenset(cast("_Table", backends)))

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from clew.cli.pages import Line, printable
-from clew.store import SqliteStore
+from clew.store import Store
 
 __all__ = ["Pin", "pin_lines", "pins_in"]
 
@@ -23,7 +23,7 @@ class Pin(Struct, frozen=True, kw_only=True):
     backend: str
 
 
-def pins_in(store: SqliteStore | None, principal: str) -> tuple[Pin, ...]:
+def pins_in(store: Store | None, principal: str) -> tuple[Pin, ...]:
     threads = store.pinned(principal) if store else ()
     return tuple(Pin(thread=each.id, title=each.title, backend=each.pin) for each in threads)
 

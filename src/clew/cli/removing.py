@@ -23,7 +23,7 @@ from clew.settings.load import Loaded
 from clew.settings.private_file import write_private
 from clew.settings.running import running
 from clew.settings.shape import nearest
-from clew.store import SqliteStore
+from clew.store import Store
 
 __all__ = ["Use", "remove_backend"]
 
@@ -81,7 +81,7 @@ def without_backend(text: str, name: str) -> str:
 
 def _uses(name: str, at: Place, loaded: Loaded) -> Iterator[Use]:
     with opened(at) as store:
-        chosen = store.settings() if store else {}
+        chosen = store.settings() if store else dict[str, str]()
         yield from _in_file(name, loaded, is_chosen=bool(chosen.get(ACTIVE)))
         yield from _in_store(name, at, store)
 
@@ -101,7 +101,7 @@ def _in_file(name: str, loaded: Loaded, *, is_chosen: bool) -> Iterator[Use]:
             yield Use(f"a rule ({loaded.file}:{line_of(('rules', place, 'backend'), lines)})", "change or remove it")
 
 
-def _in_store(name: str, at: Place, store: SqliteStore | None) -> Iterator[Use]:
+def _in_store(name: str, at: Place, store: Store | None) -> Iterator[Use]:
     for gateway in running(at.home):
         if gateway.choice == name:
             yield Use(f"`clew run --backend {name}` (pid {gateway.pid})", "end it")

@@ -22,7 +22,7 @@ from clew.model.json import JsonObject
 from clew.settings.load import Loaded, load
 from clew.settings.secret import load_keyring
 from clew.settings.values import Settings
-from clew.store import SqliteStore
+from clew.store import Store
 from clew.store.endings import ending_word, failure_of, unfinished_word
 from clew.store.values import Branch, Exchange, Passage, Thread
 
@@ -91,7 +91,7 @@ def show_thread(
             _show(at, store, found, as_, shows=Shows(thinking, asides), json_=json_)
 
 
-def _list(store: SqliteStore | None, principal: str, words: str | None, json_: bool) -> None:
+def _list(store: Store | None, principal: str, words: str | None, json_: bool) -> None:
     if words is not None:
         hits = store.search(principal, words, limit=MOST_THREADS) if store else []
         listed, page = hits, found_page(hits)
@@ -104,7 +104,7 @@ def _list(store: SqliteStore | None, principal: str, words: str | None, json_: b
         show(page)
 
 
-def _show(at: Place, store: SqliteStore, thread: Thread, as_: str | None, *, shows: Shows, json_: bool) -> None:
+def _show(at: Place, store: Store, thread: Thread, as_: str | None, *, shows: Shows, json_: bool) -> None:
     passages = store.passages(thread.principal, thread.id)
     if as_ is not None:
         projected = projected_for(at, store, passages, as_, thread.principal)
@@ -132,7 +132,7 @@ def _head(thread: Thread) -> Iterator[Line]:
 # As it was said
 
 
-def _said(store: SqliteStore, thread: Thread, passages: Sequence[Passage], shows: Shows) -> Iterator[Line | Table]:
+def _said(store: Store, thread: Thread, passages: Sequence[Passage], shows: Shows) -> Iterator[Line | Table]:
     branches = store.tree(thread.principal, thread.id)
     numbers = numbered(branches) if len(branches) > 1 else {}
     yield from branch_lines(branches, thread.id, passages)
@@ -154,7 +154,7 @@ def _how(exchange: Exchange | None) -> str:
     return f"{ending_word(exchange)}, {exchange.status}{f': {why}' if why else ''}"
 
 
-def _answer(store: SqliteStore, thread: Thread, passage: Passage, shows: Shows) -> Iterator[Line]:
+def _answer(store: Store, thread: Thread, passage: Passage, shows: Shows) -> Iterator[Line]:
     recording, exchange = passage.recording, store.exchange(thread.principal, passage.exchange)
     if recording is None or not recording.blocks:
         yield Line(printable(f"no answer is recorded ({_how(exchange)})"), "bad")
@@ -167,7 +167,7 @@ def _answer(store: SqliteStore, thread: Thread, passage: Passage, shows: Shows) 
 # As a backend would get it
 
 
-def projected_for(at: Place, store: SqliteStore, passages: Sequence[Passage], name: str, principal: str) -> Projected:
+def projected_for(at: Place, store: Store, passages: Sequence[Passage], name: str, principal: str) -> Projected:
     """Ends the command for a backend that there is not, and where nothing is recorded."""
     from clew.admin.problem import Problem  # late: the engine takes longer to load than a list takes to print
     from clew.admin.thread_view import projected

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import click
@@ -29,8 +28,8 @@ from clew.settings.following import unknown_backend
 from clew.settings.processes import ProcessReport, RunningGateway, running_gateways
 from clew.settings.unset import Unset, unset_variables
 from clew.settings.values import Rule
-from clew.store import SqliteStore
-from clew.store.size import log_bytes, size_in_words
+from clew.store import Store
+from clew.store.size import size_in_words
 from clew.store.values import Exchange, Statistics
 
 __all__ = ["status"]
@@ -113,12 +112,12 @@ def _status(at: Place, principal: str) -> Status:
         with opened(at) as store:
             return _with(at, store, principal)
     except StoreError as error:
-        kept = Kept(file=str(at.store), state="unusable", why=str(error))
+        kept = Kept(file=at.described_store, state="unusable", why=str(error))
         return _without(at, kept, None)
 
 
-def _with(at: Place, store: SqliteStore | None, principal: str) -> Status:
-    found = _without(at, _kept(at.store, store), store)
+def _with(at: Place, store: Store | None, principal: str) -> Status:
+    found = _without(at, _kept(at, store), store)
     if store is None:
         return found
     active = (found.active.requested or found.active.backend) if found.active else ""
@@ -127,7 +126,7 @@ def _with(at: Place, store: SqliteStore | None, principal: str) -> Status:
     return msgspec.structs.replace(found, pins=pins_in(store, principal), thinking=counted, last=tuple(last))
 
 
-def _without(at: Place, kept: Kept, store: SqliteStore | None) -> Status:
+def _without(at: Place, kept: Kept, store: Store | None) -> Status:
     """All but what the store holds of conversations."""
     active, there = active_of(at, store), [(each, active_of(at, store, each.name)) for each in running_gateways(at.home)]
     common = [each for each, own in there if own and not own.is_its_own]
@@ -154,10 +153,11 @@ def _gateway(each: RunningGateway, active: Active | None) -> Gateway:
     )
 
 
-def _kept(file: Path | None, store: SqliteStore | None) -> Kept:
-    if file is None or store is None:
-        return Kept(file=str(file or ""), state="none")
-    return Kept(file=str(file), state="ok", bytes=file.stat().st_size, log_bytes=log_bytes(file))
+def _kept(at: Place, store: Store | None) -> Kept:
+    if store is None:
+        return Kept(file=at.described_store, state="none")
+    size = store.size()
+    return Kept(file=store.describe(), state="ok", bytes=size.bytes, log_bytes=size.log_bytes)
 
 
 # For people

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import msgspec
@@ -22,7 +21,7 @@ from clew.cli.options import principal_option
 from clew.cli.pages import printable
 from clew.settings.home import home_of
 from clew.settings.processes import running_gateways
-from clew.store.glance import Glance
+from clew.store.location import StoreLocation
 from clew.store.values import Exchange, Usage
 
 __all__ = ["statusline"]
@@ -91,11 +90,11 @@ class _Seen(Struct, frozen=True):
     chosen: str = ""
 
 
-def _seen(file: Path | None, principal: str, session: str) -> _Seen | None:
+def _seen(location: StoreLocation | None, principal: str, session: str) -> _Seen | None:
     """None of a store that must first be brought up to date."""
-    if file is None or not file.exists():
+    if location is None or not location.exists():
         return _Seen()
-    with Glance(file) as store:
+    with location.quick_look() as store:
         if not store.is_current:
             return None
         last = store.last(principal, session) if session else None

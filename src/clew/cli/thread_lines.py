@@ -39,9 +39,10 @@ def message_lines(content: JsonValue, shows: Shows, role: str = "") -> Iterator[
 
 def changed_lines(messages: Sequence[JsonObject], changes: Iterable[Change], shows: Shows) -> Iterator[Line]:
     """The client's messages, each change at its place with its reason."""
-    at = _by_place(changes)
+    by_message = _by_place(changes)
     for index, message in enumerate(messages):
         path, role = f"messages.{index}", str(message.get("role"))
+        at = by_message.pop(path, {})
         yield Line(f"{printable(role)} ({path})", "head")
         yield from _reasons(at.pop(path, ()))
         for number, block in enumerate(_blocks(message.get("content"))):
@@ -49,22 +50,17 @@ def changed_lines(messages: Sequence[JsonObject], changes: Iterable[Change], sho
             gone = any(change.what in ("left out", "removed") for change in here)
             yield from _reasons(here)
             yield from (Line(line.text, "quiet" if gone else line.tone) for line in _block_lines(block, shows, role))
-        yield from _rest(path, at)
-    yield from _reasons(change for rest in at.values() for change in rest)
+        yield from _reasons(change for behind in at.values() for change in behind)
+    yield from _reasons(change for rest in by_message.values() for here in rest.values() for change in here)
 
 
-def _by_place(changes: Iterable[Change]) -> dict[str, list[Change]]:
-    """Changes inside a block belong to the block."""
-    at: dict[str, list[Change]] = {}
+def _by_place(changes: Iterable[Change]) -> dict[str, dict[str, list[Change]]]:
+    """By the message, and there by the place. Changes inside a block belong to the block."""
+    at: dict[str, dict[str, list[Change]]] = {}
     for change in changes:
-        at.setdefault(".".join(change.path.split(".")[:4]), []).append(change)
+        parts = change.path.split(".")
+        at.setdefault(".".join(parts[:2]), {}).setdefault(".".join(parts[:4]), []).append(change)
     return at
-
-
-def _rest(path: str, at: dict[str, list[Change]]) -> Iterator[Line]:
-    """What was put in behind the last block of a message."""
-    for place in [place for place in at if place.startswith(f"{path}.")]:
-        yield from _reasons(at.pop(place))
 
 
 def _reasons(changes: Iterable[Change]) -> Iterator[Line]:

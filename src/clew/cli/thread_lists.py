@@ -7,8 +7,8 @@ from typing import Final
 
 from clew.cli.exchange_lines import at_time
 from clew.cli.pages import Line, Page, Table, printable
+from clew.store.texts import texts_asked
 from clew.store.values import Branch, Hit, Passage, Thread
-from clew.store.words import texts_asked
 
 __all__ = ["branch_lines", "found_page", "numbered", "threads_page"]
 

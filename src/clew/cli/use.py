@@ -27,7 +27,7 @@ from clew.settings.following import Followed, choice_followed, pin_followed
 from clew.settings.load import Loaded
 from clew.settings.running import Running, running
 from clew.settings.values import Disabled, Rule
-from clew.store import SqliteStore
+from clew.store import Store
 
 __all__ = ["use"]
 
@@ -130,14 +130,14 @@ def _switched(at: Place, name: str | None, part: Part, principal: str) -> Switch
         return structs.replace(_chosen(at, store, name, part), pins=pins_in(store, principal))
 
 
-def _pinned(at: Place, store: SqliteStore, principal: str, given: str, name: str) -> Switched:
+def _pinned(at: Place, store: Store, principal: str, given: str, name: str) -> Switched:
     thread = thread_named(store, principal, given)
     _done(store.pin(principal, thread.id, name).result(WRITE_SECONDS))
-    followed = pin_followed(at.home, name) if name else Followed()
+    followed = pin_followed(at.home, name, store.refresh())
     return Switched(active=name, before=thread.pin, source="clew use --thread", thread=thread.id, followed=followed)
 
 
-def _chosen(at: Place, store: SqliteStore, name: str | None, part: Part) -> Switched:
+def _chosen(at: Place, store: Store, name: str | None, part: Part) -> Switched:
     gateway = part.gateway or ""
     before = active_of(at, store, gateway)
     store.set(SETTING, name, scope=gateway, at=time.time()).result(WRITE_SECONDS)
@@ -151,7 +151,7 @@ def _chosen(at: Place, store: SqliteStore, name: str | None, part: Part) -> Swit
     )
 
 
-def _chosen_for_part(at: Place, store: SqliteStore, name: str | None, part: Part) -> Switched:
+def _chosen_for_part(at: Place, store: Store, name: str | None, part: Part) -> Switched:
     before = store.settings().get(part.setting, "")
     store.set(part.setting, name, at=time.time()).result(WRITE_SECONDS)
     return Switched(

@@ -1,24 +1,48 @@
-"""What takes a while is done in a thread, so that nobody else's stream waits for it."""
+"""What takes a while is done in a thread, so that nobody else's stream waits for it.
+
+Threads share the interpreter: each that works takes time from the event loop. So of what is very large one is worked on at a
+time in a process, in the order in which they came; what is smaller passes it by.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
-__all__ = ["LARGE", "apart", "aside"]
+__all__ = ["LARGE", "VERY_LARGE", "apart", "aside", "looking_up", "threads_for"]
 
 T = TypeVar("T")
 
 LARGE = 128 * 1024
 """Bytes of a request or an answer above which it is worked on in a thread: below, the way there costs more than the work."""
+VERY_LARGE = 2 * 1024 * 1024
+"""Bytes above which it waits for its turn. A session of some hours stays below."""
+
+_one_at_a_time = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clew very large")
+_look_ups = ThreadPoolExecutor(max_workers=4, thread_name_prefix="clew look-up")
+"""Of small requests: they do not wait behind what is large."""
 
 
 async def aside(size: int, work: Callable[[], T]) -> T:
-    """What takes a while is done in a thread, so that nobody else's stream waits for it."""
-    return await asyncio.to_thread(work) if size > LARGE else work()
+    """What the work gives: at once if it is small, else from a thread. Nobody who leaves while it waits is worked for."""
+    if size <= LARGE:
+        return work()
+    return await asyncio.get_running_loop().run_in_executor(threads_for(size), work)
+
+
+def threads_for(size: int) -> ThreadPoolExecutor | None:
+    """Who works on what is large; None: the threads of the loop."""
+    return _one_at_a_time if size > VERY_LARGE else None
+
+
+async def looking_up(size: int, work: Callable[[], T]) -> T:
+    """What the work gives, which may look something up in the store, so it is done in a thread whatever its size."""
+    threads = threads_for(size) if size > LARGE else _look_ups
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
 async def apart(work: Callable[[], None]) -> None:

@@ -14,7 +14,6 @@ from clew.model.recording import Recording
 from clew.thinking.recognise import Context
 
 if TYPE_CHECKING:
-    from clew.engine.rote.form import Form
     from clew.store.values import Exchange  # late: the listener does not wait for the store
 
 __all__ = ["AGENT", "CLASS", "SESSION", "Call", "Entry", "Kind"]
@@ -42,6 +41,8 @@ class Entry(Struct, frozen=True, kw_only=True, eq=False):
     """Who is asked for this answer alone; "" is the thread's own backend, or whichever is active."""
     asked: tuple[bytes, ...]
     """What is new in it, as it was said."""
+    answers: Callable[[str, str], None]
+    """Called with the backend and the model that answer, when the first content is here: not before can this be known."""
     told: Callable[[Exchange, Recording | None], None]
     """Called when it is over and kept, before its end goes to the client."""
     failed: Callable[[ClewError], None]
@@ -49,7 +50,7 @@ class Entry(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Call:
-    """One request of a client. What follows from its head is worked out once, for all calls with that head (`with_body`)."""
+    """One request of a client."""
 
     __slots__ = (
         "betas",
@@ -57,7 +58,6 @@ class Call:
         "context",
         "credential",
         "entry",
-        "forms",
         "headers",
         "kind",
         "principal",
@@ -90,13 +90,3 @@ class Call:
         words = headers.get("anthropic-beta", "").split(",")
         self.betas = tuple(word for each in words if (word := each.strip()))
         self.version = headers.get("anthropic-version", "2023-06-01")
-        self.forms: list[Form] = []
-        """What was decided about calls with this head, for those that are like them."""
-
-    def with_body(self, body: bytes) -> Call:
-        """The same head, another body."""
-        made = Call.__new__(Call)
-        made.kind, made.query, made.headers, made.version = self.kind, self.query, self.headers, self.version
-        made.principal, made.credential, made.context = self.principal, self.credential, self.context
-        made.betas, made.body, made.entry, made.forms = self.betas, body, None, self.forms
-        return made

@@ -106,6 +106,8 @@ class Current:
         self._read: dict[str, Mapping[str, str]] = {}
         """What the store said last, by its scopes."""
         self._deletions = self._noted()
+        self._pins = ""
+        self._refresh()
         self.snapshot = self._fresh()
 
     @property
@@ -183,6 +185,7 @@ class Current:
                 active_from=self.snapshot.active_from,
                 backends=tuple(settings.backends),
                 disabled={name: f"{each.why} ({each.where})" for name, each in settings.disabled.items()},
+                pins=self._pins,
                 seal_key=self._sealer.current,
                 seal_key_is_given=bool(self._environ.get(VARIABLE, "").strip()),
             )
@@ -195,6 +198,7 @@ class Current:
         if anew or stored:
             self._swap(self._fresh(problem), anew=anew)
         if stored:
+            self._refresh()
             self._heed_deletions()
         self.problem = problem  # only now: whoever reads that all is well is served by what was mended
         return anew or stored
@@ -249,6 +253,14 @@ class Current:
             return False
         seen, self._seen = self._seen, now
         return now != seen
+
+    def _refresh(self) -> None:
+        """What any process chose for a thread holds from now on."""
+        try:
+            self._pins = self._store.refresh() if self._store is not None else ""
+        except StoreError as error:
+            _log.warning("the backends that threads stay with cannot be read from the store: %s", error)
+            self._seen = -1
 
     def _heed_deletions(self) -> None:
         """What any process deleted stays in nobody's memory."""

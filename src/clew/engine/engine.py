@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from clew.engine.call import Call
-from clew.engine.express import Express
+from clew.engine.driver import Driver
 from clew.engine.parts import Parts
-from clew.engine.rote.by_rote import by_rote
 from clew.http.responder import Responder
 
 __all__ = ["Engine"]
@@ -24,11 +23,4 @@ class Engine:
 
         Either raises ClewError only before anything was said to the client.
         """
-        return Express(self.parts, call, client).begin()
-
-    def again(self, call: Call, body: bytes, client: Responder) -> Awaitable[None] | None:
-        """The same for a call with the head of one that was seen before, and this body."""
-        work = by_rote(self.parts, call, body, client)
-        if work is True:
-            return None
-        return work or Express(self.parts, call.with_body(body), client).begin()
+        return Driver(self.parts, call, client).begin()

@@ -1,109 +1,147 @@
-"""A live exchange: one client request and all that befalls it, from its first byte to its place in the store.
+"""An exchange: one client request and all that happens to it, from its bytes to its place in the store.
 
-    read       recognise, route                               (`asking`)
-    attempt    project, send, heal if it is refused; again, or elsewhere, as `pipeline.attempts` says
-    hear       relay the answer: nothing before its first content, its end only after the store has the turn   (`hearing`)
-    settle     keep the turn: whole, cut, refused or failed    (`story`)
+    read       what is asked, what is remembered of its history, where it may go            (`preparing`)
+    try        project, send, repair if it is refused; again, or elsewhere, as `pipeline.attempts` says
+    answer     nothing before the first content, the end only after the store has the turn  (`answering`)
+    end        the turn is kept: whole, cut, refused or failed                              (`ending`)
 
-Whatever ends it, a client that leaves, a server that drains or a backend that breaks, is told to the client in its own
-dialect, and kept.
+It is one coroutine that awaits commands (`commands`) and knows no loop, no socket and no database; `driver` carries them
+out. Whatever ends it, a client that leaves, a server that ends or a backend that breaks, comes in as an exception, is told
+to the client in its own dialect, and is kept. In which state it is, and what may follow, is one table (`states`).
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from functools import partial
+from typing import Final
 
-import msgspec
 from msgspec import structs
 
-from clew.engine.aside import LARGE, aside
+from clew.engine.answering import BackendAnswer
+from clew.engine.asking import Asking
+from clew.engine.call import Call
+from clew.engine.commands import (
+    Ask,
+    ClientGone,
+    Compute,
+    CoolDown,
+    Finish,
+    LetGo,
+    ReadBody,
+    Refuse,
+    ServerEnds,
+    Sleep,
+)
 from clew.engine.dialects import Refused
 from clew.engine.failures import DRAINING, NO_RETRY, kind_in, named, no_credential, without_credential, without_key
-from clew.engine.hearing import Told
-from clew.engine.passing import Passing
-from clew.engine.reply_head import ESTIMATED, JSON_TYPE
+from clew.engine.parts import Parts
+from clew.engine.preparing import Preparation
+from clew.engine.reply_head import kept_paths
 from clew.engine.route import Way
+from clew.engine.states import ExchangeState, Progress
 from clew.engine.story import Story
-from clew.engine.turns import Heard
-from clew.engine.underway import UnderWay
-from clew.engine.whole import Whole, hear_whole
+from clew.engine.streamed import AlreadyTold
 from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
-from clew.model.json import JsonObject
 from clew.pipeline.attempts import Outcome, attempts
 from clew.pipeline.heal import Heal, Remedy, heal
 from clew.pipeline.project import Projection
 from clew.pipeline.retry_hints import in_seconds, retry_after_of, should_retry_of
-from clew.pipeline.stream.answer import answer_of_message
-from clew.pipeline.token_estimate import estimate
-from clew.store import values as kept
+from clew.store.values import Outcome as Ended
 from clew.thinking.refusals import refusal_in
-from clew.upstream.reply import Reply
 
-__all__ = ["LiveExchange"]
+__all__ = ["Exchange"]
 
-T = TypeVar("T")
-
-MOST_WORDS = 1024 * 1024
+MOST_WORDS: Final = 1024 * 1024
 """Of a refusal."""
 
-_NO_ROUTE = frozenset((404, 405, 501))
+_NO_ROUTE: Final = frozenset((404, 405, 501))
 """What a server says to a path that it does not know."""
 
 
-class LiveExchange(UnderWay):
-    """Run once."""
+class Exchange:
+    """Made for one call: `prepare` it, then drive `run` to its end."""
+
+    story: Story
+    answering: BackendAnswer
+    is_read = False
+    _is_light = True
+    """Whether what is done about all of its messages may be done at once."""
+    _is_ready = False
+    """The request is in the form of the first target."""
+    unasked: Asking | None = None
+    """What was read, if no backend can be asked for it."""
+
+    def __init__(self, parts: Parts, call: Call) -> None:
+        self.call = call
+        self.id = call.entry.id if call.entry else parts.new_id()
+        self._parts = parts
+        self._preparation = Preparation(parts, call, self.id)
+        self._progress = Progress()
+
+    @property
+    def state(self) -> ExchangeState:
+        return self._progress.state
+
+    def begins_at_once(self) -> bool:
+        """Whether `prepare` takes a moment only."""
+        self._is_light = self._preparation.is_light()
+        return self._is_light and self._preparation.is_known()
+
+    def prepare(self) -> None:
+        """Read the request, and put it into the first target's form. Raises ClewError if it cannot be read."""
+        self._log_body("asked", self.call.body)
+        asking = self._preparation.read()
+        if asking.failure is not None:
+            self.unasked = asking
+            return
+        self.story = self._preparation.begin(asking)
+        self.answering = BackendAnswer(self._parts, self.story, self._progress, is_light=self._is_light)
+        self.is_read = True
+        self._is_ready = self._preparation.is_ready(self.story)
+
+    def drop(self) -> None:
+        """The client is gone: what is being worked out in a thread before there is an answer is not wanted any more."""
+        if self.state in (ExchangeState.BEGUN, ExchangeState.ASKING):
+            self._preparation.wanted.drop()
 
     async def run(self) -> None:
-        """Answer the client. Raises ClewError only for a request that cannot be read."""
-        self._log_body("asked", self._call.body)
-        asking = self._read() if len(self._call.body) <= LARGE else await self._aside(self._read)
-        self._story = self._begin(asking)
-        await self._go_on()
-
-    async def _go_on(self) -> None:
-        """From where it stands: nothing was sent yet, or `_asked` is on its way."""
-        story = self._told()
-        self._passing = passing = self._passing or self._new_passing(story)
-        if story.asking.streams:
-            passing.watch_silence()
-        await self._guard(self._attempts(story, passing))
-
-    async def _guard(self, work: Awaitable[BackendError | None]) -> None:
-        """Whatever comes of it is told and kept."""
+        """Answer the client, and keep the turn."""
         try:
-            failure = await work
-        except asyncio.CancelledError:
-            self._hush()
-            await self._interrupted()
-            raise
+            failure = await self._try_all(self.story)
+            if failure is not None:
+                await self._fail(failure)
+        except ClientGone:
+            await self.leave("cut")
+        except ServerEnds:
+            await Refuse(BackendOverloaded(DRAINING))
+            await self.leave("cut")
         except ClewError as error:
-            failure = error
-        finally:
-            self._hush()
-        if failure is not None:
-            await self._fail(failure)
+            await self._fail(error)
+        self._progress.enter(ExchangeState.OVER)
 
-    def _hush(self) -> None:
-        if self._passing is not None:
-            self._passing.close()
+    async def _fail(self, failure: ClewError) -> None:
+        tries = self.story.tries
+        if not tries:
+            self.story.never_asked(failure)
+        await Refuse(failure)
+        await self.leave("refused" if tries and tries[-1].status else "failed")
 
-    async def _aside(self, work: Callable[[], T]) -> T:
-        return await aside(len(self._call.body), work)
+    async def leave(self, outcome: Ended) -> None:
+        """Keep what came, of an answer that is not whole or of none."""
+        await self.answering.ending.leave(outcome, self.answering.stream)
 
     # Trying.
 
-    async def _attempts(self, story: Story, passing: Passing) -> BackendError | None:
+    async def _try_all(self, story: Story) -> BackendError | None:
         """One way after another, as long as it makes sense. None once the client has its answer.
 
-        Where nothing is known against the first way, it is where every flow of attempts begins; nearly always it
-        answers, and then there is nothing to plan.
+        Where nothing is known against the first way, it is where every flow of attempts begins; nearly always it answers,
+        and then there is nothing to plan.
         """
         ways = {way.candidate: way for way in story.asking.ways}
         cool_downs, result = self._parts.cool_downs, None
-        if self._asked is not None or not cool_downs.until:
-            result = await self._attempt(story.way, story, passing)
+        if self._is_ready or not cool_downs.until:
+            result = await self._try(story.way, story)
             if result.is_success:
                 return None
             cool_downs = cool_downs.without(story.way.candidate)  # what others met there meanwhile: the result is its own
@@ -112,97 +150,99 @@ class LiveExchange(UnderWay):
         attempt = next(flow)
         while True:
             if result is None:
-                await asyncio.sleep(attempt.wait)
-                result = await self._attempt(ways[attempt.target], story, passing)
+                await Sleep(attempt.wait)
+                result = await self._try(ways[attempt.target], story)
             try:
                 attempt, result = flow.send(result), None
             except StopIteration as end:
-                self._parts.learn(end.value.cooled, self._parts.clock())
+                await CoolDown(end.value.cooled)
                 return end.value.failure
 
-    async def _attempt(self, way: Way, story: Story, passing: Passing) -> Outcome:
-        if self._asked is None:
-            story.tries_way(way, self._parts.clock())
+    async def _try(self, way: Way, story: Story) -> Outcome:
+        self._progress.enter(ExchangeState.ASKING)
         try:
-            result = await self._ask(way, story, passing)
+            result = await self._ask(way, story)
         except BackendError as error:
-            result = self._outcome(error=named(error, way), started=passing.pushed)
+            result = self._broken(named(error, way))
         except StreamIllegal as error:
-            result = self._outcome(error=BackendError(f"{way.backend.name}: {error}"), started=passing.pushed)
-            if isinstance(error, Told):
-                passing.let_go()
-                self._client.end()
+            result = self._broken(BackendError(f"{way.backend.name}: {error}"))
+            if isinstance(error, AlreadyTold):
+                await Finish(b"")
         if not result.is_success:
+            await LetGo()
+            self._progress.enter(ExchangeState.BEGUN)
             result = without_key(result, way.key)
             story.note(result, self._parts.clock(), self._hidden)
         return result
 
     def _hidden(self, words: str) -> str:
         """Without secrets: the client's own, those of this process, and what looks like one."""
-        return self._parts.redact(without_credential(words, self._call.credential))
+        return self._parts.redact(without_credential(words, self.call.credential))
 
-    def _outcome(
-        self,
-        status: int | None = None,
-        *,
-        error: BackendError | None = None,
-        started: bool = False,
-        no: Refused | None = None,
-    ) -> Outcome:
-        now = self._parts.clock()
-        if no is None:
-            return Outcome(now=now, status=status, error=error, content_started=started)
+    def _broken(self, error: BackendError) -> Outcome:
+        return Outcome(now=self._parts.clock(), error=error, content_started=self.state is ExchangeState.PASSING)
+
+    def _answered(self) -> Outcome:
+        return Outcome(now=self._parts.clock(), status=200, content_started=True)
+
+    def _refused(self, no: Refused) -> Outcome:
         return Outcome(
-            now=now,
-            status=status,
-            error=error,
+            now=self._parts.clock(),
+            status=no.status,
             retry_after=retry_after_of(no.headers, wall=self._parts.wall()),
             should_retry=should_retry_of(no.headers),
-            content_started=started,
             body=no.body,
         )
 
-    async def _ask(self, way: Way, story: Story, passing: Passing) -> Outcome:
+    async def _ask(self, way: Way, story: Story) -> Outcome:
         """Send the request in this target's form; repair it as long as it is refused for its thinking."""
-        if self._asked is None and (answered := await self._before_asking(way, story)):
-            return answered
+        ready, self._is_ready = self._is_ready, False
+        if not ready:
+            story.tries_way(way, self._parts.clock())
+            if (answered := await self._prepare_for(way, story)) is not None:
+                return answered
+        self._log_decisions(story)
         tried: tuple[Remedy, ...] = ()
         while True:
-            refused = await self._send(way, story, passing)
+            refused = await self._send(way, story)
             if refused is None:
-                return self._outcome(200, started=True)
+                return self._answered()
             if self._is_uncounted(refused):
-                return await self._estimate(story)
-            remedy = None if way.dialect.translates else self._healed(refused, way, story, tried)
-            projection = self._healed_projection(story, remedy) if remedy else self._repaired(story, refused)
+                return await self._estimate()
+            remedy = None if way.dialect.translates else self._remedy(refused, way, story, tried)
+            projection = self._healed(story, remedy) if remedy else self._repaired(story, refused)
             if projection is None:
                 return self._refusal(story.dialect.told(refused), story)
             story.heals, tried = story.heals + 1, (*tried, remedy.remedy) if remedy else tried
-            await self._aside(lambda projection=projection: story.goes(projection))
+            await self._compute(partial(story.goes, projection))
 
-    async def _before_asking(self, way: Way, story: Story) -> Outcome | None:
+    async def _compute(self, work: partial[None]) -> None:
+        await Compute(len(self.call.body), work)
+
+    async def _prepare_for(self, way: Way, story: Story) -> Outcome | None:
         """The request in this target's form; an outcome where the backend need not be asked at all."""
-        if self._lacks_credential(way):
-            self._passed = [NO_RETRY]
-            return self._outcome(401, no=Refused(401, no_credential(way.backend.name)))
-        await self._aside(lambda: self._project(way, story))
-        self._log_decisions(story)
-        if self._call.kind == "count_tokens" and not way.dialect.counts:
-            return await self._estimate(story)
-        return None
+        if self._preparation.lacks_credential(way):
+            self.answering.passed = [NO_RETRY]
+            return self._refused(Refused(401, no_credential(way.backend.name)))
+        await self._compute(partial(self._preparation.project, way, story))
+        return await self._estimate() if self._preparation.is_estimated(way) else None
 
     def _is_uncounted(self, refused: Refused) -> bool:
-        """Few of those who speak Anthropic's dialect count tokens. One that misses the model says so in its words; in a
-        relay's shape inside a 200 nobody knows, and the kind is ours."""
+        """Few of those who speak Anthropic's dialect count tokens. A backend that does not know the model says so in words
+        of its own dialect; for an error of a relay inside a 200 the words are ours, and say nothing."""
         is_unknown = refused.status in _NO_ROUTE and (refused.is_told or not kind_in(refused.body))
-        return self._call.kind == "count_tokens" and is_unknown
+        return self.call.kind == "count_tokens" and is_unknown
 
-    def _healed_projection(self, story: Story, remedy: Heal) -> Projection:
+    def _remedy(self, refused: Refused, way: Way, story: Story, tried: tuple[Remedy, ...]) -> Heal | None:
+        refusal = refusal_in(refused.status, refused.body.decode("utf-8", "replace"))
+        return None if refusal is None else heal(story.going, refusal, way.target, story.asking.facts, tried)
+
+    def _healed(self, story: Story, remedy: Heal) -> Projection:
         story.dialect = story.dialect.healed()
         return Projection(remedy.request, (*story.projected, *remedy.changes))
 
     def _repaired(self, story: Story, refused: Refused) -> Projection | None:
-        """The same, to be written in a weaker form of its dialect."""
+        """The same request, to be written in a weaker form of its dialect."""
         repair = story.dialect.repair(refused, story.going, story.sent)
         if repair is None:
             return None
@@ -210,99 +250,37 @@ class LiveExchange(UnderWay):
         return Projection(story.going, (*story.projected, repair.change))
 
     def _refusal(self, refused: Refused, story: Story) -> Outcome:
-        outcome = self._outcome(refused.status, no=refused)
+        outcome = self._refused(refused)
         passed = story.dialect.passed(refused.headers, self._parts.wall())
-        self._passed = in_seconds(passed, outcome.retry_after) or self._passed
+        self.answering.passed = in_seconds(passed, outcome.retry_after) or self.answering.passed
         return outcome
 
-    def _healed(self, refused: Refused, way: Way, story: Story, tried: tuple[Remedy, ...]) -> Heal | None:
-        refusal = refusal_in(refused.status, refused.body.decode("utf-8", "replace"))
-        if refusal is None:
-            return None
-        return heal(story.going, refusal, way.target, story.asking.facts, tried)
-
-    async def _send(self, way: Way, story: Story, passing: Passing) -> Refused | None:
+    async def _send(self, way: Way, story: Story) -> Refused | None:
         """One request to the backend, and its answer to the client; or the backend's no."""
-        asked, self._asked = self._asked or self._asking(way, story), None
-        async with asked as reply:
-            self._note_head(reply.head, story)
-            if not 200 <= reply.status < 300:
-                return Refused(reply.status, await reply.read(most=MOST_WORDS), reply.headers)
-            refused = await self._hear(reply, story, passing)
-            return None if refused is None else structs.replace(refused, headers=(*reply.headers, *refused.headers))
-
-    async def _hear(self, reply: Reply, story: Story, passing: Passing) -> Refused | None:
-        """An answer with 200, to the client; or the no that came in its place."""
-        if story.asking.streams:
-            if self._hearing is None or not self._hearing.opened:
-                self._hearing = self._stream_hearing(story, passing)
-            return await self._hearing.hear(reply, self._stream_begins)
-        heard = await self._hear_whole(reply, story)
-        return heard if isinstance(heard, Refused) else await self._tell_whole(*heard)
-
-    async def _hear_whole(self, reply: Reply, story: Story) -> Whole | Refused:
-        hints, seconds = self._hints(story), story.asking.snapshot.settings.first_content_seconds
-        return await hear_whole(reply, story.dress(), story.dialect, hints, self._call.kind, first_content=seconds)
-
-    async def _estimate(self, story: Story) -> Outcome:
-        """A backend that does not count: about how many there are, and a word that it is no more than that."""
-        way = story.way
-        estimated = await self._aside(lambda: estimate(story.going))
-        counts = self._parts.token_counts
-        tokens: JsonObject = {"input_tokens": counts.corrected(way.backend.name, way.target.model, estimated)}
-        told = msgspec.json.encode(tokens)
-        self._passed = [ESTIMATED]
-        await self._tell_whole(told, told, Heard(answer=answer_of_message(tokens)))
-        return self._outcome(200, started=True)
-
-    # Answering.
-
-    async def _tell_whole(self, raw: bytes, shown: bytes, heard: Heard) -> None:
-        story = self._told()
-        story.answered = raw
-        story.content_begins(self._parts.clock())
-        await self._settled(heard, lambda: self._client.send(200, [JSON_TYPE, *self.headers()], shown))
-
-    async def _settled(self, heard: Heard, tell: Callable[[], None]) -> None:
-        """Kept, then told."""
-        self._tell = tell
-        await self._settle(heard)
-        with self._client.in_one_piece():
-            tell()
-
-    # Ending.
-
-    async def _interrupted(self) -> None:
-        """The client left, or the server must end: a client that is there is told, and what came of the answer is kept."""
-        if self._client.draining:
-            await self._last_word()
-        await self._leave("cut")
-
-    async def _last_word(self) -> None:
-        """The end after all, where the whole answer is here and only the store is waited for: that takes a moment at most,
-        and the turn is recorded as whole."""
-        hearing, heard = self._hearing, self._heard
-        tell = self._tell or (hearing.close if hearing is not None and hearing.ended else None)
-        if heard is None or tell is None or self._client.ended:
-            self._say(BackendOverloaded(DRAINING))
-            return
-        await self._keeping.finish(self._told(), heard)
-        with self._client.in_one_piece():
-            tell()
-
-    async def _fail(self, failure: ClewError) -> None:
-        tries = self._told().tries
-        if not tries:
-            self._told().never_asked(failure)
-        self._say(failure)
-        await self._leave("refused" if tries and tries[-1].status else "failed")
-
-    async def _leave(self, ending: kept.Outcome) -> None:
-        story, hearing, heard = self._told(), self._hearing, self._heard
-        if heard is not None:
-            await self._keeping.leave(story, "whole", lambda: heard)
-        elif hearing is not None and hearing.begun:
-            story.answered = hearing.raw
-            await self._keeping.leave(story, "cut", lambda: hearing.heard(whole=False), hearing.size)
+        self._log_body("sent", story.sent)
+        self.answering.passed, story.request_id = (), ""  # what another backend said before is not this one's
+        head = await Ask(way, story.going, story.sent)
+        self.answering.note_head(head)
+        if 200 <= head.status < 300:
+            refused = await self.answering.answer(head)
         else:
-            await self._keeping.leave(story, ending, lambda: None)
+            refused = Refused(head.status, await ReadBody(MOST_WORDS))
+        if refused is None:
+            return None
+        await LetGo()
+        return structs.replace(refused, headers=(*head.headers, *refused.headers))
+
+    async def _estimate(self) -> Outcome:
+        await self.answering.answer_estimate()
+        return self._answered()
+
+    # For the log.
+
+    def _log_body(self, which: str, raw: bytes) -> None:
+        if self._parts.log is not None and self._parts.log.shows_bodies:
+            self._parts.log.body(self.id, which, raw)
+
+    def _log_decisions(self, story: Story) -> None:
+        log = self._parts.log
+        if log is not None and log.traces and not story.by_sessions:
+            log.decided(story.id, story.changes, kept_paths(story.going))

@@ -23,7 +23,7 @@ from clew.http.client.message import ResponseHead
 from clew.model.request import Request
 from clew.store.values import Heads
 
-__all__ = ["HIDDEN", "heads_of", "with_answer"]
+__all__ = ["HIDDEN", "heads_of"]
 
 _SECRET: Final = re.compile(
     r"(^|[-_])(api-?key|key|token|secret|auth|authorization|cookie|password|passwd|credential|jwt|assertion)s?($|[-_])"
@@ -43,12 +43,7 @@ def heads_of(call: Call, way: Way, going: Request, answered: ResponseHead | None
         sent=_of_backend(sent.headers),
         target=_first_line(sent.method, sent.target),
     )
-    return heads if answered is None else with_answer(heads, answered)
-
-
-def with_answer(heads: Heads, answered: ResponseHead) -> Heads:
-    """The same, and what came back."""
-    return structs.replace(heads, answered=_plain(answered.headers), status=answered.status)
+    return heads if answered is None else structs.replace(heads, answered=_plain(answered.headers), status=answered.status)
 
 
 @lru_cache(maxsize=64)

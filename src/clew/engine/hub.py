@@ -5,7 +5,7 @@ and one that does not keep up loses the oldest events, which are counted. So a b
 nor anybody's time, and can see that it missed something. Everything happens on one event loop; nothing here is for threads.
 
 One that only notes what it hears, and never fails, may be called instead (`attend`): to wake a task for every answer costs
-more than most answers. It gets what went alike as it is.
+more than most answers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from clew.engine.over import Alike
 from clew.model.json import JsonValue
 
 __all__ = ["Event", "Hub", "Subscription", "Value"]
@@ -75,16 +74,15 @@ class Hub:
         return len(self._listeners)
 
     def publish(self, kind: str, value: Value) -> None:
-        """Tell everybody who listens; of exchanges that went alike, each. Never waits and never fails."""
+        """Tell everybody who listens. Never waits and never fails."""
         for told in self._attending:
             told(kind, value)
         if not self._listeners:
             return
-        for each in value.exchanges() if isinstance(value, Alike) else (value,):
-            self._last += 1
-            event = Event(self._last, kind, each)
-            for listener in self._listeners:
-                listener.put(event)
+        self._last += 1
+        event = Event(self._last, kind, value)
+        for listener in self._listeners:
+            listener.put(event)
 
     @asynccontextmanager
     async def subscribe(self, waiting: int = WAITING) -> AsyncGenerator[Subscription]:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from clew.backends.row import auth_headers
 from clew.engine.call import Call
-from clew.engine.route import Sent, Way
+from clew.engine.route import Way
 from clew.http.client.message import ClientRequest
 from clew.model.request import Request
 from clew.upstream.endpoint import Endpoint, endpoint_of
@@ -37,17 +37,7 @@ def place_of(url: str) -> Place:
 
 
 def outgoing(call: Call, way: Way, going: Request, body: bytes) -> ClientRequest:
-    """The request. What was last sent on this way for a head like this one serves again: only the body is another."""
-    last = way.sent
-    same = last and last.headers is call.headers and last.kind == call.kind and last.betas == going.betas
-    if last and same and last.query == call.query and last.credential == call.credential:
-        return last.request.with_body(body)
-    request = _outgoing(call, way, going, body)
-    way.sent = Sent(call.headers, call.kind, going.betas, call.query, call.credential, request.with_body(b""))
-    return request
-
-
-def _outgoing(call: Call, way: Way, going: Request, body: bytes) -> ClientRequest:
+    """The request, for one way."""
     place = place_of(way.backend.url)
     own = auth_headers(way.backend, way.key, call.credential)
     return ClientRequest(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from clew.engine.cooling import tell_cool_downs
@@ -12,15 +12,15 @@ from clew.engine.histories import Histories
 from clew.engine.hub import Hub
 from clew.engine.ids import new_id
 from clew.engine.log.request_log import RequestLog
-from clew.engine.over import Alike
 from clew.engine.redact import Redactor
-from clew.engine.seen import Seen
+from clew.engine.seen import BLOCK_KEYS, Seen
 from clew.engine.sessions import Sessions
 from clew.engine.snapshot import Snapshot
-from clew.engine.telling import Telling
 from clew.engine.token_counts import TokenCounts
 from clew.errors import StoreError
+from clew.model.past import folded
 from clew.model.recording import Recording
+from clew.model.request import Message
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
 from clew.store.outcome import LIMIT
@@ -56,33 +56,25 @@ class Parts:
     redact: Redactor = field(default_factory=Redactor)
     """Knows the secrets of this process."""
 
-    telling: Telling = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.telling = Telling(self._tell, self._tell_alike if self.finished is None else None)
-
     def tell(self, exchange: Exchange, recording: Recording | None) -> None:
-        """An exchange is over, and those that wait to be told were over before it."""
-        self.telling.tell_all()
-        self._tell(exchange, recording)
-
-    def _tell(self, exchange: Exchange, recording: Recording | None) -> None:
+        """An exchange is over."""
         if self.log is not None:
             self.log.finished(exchange, recording)
         if self.finished is not None:
             self.finished(exchange, recording)
         self.hub.publish("exchange", exchange)
 
-    def _tell_alike(self, alike: Alike) -> None:
-        if self.log is not None:
-            self.log.finished_alike(alike)
-        self.hub.publish("exchange", alike)
-
     def unrecorded(self, id: str, why: StoreError) -> None:
         """An answer goes out that the store does not have in time."""
         if self.log is not None:
             self.log.unrecorded(id, why)
         self.hub.publish("unrecorded", {"exchange": id, "why": str(why)})
+
+    def touch(self, principal: str, messages: Sequence[Message]) -> None:
+        """Which blocks a request brought: news for the store once in a while."""
+        news = self.seen.news(principal, folded(messages, BLOCK_KEYS), self.wall())
+        if news and self.store is not None:
+            self.store.touch(principal, keys=news, at=self.wall(), lazily=True)
 
     def learn(self, cooled: CoolDowns, now: float) -> None:
         """After each flow of attempts: what is over is forgotten, so that all goes the short way again."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from clew.engine.route import Way
 from clew.model.blocks import THINKING_TYPES
-from clew.model.change import THINKING_STEPS, Change, tally
+from clew.model.change import THINKING_STEPS, Change, count_of, tally
 from clew.model.past import Fold, folded
 from clew.model.request import Message, Request
 
@@ -80,7 +80,7 @@ def thinking_counts(going: Request, changes: Sequence[Change], unsaid: int = 0, 
         return Counts(_thinking_in(going)) if len(going.messages) > 1 else _NONE
     counts = tally(change for change in changes if change.step in THINKING_STEPS)
     restored, handed_over = counts.get("restored", 0), counts.get("handed over", 0)
-    others = restored + unsaid + sum(map(_is_stand_in, changes)) + (handed_over if native else 0)
+    others = restored + unsaid + count_of(filter(_is_stand_in, changes)) + (handed_over if native else 0)
     return Counts(
         kept=max(0, _thinking_in(going) - others),
         restored=restored,

@@ -10,13 +10,12 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from clew.engine.commands import Peek
 from clew.engine.failures import shown
-from clew.engine.reading import MOST_BYTES
 from clew.errors import BackendBroken
 from clew.http.client.message import ResponseHead
-from clew.upstream.reply import Reply
 
-__all__ = ["JSON", "STREAM", "check_encoding", "comes_as", "form_of", "not_expected", "type_of"]
+__all__ = ["JSON", "STREAM", "check_encoding", "form_of", "not_expected", "type_of"]
 
 STREAM, JSON = "text/event-stream", "application/json"
 
@@ -28,31 +27,22 @@ _MOST_BLANK: Final = 64 * 1024
 """Bytes of white space that are looked at. Some servers send it as a sign of life."""
 
 
-def comes_as(head: ResponseHead, wanted: str) -> bool:
-    """Is it an answer of the type that was asked for?"""
-    first = head.first
-    if not 200 <= head.status < 300 or (b"content-encoding" in first and _packing(head)):
-        return False
-    return _named_in(first.get(b"content-type", b"")) == wanted
-
-
-async def form_of(reply: Reply) -> str:
-    """STREAM or JSON, by what comes; else the type that the head names. Waits for the first bytes. Raises BackendError."""
-    named = type_of(reply.head)
+async def form_of(head: ResponseHead, within: float | None = None) -> str:
+    """STREAM or JSON, by what comes; else the type that the head names. Waits for the first bytes, `within` so many seconds
+    from the head on. Raises BackendError."""
+    named = type_of(head)
     if named not in _EITHER:
         return named
-    begun = (await reply.beginning(_MOST_BLANK)).lstrip(_BEFORE)
+    begun = (await Peek(_MOST_BLANK, within)).lstrip(_BEFORE)
     if begun.startswith(b"{"):
         return JSON
     return STREAM if _EVENTS.match(begun) else named
 
 
-def check_encoding(reply: Reply) -> None:
+def check_encoding(head: ResponseHead, backend: str) -> None:
     """We asked for none: what comes packed all the same is not unpacked, however little it seems."""
-    if coding := _packing(reply.head):
-        raise BackendBroken(
-            f"{reply.endpoint}: an answer in the encoding {coding.decode('latin-1')!r}, which nobody asked for"
-        )
+    if coding := _packing(head):
+        raise BackendBroken(f"{backend}: an answer in the encoding {coding.decode('latin-1')!r}, which nobody asked for")
 
 
 def _packing(head: ResponseHead) -> bytes:
@@ -70,7 +60,6 @@ def _named_in(value: bytes) -> str:
     return value.decode("latin-1").partition(";")[0].strip().lower()
 
 
-async def not_expected(reply: Reply, wanted: str) -> BackendBroken:
-    body = await reply.read(most=MOST_BYTES)
-    kind = type_of(reply.head) or "no type"
-    return BackendBroken(f"{reply.endpoint}: {kind} instead of {wanted}: {shown(body) or 'nothing'}")
+def not_expected(head: ResponseHead, body: bytes, wanted: str, backend: str) -> BackendBroken:
+    kind = type_of(head) or "no type"
+    return BackendBroken(f"{backend}: {kind} instead of {wanted}: {shown(body) or 'nothing'}")

@@ -8,7 +8,7 @@ the backends of the failover list; each is tried with each of its keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import UNSET, Struct, structs
@@ -17,12 +17,11 @@ from clew.backends.aliases import meant_by
 from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
 from clew.engine.dialects import Dialect, dialect_of
 from clew.errors import BackendDisabled, BackendUnknown
-from clew.http.client.message import ClientRequest, Timeouts
+from clew.http.client.message import Timeouts
 from clew.model.request import Body
 from clew.model.target import Target
 from clew.pipeline.attempts import Candidate
-from clew.pipeline.projector import Projector
-from clew.settings.values import Disabled, Rule, Settings, options_of, timeouts_for, whole_timeouts_for
+from clew.settings.values import Disabled, Rule, Settings, timeouts_for, whole_timeouts_for
 
 __all__ = ["Seeking", "Way", "class_of", "ways_of"]
 
@@ -38,17 +37,6 @@ class Seeking(Struct, frozen=True, kw_only=True):
     """The backend that this thread was last answered by, where it has been answered at all."""
 
 
-class Sent(Struct, frozen=True, eq=False):
-    """A request as it went out, and what its head was made from."""
-
-    headers: Mapping[str, str]
-    kind: str
-    betas: tuple[str, ...]
-    query: str
-    credential: Credential
-    request: ClientRequest
-
-
 class Way(Struct, kw_only=True, eq=False):
     """A backend, with one of its keys, as the reader of this request."""
 
@@ -57,13 +45,10 @@ class Way(Struct, kw_only=True, eq=False):
     target: Target
     candidate: Candidate
     """Its name in the story of attempts."""
-    projector: Projector
     dialect: Dialect
     patience: Timeouts
     whole_patience: Timeouts
     """With an answer in one piece."""
-    sent: Sent | None = None
-    """The last request that went this way: the next one's head is nearly always the same."""
 
 
 def ways_of(settings: Settings, active: str, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:
@@ -119,15 +104,15 @@ def _ways(settings: Settings, name: str, model: str, credential: Credential, own
         account = account_of(backend, key, credential)
         target = target_of(backend, model, overrides=settings.models, foreign=settings.thinking.foreign, account=account)
         name = key.fingerprint if key else account
-        known_as = Candidate(backend.name, name, own=backend.auth != "passthrough", key_from=found_in)
-        projector = Projector(target, options_of(settings))
+        known_as = Candidate(
+            backend.name, name, own=backend.auth != "passthrough", key_from=found_in, has_key=key is not None
+        )
         dialect = dialect_of(backend, target.model)
         yield Way(
             backend=backend,
             key=key,
             target=target,
             candidate=known_as,
-            projector=projector,
             dialect=dialect,
             patience=timeouts_for(settings, backend),
             whole_patience=whole_timeouts_for(settings, backend),

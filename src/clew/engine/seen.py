@@ -6,7 +6,11 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import takewhile
 
-__all__ = ["Seen"]
+from clew.model.past import each_of
+from clew.model.request import Message
+from clew.thinking.keys import key_of
+
+__all__ = ["BLOCK_KEYS", "Seen"]
 
 MOST = 20_000
 AGAIN = 60.0
@@ -39,3 +43,17 @@ class Seen:
         while len(self._at) > MOST:
             self._at.popitem(last=False)
         return fresh
+
+
+def _keys_in(messages: Sequence[Message]) -> list[bytes]:
+    return [
+        key
+        for message in messages
+        if message.role == "assistant" and isinstance(message.content, tuple)
+        for block in message.content
+        if (key := key_of(block))
+    ]
+
+
+BLOCK_KEYS = each_of(_keys_in)
+"""Of all blocks that a history brings."""

@@ -20,7 +20,7 @@ from clew.engine.route import Way
 from clew.engine.turns import Heard, asked_raw, origin_of, recording_for, title_of, usage_of
 from clew.errors import ClewError
 from clew.http.client.message import ResponseHead
-from clew.model.change import Change
+from clew.model.change import Change, bounded
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.request import Request
 from clew.pipeline import attempts
@@ -28,6 +28,7 @@ from clew.pipeline.project import Projection
 from clew.pipeline.stream.answer import Answer
 from clew.pipeline.stream.dress import Dress, Wear
 from clew.pipeline.stream.traced import Tell
+from clew.store.kinds import OFF
 from clew.store.values import Bodies, Exchange, Outcome, Try, Turn, Usage
 
 __all__ = ["Story"]
@@ -78,7 +79,7 @@ class Story:
         """What is sent next. To write it may take a moment where the history is long."""
         written = self.dialect.written(projection.request)
         self.going, self.sent, self.projected = projection.request, written.body, projection.changes
-        self.changes = (*projection.changes, *written.changes) if written.changes else projection.changes
+        self.changes = bounded((*projection.changes, *written.changes) if written.changes else projection.changes)
         self.unsaid = len([change for change in written.changes if is_unsaid_thought(change)]) if written.changes else 0
 
     def tries_way(self, way: Way, now: float) -> None:
@@ -101,7 +102,7 @@ class Story:
             unsaid=self._leaves_out,
             eager=settings.thinking.stream_start == "eager",
             own_ids=not self.by_sessions,
-            keep=settings.store.bodies != "off" and settings.store.url != "off",
+            keep=settings.store.bodies != "off" and settings.store.url != OFF,
         )
 
     @property
@@ -137,6 +138,8 @@ class Story:
         self.status = 200
         self.first_byte = round(now - self.began, 6)
         self.tries.append(Try(backend=self.way.backend.name, status=200, seconds=round(now - self.tried_at, 6)))
+        if entry := self.asking.call.entry:
+            entry.answers(self.way.backend.name, self.way.target.model)
 
     def note(self, result: attempts.Outcome, now: float, hide: Callable[[str], str] = str) -> None:
         """What came of a try. Content that reached the client was noted when it began, and is only corrected. `hide` takes

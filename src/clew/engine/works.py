@@ -31,7 +31,7 @@ from clew.settings.home import Home
 from clew.settings.load import Loaded
 from clew.settings.secret import load_keyring
 from clew.settings.values import Settings, StoreSettings
-from clew.store import SqliteStore, Store, keep_house
+from clew.store import Store, keep_house, open_store
 from clew.store.outcome import LIMIT
 from clew.store.values import Exchange, Retention
 from clew.upstream.pool import Pool, PoolSettings
@@ -75,15 +75,13 @@ class Works:
             self._start(keep_house(self.store, retention, clock=time.time, doubted=_log.warning))
 
     async def close(self) -> None:
-        """Tell what is over, let go of backends, then commit what waits."""
-        self.engine.parts.telling.tell_all()
+        """Let go of backends, then commit what waits."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.pool.close()
         if self.store is not None:
             await apart(self.store.close)  # not behind what occupies the threads that all share
-        self.engine.parts.telling.tell_all()  # what waited for the store until now
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         self._tasks.append(asyncio.get_running_loop().create_task(work))
@@ -156,7 +154,7 @@ def _learnt(
     redact: Redactor,
     log: RequestLog | None,
     renew: Reloaded,
-    store: SqliteStore | None,
+    store: Store | None,
     started: Settings,
     settings: Settings,
 ) -> None:
@@ -191,9 +189,8 @@ def _renewing(pool: Pool, environ: Mapping[str, str]) -> Reloaded:
     return renew
 
 
-def _opened(wanted: StoreSettings, home: Home) -> SqliteStore | None:
-    path = home.store_at(wanted.url)
-    return SqliteStore(path, content=wanted.content, keep=wanted.kept_bodies) if path else None
+def _opened(wanted: StoreSettings, home: Home) -> Store | None:
+    return open_store(wanted.url, home.root, content=wanted.content, bodies=wanted.kept_bodies)
 
 
 def _retention_of(current: Current) -> Retention:

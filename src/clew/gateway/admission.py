@@ -47,10 +47,6 @@ _REFUSED: Final = Refusal(
 class Keys(Protocol):
     """What tells whose a gateway key is: `clew.settings.gateway_key.KeyTable`."""
 
-    def version(self) -> int:
-        """Another number means that another answer is possible."""
-        ...
-
     def principal_of(self, presented: str) -> str | None: ...
 
 

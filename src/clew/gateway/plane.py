@@ -25,7 +25,7 @@ from clew.gateway.admission import CREDENTIALS, Access, Keys, admit
 from clew.gateway.border import Border, check_content, is_loopback
 from clew.gateway.replies import BUSY, ENDING, fail, refuse, send_json
 from clew.gateway.routes import Action, Match, RouteTable
-from clew.http.message import HttpRequest, Refusal
+from clew.http.message import LENGTH, HttpRequest, Refusal
 from clew.http.responder import Responder
 from clew.model.json import JsonValue
 from clew.settings.values import GatewaySettings, Settings
@@ -43,10 +43,6 @@ class Answers(Protocol):
 
         Either raises ClewError only while the response has not begun.
         """
-        ...
-
-    def again(self, call: Call, body: bytes, client: Responder) -> Awaitable[None] | None:
-        """The same for a call with the head of one that was seen before, and this body."""
         ...
 
 
@@ -75,15 +71,13 @@ _Answer: TypeAlias = "Callable[[HttpRequest, _Pass, Responder], Awaitable[None] 
 
 
 class _Pass(Struct, frozen=True, eq=False):
-    """What the checks found about a head, and under which settings and keys: as long as these are the same, so is it."""
+    """What the checks found about a head."""
 
-    settings: Settings
-    keys: int
     answer: _Answer
     match: Match
     access: Access
     call: Call
-    """What the engine may know of the head: all but the credentials. Without a body."""
+    """What the engine may know of it: of the head all but the credentials."""
     most_streams: int
 
 
@@ -128,9 +122,6 @@ class DataPlane:
 
     def handle(self, request: HttpRequest, respond: Responder) -> Awaitable[None] | None:
         """Answer one request, at once or later."""
-        granted: _Pass | None = request.head.notes.get(self)
-        if granted and granted.settings is self.governs.settings and granted.keys == self._keys.version():
-            return granted.answer(request, granted, respond)
         found = self._let_in(request)
         if isinstance(found, _Pass):
             return found.answer(request, found, respond)
@@ -149,16 +140,13 @@ class DataPlane:
     # The checks.
 
     def _let_in(self, request: HttpRequest) -> _Pass | Refusal:
-        """The checks look at the head alone, so they are made once for a head, and again when settings or keys change."""
-        settings, keys = self.governs.settings, self._keys.version()
+        """The checks look at the head alone."""
         found = self._check(request)
         if isinstance(found, Refusal):
             _log.info("refused with %d", found.status)
             return found
-        most = min(settings.gateway.max_streams, self._room)
-        granted = _Pass(settings, keys, self._actions[found[0].route.action], *found, _call(request, *found), most)
-        request.head.notes[self] = granted
-        return granted
+        most = min(self.governs.settings.gateway.max_streams, self._room)
+        return _Pass(self._actions[found[0].route.action], *found, _call(request, *found), most)
 
     def _check(self, request: HttpRequest) -> tuple[Match, Access] | Refusal:
         border = self._present_border()
@@ -224,9 +212,9 @@ class DataPlane:
         self._running += 1
         respond.after = self._after
         if self._engine is None:
-            return self._told(self._wait(granted.call.with_body(request.body), respond), respond)
+            return self._told(self._wait(granted.call, respond), respond)
         try:
-            work = self._engine.again(granted.call, request.body, respond)
+            work = self._engine.answer(granted.call, respond)
         except ClewError as error:
             fail(error, respond)
             return None
@@ -258,13 +246,14 @@ class DataPlane:
 def _call(request: HttpRequest, match: Match, access: Access) -> Call:
     return Call(
         kind="count_tokens" if match.route.action == "count_tokens" else "messages",
-        body=b"",
+        body=request.body,
         query=request.query,
-        headers=_without_credentials(request.head.joined),
+        headers=_for_the_engine(request.head.joined),
         principal=access.principal,
         credential=access.credential,
     )
 
 
-def _without_credentials(headers: Mapping[str, str]) -> Mapping[str, str]:
-    return {name: value for name, value in headers.items() if name not in CREDENTIALS}
+def _for_the_engine(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """All but the credentials, and the length of a body that comes with them."""
+    return {name: value for name, value in headers.items() if name not in CREDENTIALS and name != LENGTH}

@@ -27,7 +27,7 @@ class Tally:
         """Blocks that clew put a seal on, and that the client now holds."""
         self._backends: dict[str, None] = {}
         self._kept: dict[str, int] = {}
-        self._changed: dict[What, set[tuple[str, str]]] = {what: set() for what in _SHOWN}
+        self._changed: dict[What, dict[tuple[str, str], int]] = {what: {} for what in _SHOWN}
 
     def add(self, exchange: Exchange, recording: Recording | None) -> None:
         if exchange.kind != "messages":
@@ -37,7 +37,8 @@ class Tally:
         self._kept[exchange.thread] = max(exchange.kept, self._kept.get(exchange.thread, 0))
         for change in exchange.changes:
             if change.step in THINKING_STEPS and change.what in self._changed:
-                self._changed[change.what].add((exchange.thread, change.path))
+                places, place = self._changed[change.what], (exchange.thread, change.path)
+                places[place] = max(change.count, places.get(place, 0))
         if recording is not None and recording.origin.realm != ANTHROPIC:
             self.sealed += len(recording.keys)
 
@@ -50,7 +51,7 @@ class Tally:
 
     def _thinking(self) -> str:
         kept = sum(self._kept.values())
-        counts = [f"{len(places)} {what}" for what, places in self._changed.items() if places or what in _SHOWN[:2]]
+        counts = [f"{sum(places.values())} {what}" for what, places in self._changed.items() if places or what in _SHOWN[:2]]
         return f"{_counted(kept, 'block')} kept, {', '.join(counts)}"
 
     def _about_seals(self) -> Iterable[str]:

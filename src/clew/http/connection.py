@@ -56,7 +56,7 @@ class Connection(Outlet):
         super().__init__(server.loop)
         self._server = server
         self._limits: Limits = server.limits
-        self._reader = RequestReader(server.limits, server.known, server.check)
+        self._reader = RequestReader(server.limits, server.check)
         self._task: asyncio.Task[None] | None = None
         self._begun = False
         """Whether that task has."""
@@ -78,10 +78,6 @@ class Connection(Outlet):
 
     def data_received(self, data: bytes) -> None:
         reader = self._reader
-        usual = reader.usual if self._responder is None and not self._closing else None
-        if usual is not None and (request := usual.again(data, self._limits.body_bytes)) is not None:
-            self._answer(request)  # as nearly always: nothing else is to be looked at
-            return
         if self._discarding:
             self._since = self._server.now()
             return

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec import Struct
 
-__all__ = ["Head", "HttpRequest", "Limits", "Refusal", "request_of"]
+__all__ = ["LENGTH", "Head", "HttpRequest", "Limits", "Refusal", "request_of"]
 
 LENGTH = "content-length"
 
@@ -52,13 +51,9 @@ class Limits:
 
 
 class Head:
-    """What a request says before its body, without the body's length: the same for most requests of a client.
+    """What a request says before its body."""
 
-    So one object serves all of them (`reader` keeps those that it has seen), and what others work out from it, they may
-    leave in `notes`, each under a key of its own.
-    """
-
-    __slots__ = ("_joined", "headers", "is_usual", "keep_alive", "method", "notes", "path", "query", "target", "version")
+    __slots__ = ("_joined", "headers", "keep_alive", "method", "path", "query", "target", "version")
 
     def __init__(
         self, method: str, target: str, headers: tuple[tuple[str, str], ...], version: str, keep_alive: bool
@@ -69,9 +64,6 @@ class Head:
         self.version = version
         self.keep_alive = keep_alive
         self.path, self.query = _split(target)
-        self.is_usual = version == "1.1" and method != "HEAD"
-        """Nothing in it changes how an answer is framed."""
-        self.notes: dict[object, Any] = {}
         self._joined: dict[str, str] | None = None
 
     @property
@@ -99,12 +91,10 @@ class HttpRequest(Struct, frozen=True, eq=False, gc=False):
 
     head: Head
     body: bytes
-    length_at: int | None
-    """Where among the headers its length stood, if it told one."""
 
     def with_body(self, body: bytes) -> HttpRequest:
         """A request with the same head and another body."""
-        return HttpRequest(self.head, body, self.length_at)
+        return HttpRequest(self.head, body)
 
     @property
     def method(self) -> str:
@@ -134,18 +124,16 @@ class HttpRequest(Struct, frozen=True, eq=False, gc=False):
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
         """As they came, repeated ones too."""
-        rest, at = self.head.headers, self.length_at
-        return rest if at is None else (*rest[:at], (LENGTH, str(len(self.body))), *rest[at:])
+        return self.head.headers
 
     @property
     def joined(self) -> Mapping[str, str]:
         """Headers by name; repeated ones joined."""
-        rest = self.head.joined
-        return rest if self.length_at is None else {**rest, LENGTH: str(len(self.body))}
+        return self.head.joined
 
     def header(self, name: str) -> str | None:
         """A header's value, or None. `name` is lower case."""
-        return self.head.joined.get(name) if name != LENGTH else self.joined.get(name)
+        return self.head.joined.get(name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, HttpRequest) and self._told() == other._told()
@@ -170,9 +158,7 @@ def request_of(
     keep_alive: bool = True,
 ) -> HttpRequest:
     """A request as it was read, with a head of its own."""
-    at = next((i for i, (name, _) in enumerate(headers) if name == LENGTH), None)
-    rest = headers if at is None else headers[:at] + headers[at + 1 :]
-    return HttpRequest(Head(method, target, rest, version, keep_alive), body, at)
+    return HttpRequest(Head(method, target, headers, version, keep_alive), body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,10 @@ class Outlet(asyncio.Protocol):
         """The same with its framing."""
         if self._lost:
             return False
-        self._turn.write(self._transport, data)
+        if self._corked is None:
+            self._turn.write(self._transport, data)
+        else:
+            self._corked.append(data)  # behind what waits there
         return self._waiter is None
 
     def _write(self, parts: list[bytes]) -> None:

@@ -19,7 +19,6 @@ from typing import NamedTuple, TypeAlias
 
 import httptools
 
-from clew.http.known import Known, Seen
 from clew.http.long_body import LongBody
 from clew.http.message import HttpRequest, Limits, Refusal, request_of
 
@@ -37,25 +36,22 @@ class _RefusedError(Exception):
 
 
 class _Opened(NamedTuple):
-    """A request of which the body is still coming, and under which key its head will be known, if it should be."""
+    """A request of which the body is still coming."""
 
     like: HttpRequest
     body: LongBody
-    key: bytes = b""
-    head: bytes = b""
 
 
 class RequestReader:
     """Reads the requests of one connection."""
 
     __slots__ = (
-        *("_body", "_check", "_head_size", "_headers", "_known", "_like", "_limits", "_opened", "_parser", "_refusal"),
+        *("_body", "_check", "_head_size", "_headers", "_like", "_limits", "_opened", "_parser", "_refusal"),
         *("_target", "_unframed"),
-        *("body_number", "body_size", "expects_continue", "finished", "in_body", "in_head", "ready", "usual"),
+        *("body_number", "body_size", "expects_continue", "finished", "in_body", "in_head", "ready"),
     )
 
-    def __init__(self, limits: Limits, known: Known | None = None, check: Check | None = None) -> None:
-        """`known` are heads that were read before, by any connection of this server."""
+    def __init__(self, limits: Limits, check: Check | None = None) -> None:
         self.ready: list[HttpRequest | Refusal] = []
         self.finished = False
         """No more requests will come: a refusal, an upgrade, or the client's `Connection: close`."""
@@ -66,14 +62,10 @@ class RequestReader:
         self.body_size = 0
         self.expects_continue = False
         """The client waits for a 100 before it sends the body that is due now."""
-        self.usual: Seen | None = None
-        """The head of the last request here, if that is known and nothing came behind it: the next one's is nearly always
-        the same, and if it is (`Seen.again`), it need not be fed. None inside a request, and if no more will come."""
         self._limits = limits
-        self._known = known if known is not None else Known()
         self._check = check
         self._parser: httptools.HttpRequestParser | None = None
-        """There only inside a request: most need none (`known`), and a thousand idle streams should not keep a thousand."""
+        """There only inside a request: a thousand idle streams should not keep a thousand."""
         self._refusal: Refusal | None = None
         self._unframed = 0
         self._opened: _Opened | None = None
@@ -82,12 +74,12 @@ class RequestReader:
 
     def finish(self) -> None:
         """Read nothing more, and forget what waits."""
-        self.finished, self.usual = True, None
+        self.finished = True
         self.ready.clear()
 
     def refuse(self, refusal: Refusal) -> None:
         """The body that is coming is not wanted any more: forget what came of it, and read nothing behind it."""
-        self.finished, self.usual = True, None
+        self.finished = True
         self.in_head = self.in_body = self.expects_continue = False
         self._opened, self._body, self.body_size = None, [], 0
         self.ready.append(refusal)
@@ -100,35 +92,12 @@ class RequestReader:
             self.refuse(_NO_MEMORY)
 
     def _feed(self, data: bytes) -> None:
-        self.usual = None
         if self.finished:
             return
         if self._opened is not None:
             self._take(data, self._opened)
             return
-        alone = None if self.in_head or self.in_body else self._known.split(data)
-        if alone is None or len(alone[1]) + alone[2] > self._limits.body_bytes:
-            self._parse(data)
-            return
-        key, body, due = alone
-        seen = self._known.heads.get(key)
-        if seen is None:
-            self._parse_new(key, data, len(data) - len(body))
-        elif due:
-            if self._may_come(seen.like):
-                self._await(seen.like, due, body)
-        else:
-            self.usual = seen if seen.after else None
-            self.ready.append(seen.like.with_body(bytes(body)))
-
-    def _parse_new(self, key: bytes, data: bytes, end: int) -> None:
-        """A head that ends there and is not known yet: it is, once its request is whole."""
-        before = len(self.ready)
         self._parse(data)
-        if self._opened is not None:
-            self._opened = _Opened(self._opened.like, self._opened.body, key, data[:end])
-        elif len(self.ready) == before + 1 and not self.finished:
-            self._known.remember(key, data[:end], self.ready[-1])
 
     def _parse(self, data: bytes) -> None:
         self._unframed += len(data)
@@ -207,8 +176,6 @@ class RequestReader:
         self.ready.append(opened.like.with_body(opened.body.whole()))
         self._begin()
         self.finished = not opened.like.keep_alive
-        if opened.key and not self.finished:
-            self._known.remember(opened.key, opened.head, opened.like)
 
     @property
     def _parsing(self) -> httptools.HttpRequestParser:

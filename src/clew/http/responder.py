@@ -65,11 +65,6 @@ class Responder:
     def send(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
         """A whole response in one write."""
 
-    def send_lines(self, lines: Iterable[bytes], body: bytes) -> None:
-        """The same with status 200, and with headers that are written out (`lines_of`), cut anywhere."""
-        pairs = [line.partition(": ") for line in b"".join(lines).decode("latin-1").split("\r\n") if line]
-        self.send(200, [(name, value) for name, _, value in pairs], body)
-
     @abstractmethod
     def start(self, status: int, headers: HeaderList) -> None:
         """The head of a streamed response; it goes out at once."""

@@ -14,7 +14,6 @@ import socket
 from collections.abc import Callable
 
 from clew.http.connection import Connection, Handle, Refuse
-from clew.http.known import Known
 from clew.http.local_socket import LocalSocket
 from clew.http.message import Limits, Refusal
 from clew.http.reader import Check
@@ -43,7 +42,6 @@ class Server:
         self.refuse = refuse
         self.check = check
         self.limits = limits
-        self.known = Known()
         self.closing = False
         self.host = ""
         self.port = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from email.utils import formatdate
 from http import HTTPStatus
@@ -77,19 +77,7 @@ class WireResponder(Struct, Responder, eq=False):
 
     def send(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
         self._begin(status)
-        self._send(status, lines_of(headers), body)
-
-    def send_lines(self, lines: Iterable[bytes], body: bytes) -> None:
-        if self.keep_alive and not self.started and self._head.is_usual and len(body) < _LONG:
-            self.started = self.ended = True  # as nearly always: nothing is to be decided, and it is one piece
-            if time.time() >= _CLOCK.next:
-                _CLOCK.renew()
-            self._wire.put(b"".join([_CLOCK.usual, *lines, b"content-length: %d\r\n\r\n" % len(body), body]))
-            return
-        self._begin(200)
-        self._send(200, b"".join(lines).decode("latin-1"), body)
-
-    def _send(self, status: int, lines: str, body: bytes) -> None:
+        lines = lines_of(headers)
         if status not in _NO_BODY:
             lines = f"{lines}content-length: {len(body)}\r\n"
         head = self._opening(status, lines)
@@ -199,13 +187,6 @@ class _Clock:
     def __init__(self) -> None:
         self._second = 0
         self._openings: dict[int, str] = {}
-        self.usual = b""
-        """How nearly every response begins, until the next second; then it is to be renewed."""
-        self.next = 0.0
-
-    def renew(self) -> None:
-        self.usual = self.opening(200).encode("latin-1")
-        self.next = self._second + 1.0
 
     def opening(self, status: int) -> str:
         now = int(time.time())

@@ -20,9 +20,10 @@ from clew.model.halves import whole_text, whole_value
 from clew.model.json import JsonObject, JsonValue
 from clew.model.lenient import read_json
 from clew.model.lifecycle import LENIENT, Family, Lifecycle, Table, family_of
+from clew.model.long_text import LongText
 from clew.model.partial_json import partial
 
-__all__ = ["AssembledBlock", "Assembler", "Growing", "assemble", "end"]
+__all__ = ["AssembledBlock", "Assembler", "assemble"]
 
 _STOP_FIELDS = ("stop_reason", "stop_sequence", "stop_details")
 
@@ -59,7 +60,7 @@ class Assembler:
     def __init__(self, table: Table = LENIENT) -> None:
         self._lifecycle = Lifecycle(table)
         self._message: JsonObject | None = None
-        self._blocks: list[Growing] = []
+        self._blocks: list[_Growing] = []
 
     def feed(self, event: Event) -> AssembledBlock | None:
         """Takes the event in; returns the block that it completes. Raises StreamIllegal, and is then as before."""
@@ -74,7 +75,7 @@ class Assembler:
             case BlockStop():
                 return self._blocks[event.index].stop()
             case MessageDelta():
-                end(self._started(), event)
+                _end(self._started(), event)
             case _:
                 pass
         return None
@@ -90,7 +91,7 @@ class Assembler:
         return [block.so_far() for block in self._blocks]
 
     def _open(self, event: BlockStart) -> None:
-        self._blocks.append(Growing(event.index, event.content_block))
+        self._blocks.append(_Growing(event.index, event.content_block))
         server = event.content_block.get("to")
         if event.block_type == "fallback" and isinstance(server, dict) and "model" in server:
             self._started()["model"] = server["model"]
@@ -100,8 +101,8 @@ class Assembler:
         return self._message
 
 
-class Growing:
-    """A block while its deltas come. Text is kept in pieces, so that long blocks cost linear time."""
+class _Growing:
+    """A block while its deltas come. Text is put together in the end, so that long blocks cost linear time."""
 
     __slots__ = ("_pieces", "_value", "_whole", "complete", "index")
 
@@ -109,7 +110,7 @@ class Growing:
         self.index = index
         self.complete = False
         self._value = _copied(start)
-        self._pieces: dict[str, list[str]] = {}
+        self._pieces: dict[str, LongText] = {}
         self._whole: AssembledBlock | None = None
 
     def grow(self, delta: JsonObject) -> None:
@@ -121,6 +122,7 @@ class Growing:
     def stop(self) -> AssembledBlock:
         self.complete = True
         self._whole = self._put_together()
+        self._pieces = {}
         return self._whole
 
     def so_far(self) -> AssembledBlock:
@@ -131,7 +133,7 @@ class Growing:
         value = _copied(self._value)
         unparsed: str | None = None
         for member, pieces in self._pieces.items():
-            text = whole_text("".join(pieces))
+            text = whole_text(pieces.whole())
             if member != "partial_json":
                 value[member] = str(value.get(member) or "") + text
             elif text:
@@ -163,28 +165,31 @@ def _leniently(text: str) -> tuple[JsonValue, bool]:
         return partial(text), False
 
 
-_Fold: TypeAlias = Callable[[JsonObject, dict[str, list[str]], JsonObject], None]
+_Fold: TypeAlias = Callable[[JsonObject, dict[str, LongText], JsonObject], None]
 
 
 def _grows(member: str) -> _Fold:
-    def fold(_: JsonObject, pieces: dict[str, list[str]], delta: JsonObject) -> None:
-        pieces.setdefault(member, []).append(str(delta[member]))
+    def fold(_: JsonObject, pieces: dict[str, LongText], delta: JsonObject) -> None:
+        text = pieces.get(member)
+        if text is None:
+            text = pieces[member] = LongText()
+        text.add(str(delta[member]))
 
     return fold
 
 
-def _sign(value: JsonObject, _: dict[str, list[str]], delta: JsonObject) -> None:
+def _sign(value: JsonObject, _: dict[str, LongText], delta: JsonObject) -> None:
     value["signature"] = delta["signature"]
 
 
-def _cite(value: JsonObject, _: dict[str, list[str]], delta: JsonObject) -> None:
+def _cite(value: JsonObject, _: dict[str, LongText], delta: JsonObject) -> None:
     cited = value.get("citations")
     if not isinstance(cited, list):
         value["citations"] = cited = []
     cited.append(delta["citation"])
 
 
-def _compact(value: JsonObject, _: dict[str, list[str]], delta: JsonObject) -> None:
+def _compact(value: JsonObject, _: dict[str, LongText], delta: JsonObject) -> None:
     value.update({name: part for name, part in delta.items() if name != "type"})
 
 
@@ -198,7 +203,7 @@ _FOLDS: dict[str, _Fold] = {
 }
 
 
-def end(message: JsonObject, event: MessageDelta) -> None:
+def _end(message: JsonObject, event: MessageDelta) -> None:
     """What the event says of a message's end, put into it."""
     for name in _STOP_FIELDS:
         if name in event.delta or name in message:

@@ -15,9 +15,11 @@ __all__ = [
     "MOST_BYTES_HELD",
     "MOST_EVENTS_BEFORE",
     "MOST_EVENTS_HELD",
+    "MOST_UPDATES",
     "check_before",
     "check_blocks",
     "check_held",
+    "check_updates",
 ]
 
 MOST_BLOCKS: Final = 10_000
@@ -28,12 +30,20 @@ MOST_BYTES_BEFORE: Final = 4 * 1024 * 1024
 MOST_EVENTS_HELD: Final = 10_000
 MOST_BYTES_HELD: Final = 4 * 1024 * 1024
 """What may wait between the stop reason and the end of the message. A vendor sends both at once."""
+MOST_UPDATES: Final = 10_000
+"""How often an answer may say something about itself before its stop reason. Vendors do so once, if at all."""
 
 
 def check_blocks(blocks: int) -> None:
     """Raises AnswerTooLarge if an answer has so many that they are too many."""
     if blocks > MOST_BLOCKS:
         raise AnswerTooLarge(f"the answer has more than {MOST_BLOCKS} blocks, which is the most that clew takes")
+
+
+def check_updates(updates: int) -> None:
+    """The same for what an answer says about itself."""
+    if updates > MOST_UPDATES:
+        raise AnswerTooLarge(f"the answer has more than {MOST_UPDATES} events about itself; clew takes no more")
 
 
 def check_before(events: int, size: int) -> None:

@@ -85,28 +85,33 @@ class Recordings(Protocol):
 
 
 class Shelf:
-    """Recordings in memory: what the store hands to a projection, and all that tests need.
+    """Recordings as plain values: what was gathered for a projection, and all that tests need. Nothing is looked up in it
+    that is not there. Of two with one key the one that was put there last is found.
 
     >>> Shelf().by_id("1a") is None
     True
     """
 
     def __init__(self, recordings: Iterable[Recording] = ()) -> None:
-        self._ids: dict[str, Recording] = {}
-        self._keys: dict[bytes, Recording] = {}
-        self._tools: dict[str, list[Recording]] = {}
-        self._places: dict[bytes, list[Recording]] = {}
-        for recording in recordings:
-            self.add(recording)
+        self._ids = {recording.id: recording for recording in recordings}
+        self._keys: dict[bytes, Recording] | None = None
+        self._tools: dict[str, list[Recording]] | None = None
+        self._places: dict[bytes, list[Recording]] | None = None
 
     def add(self, recording: Recording) -> None:
         """Put it there; one of the same id is replaced."""
+        is_new = self._ids.pop(recording.id, None) is None
         self._ids[recording.id] = recording
-        for key in recording.keys:
-            self._keys[key] = recording
-        for tool in recording.said.ids:
-            self._tools.setdefault(tool, []).append(recording)
-        self._places.setdefault(recording.place, []).append(recording)
+        if self._keys is not None and is_new:
+            self._keys.update(dict.fromkeys(recording.keys, recording))
+        else:
+            self._keys = None
+        self._tools = self._places = None  # each is made when it is asked for: most requests need one
+
+    @property
+    def all(self) -> Sequence[Recording]:
+        """Every one, in the order in which they were put there."""
+        return tuple(self._ids.values())
 
     @property
     def is_empty(self) -> bool:
@@ -119,12 +124,23 @@ class Shelf:
 
     def by_key(self, key: bytes) -> Recording | None:
         """The one that has a thinking block of this key."""
+        if self._keys is None:
+            self._keys = {key: recording for recording in self._ids.values() for key in recording.keys}
         return self._keys.get(key)
 
     def by_tool(self, id: str) -> Sequence[Recording]:
         """All that made a call of this id."""
+        if self._tools is None:
+            self._tools = {}
+            for recording in self._ids.values():
+                for tool in dict.fromkeys(recording.said.ids):
+                    self._tools.setdefault(tool, []).append(recording)
         return self._tools.get(id, ())
 
     def by_place(self, place: bytes) -> Sequence[Recording]:
         """All that were said at this place."""
+        if self._places is None:
+            self._places = {}
+            for recording in self._ids.values():
+                self._places.setdefault(recording.place, []).append(recording)
         return self._places.get(place, ())

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from clew.model.blocks import Block
+from clew.model.wanted import ALWAYS
 
 __all__ = ["Body", "Content", "Edited", "Message", "Request", "Source", "blocks_of", "with_blocks", "with_content"]
 
@@ -60,7 +61,7 @@ class Body(Struct, frozen=True, eq=False):
 class Source:
     """The client's bytes and their first reading; knows where each of its values stood."""
 
-    __slots__ = ("_blocks", "_messages", "block_spans", "body", "held", "in_order", "layout", "raw", "untouched")
+    __slots__ = ("_blocks", "_messages", "block_spans", "body", "held", "in_order", "layout", "raw", "untouched", "wanted")
 
     def __init__(self, raw: bytes, body: Body) -> None:
         self.raw = raw
@@ -75,6 +76,8 @@ class Source:
         """Under which settings its messages went out as they came, or those did that it goes on from."""
         self.in_order: object = None
         """A system prompt in which there was nothing to mend: this one's, or that of a request that it goes on from."""
+        self.wanted = ALWAYS
+        """Whether anybody waits for what is made of it."""
         self._messages: dict[int, int] | None = None
         self._blocks: dict[int, tuple[int, int]] | None = None
 

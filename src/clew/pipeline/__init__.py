@@ -1,6 +1,6 @@
 """The projection: ordered, small, pure steps (`project`); and all else about a request or an answer that can be decided
 without I/O.
 
-Steps are one file each, `thinking/` the largest of them. `projector` is the projection for one target, with what need not
-be looked at twice. `heal` mends what was refused, `attempts` says whom to ask next. `stream/` is for answers.
+Steps are one file each, `thinking/` the largest of them. `heal` mends what was refused, `attempts` says whom to ask next.
+`stream/` is for answers.
 """

@@ -84,6 +84,8 @@ class Candidate(Struct, frozen=True):
     """The operator's key. The client's own (passthrough) is not: then its 401 is the client's to read."""
     key_from: str = ""
     """Where the operator's key was found, for people."""
+    has_key: bool = True
+    """False where the settings name none: then there is none to put right."""
 
 
 class CoolDowns(Struct, frozen=True):
@@ -267,13 +269,21 @@ class _Flow:
     def _refused_keys(self, status: int) -> str:
         """What to do is said where it is read: in a client, on a terminal, on a page."""
         name = self._target.backend
+        if not self._target.has_key:
+            return (
+                f"{name} refuses a request without a key ({status}). Its settings name none: put one there. {_tries(name)}"
+            )
         found_in = dict.fromkeys(each.key_from for each in self._targets if each.backend == name and each.key_from)
         come = "The key comes" if len(found_in) == 1 else "The keys come"
         said = f" {come} from {' and from '.join(found_in)}: put the right one there." if found_in else ""
-        return f"{name} refused every key that clew holds for it ({status}).{said} `clew backends test {name}` tries it"
+        return f"{name} refused every key that clew holds for it ({status}).{said} {_tries(name)}"
 
     def _verdict(self, failure: BackendError | None) -> Verdict:
         return Verdict(self._target, failure, self._number, self._cooled)
+
+
+def _tries(name: str) -> str:
+    return f"`clew backends test {name}` tries it"
 
 
 def _class_of(outcome: Outcome) -> FailureClass | None:

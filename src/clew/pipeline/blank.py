@@ -16,8 +16,15 @@ MAY_BE_BLANK = frozenset(b' \\"') | frozenset(range(0x80, 0x100))
 """What a blank text can begin with, after its quote: a space, an escape, its end, or a character beyond ASCII."""
 
 
+_QUOTE = ord('"')
+
+
 def is_empty_text(block: Block) -> bool:
-    return block.type == "text" and block.text is not UNSET and bytes(memoryview(block.text)[:3]) == b'""'
+    return block.type == "text" and block.text is not UNSET and _is_empty(memoryview(block.text))
+
+
+def _is_empty(text: memoryview) -> bool:
+    return len(text) == 2 and text[0] == _QUOTE
 
 
 def is_blank_text(block: Block) -> bool:

@@ -19,18 +19,18 @@ from msgspec import UNSET, Raw, UnsetType
 from clew.dialects.anthropic.requests import raw_of
 from clew.model.blocks import Block, filler, is_thinking, made
 from clew.model.change import Change
+from clew.model.past import Fold, folded
 from clew.model.request import Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
 from clew.pipeline.blank import is_empty_text, is_nothing_but_blank
 from clew.pipeline.left_out import needs_filler, with_next
-from clew.pipeline.legal import is_tidy
 from clew.pipeline.places import block_path, message_path
 from clew.pipeline.step import Facts
 from clew.pipeline.system_prompt import tidied_prompt
 from clew.pipeline.values import changed_fields
 from clew.wire.splice import drop_key
 
-__all__ = ["has_tidy_prompt", "normalise", "without_trailing"]
+__all__ = ["normalise", "without_trailing"]
 
 STEP = "normalise"
 
@@ -45,20 +45,14 @@ def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, 
     """The step."""
     changes: list[Change] = []
     system, more = _tidied_prompt(request)
-    if not is_tidy(request.messages):
-        request = request.with_messages(_tidied_messages(request, target, changes))
+    request = request.with_messages(_tidied_messages(request, target, changes))
     return changed_fields(request, system=system), (*changes, *more)
-
-
-def has_tidy_prompt(request: Request) -> bool:
-    """Whether its prompt was found in order before, or there is none."""
-    return request.body.system is UNSET or request.body.system is request.source.in_order
 
 
 def _tidied_prompt(request: Request) -> tuple[Raw | UnsetType, tuple[Change, ...]]:
     """It is long, and mostly the very one that came with the request before."""
     given = request.body.system
-    if has_tidy_prompt(request):
+    if given is UNSET or given is request.source.in_order:
         return given, ()
     system, changes = tidied_prompt(given, step=STEP)
     if system is given:
@@ -67,10 +61,30 @@ def _tidied_prompt(request: Request) -> tuple[Raw | UnsetType, tuple[Change, ...
 
 
 def _tidied_messages(request: Request, target: Target, changes: list[Change]) -> tuple[Message, ...]:
-    messages = [_tidied(request, index, target, changes) for index in range(len(request.messages))]
+    messages = list(request.messages)
+    for index in folded(request.messages, _REFUSED):
+        messages[index] = _tidied(request, index, target, changes)
     if messages:
         messages[-1] = _cut_at_end(request, messages[-1], changes)
     return tuple(messages)
+
+
+def _is_refused(message: Message) -> bool:
+    """Whether there is something in it that would be. (A system-role message is `system_messages`' business.)"""
+    if message.role not in ("user", "assistant"):
+        return False
+    for block in blocks_of(message):
+        if is_empty_text(block) or _is_marked(block):
+            return True
+    return bool(_unsayable(message))
+
+
+def _refused(before: tuple[int, ...], messages: Sequence[Message], at: int) -> tuple[int, ...]:
+    return (*before, *[index for index, message in enumerate(messages, at) if _is_refused(message)])
+
+
+_REFUSED = Fold[tuple[int, ...]]((), _refused)
+"""The indices of such messages."""
 
 
 def _cut_at_end(request: Request, message: Message, changes: list[Change]) -> Message:
@@ -93,10 +107,8 @@ def without_trailing(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _tidied(request: Request, index: int, target: Target, changes: list[Change]) -> Message:
-    """The message without what would be refused in it. (A system-role message is `system_messages`' business.)"""
+    """The message without what would be refused in it."""
     message = request.messages[index]
-    if message.role not in ("user", "assistant"):
-        return message
     given = blocks_of(message)
     blocks = [_unmarked(request, index, block, changes) for block in given]
     blocks = _without_empty_texts(request, index, blocks, target, changes)
@@ -115,9 +127,13 @@ def _unsayable(message: Message) -> str:
     return BLANK if is_nothing_but_blank(message.content) else ""
 
 
+def _is_marked(block: Block) -> bool:
+    return block.cache_control is not UNSET and is_thinking(block)
+
+
 def _unmarked(request: Request, index: int, block: Block, changes: list[Change]) -> Block:
     """Thinking without its cache mark. Its proof and its text stay as the bytes that came."""
-    if not is_thinking(block) or block.cache_control is UNSET:
+    if not _is_marked(block):
         return block
     path = block_path(request, index, block)
     changes.append(Change(STEP, f"{path}.cache_control", "removed", MARKED))

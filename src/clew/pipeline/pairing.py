@@ -6,20 +6,20 @@ one id was called twice, the first result is the first call's.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, structs
 
 from clew.dialects.anthropic.requests import raw_of
 from clew.model.blocks import Block, Made, made, text_block
 from clew.model.facts import blocks as block_facts
+from clew.model.halves import encoded
 from clew.model.request import Request
 from clew.pipeline.blank import is_empty_text
 from clew.wire.splice import set_key
 
-__all__ = ["NO_RESULT", "ORPHAN_LABEL", "Pairing", "UsedIds", "orphan_as_text", "paired", "renamed", "unanswered"]
+__all__ = ["NO_RESULT", "ORPHAN_LABEL", "Pairing", "UsedIds", "paired", "renamed", "unanswered", "with_texts"]
 
 NO_RESULT = "[The tool call was interrupted; there is no result.]"
 """Constant, so that a history with it stays stable."""
@@ -40,8 +40,8 @@ class Pairing(Struct, frozen=True, eq=False):
     orphans: tuple[Block, ...]
     ids: dict[int, str]
     """The id that a call, or the result that answers it, is to have; by the block's identity."""
-    without_call: frozenset[int]
-    """The orphans, by identity."""
+    texts: dict[int, tuple[Made, ...]] = {}
+    """What each orphan says, as it may stand in a user message; by the block's identity. Only `with_texts` has it."""
 
     @property
     def is_legal(self) -> bool:
@@ -51,15 +51,12 @@ class Pairing(Struct, frozen=True, eq=False):
     def id_of(self, block: Block) -> str:
         return self.ids[id(block)]
 
-    def is_orphan(self, block: Block) -> bool:
-        return id(block) in self.without_call
-
 
 class UsedIds:
     """The ids of the calls so far. `take` gives each call one that no other has."""
 
-    def __init__(self) -> None:
-        self._used: set[str] = set()
+    def __init__(self, used: Iterable[str] = ()) -> None:
+        self._used = set(used)
         self._numbers: dict[str, int] = {}
         """The last number that was tried for an id: the next search begins there."""
 
@@ -73,55 +70,67 @@ class UsedIds:
         self._numbers[wanted] = number
         return fresh
 
+    def all(self) -> frozenset[str]:
+        return frozenset(self._used)
+
 
 def paired(calls: Sequence[Block], stream: Sequence[Block], used: UsedIds) -> Pairing:
     """Pair the calls of a run with the blocks that follow. `used` holds the ids before it, and gets those of this run."""
     ids = {id(call): used.take(str(call.id)) for call in calls}
-    results = [block for block in stream if block.type == "tool_result"]
-    waiting: dict[object, deque[Block]] = {}
-    for call in calls:
-        waiting.setdefault(call.id, deque()).append(call)
-    answering: list[Block] = []
-    for result in results:
-        if same_id := waiting.get(result.tool_use_id):
-            answering.append(result)
-            ids[id(result)] = ids[id(same_id.popleft())]
-    unanswered = {id(call) for left in waiting.values() for call in left}
-    others = [block for block in results if id(block) not in ids]
-    orphans = tuple(block for block in others if block.tool_use_id not in waiting)
+    waiting: dict[object, list[Block]] = {}
+    for call in reversed(calls):  # so that the first of one id is the last of its list
+        waiting.setdefault(call.id, []).append(call)
+    results, late, repeated, orphans = list[Block](), list[Block](), list[Block](), list[Block]()
+    leads = True
+    for block in stream:
+        if block.type != "tool_result":
+            leads = False
+        elif same_id := waiting.get(block.tool_use_id):
+            ids[id(block)] = ids[id(same_id.pop())]
+            results.append(block)
+            late += [] if leads else [block]
+        else:
+            (orphans if same_id is None else repeated).append(block)
+    left = {id(call) for same_id in waiting.values() for call in same_id}
     return Pairing(
         calls=tuple(calls),
-        results=tuple(answering),
-        unanswered=tuple(call for call in calls if id(call) in unanswered),
-        late=tuple(block for block in stream[_leading(stream) :] if id(block) in ids),
-        repeated=tuple(block for block in others if block.tool_use_id in waiting),
-        orphans=orphans,
+        results=tuple(results),
+        unanswered=tuple([call for call in calls if id(call) in left]),
+        late=tuple(late),
+        repeated=tuple(repeated),
+        orphans=tuple(orphans),
         ids=ids,
-        without_call=frozenset(map(id, orphans)),
     )
 
 
-def _leading(stream: Sequence[Block]) -> int:
-    return next((index for index, block in enumerate(stream) if block.type != "tool_result"), len(stream))
+def with_texts(pairing: Pairing) -> Pairing:
+    """The same, with the orphans put into words."""
+    return structs.replace(pairing, texts={id(block): _orphan_as_text(block) for block in pairing.orphans})
 
 
 def renamed(request: Request, block: Block, key: str, pairing: Pairing) -> Block:
     """The block with the id that it is to have; the very same block if it has it."""
+    request.source.wanted.check()
     wanted = pairing.ids.get(id(block))
     if wanted is None or wanted in (block.id, block.tool_use_id):
         return block
     return made(set_key(raw_of(request, block), key, msgspec.json.encode(wanted)))
 
 
-def unanswered(id: str) -> Made:
-    """The result that a call gets which has none."""
-    return made({"type": "tool_result", "tool_use_id": id, "content": NO_RESULT, "is_error": True})
+_UNANSWERED = made({"type": "tool_result", "tool_use_id": "", "content": NO_RESULT, "is_error": True})
+
+
+def unanswered(request: Request, id: str) -> Made:
+    """The result that a call gets which has none. (There may be very many, so it is not read again each time.)"""
+    request.source.wanted.check()
+    raw = _UNANSWERED.raw.replace(b'""', encoded(id), 1)
+    return structs.replace(_UNANSWERED, tool_use_id=id, raw=raw)
 
 
 _content = msgspec.json.Decoder(str | list[msgspec.Raw])
 
 
-def orphan_as_text(result: Block) -> tuple[Made, ...]:
+def _orphan_as_text(result: Block) -> tuple[Made, ...]:
     """What a result says, for a user message without its call; nothing if it says nothing, or nothing readable."""
     try:
         said = _said(result)

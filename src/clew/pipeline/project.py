@@ -120,6 +120,7 @@ def project(
     going = _parsed(request)
     changes: list[Change] = []
     for step in steps_for(target) if steps is None else steps:
+        going.source.wanted.check()
         going, made = step(going, target, facts)
         changes.extend(made)
     return Projection(going, tuple(changes))

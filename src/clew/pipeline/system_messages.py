@@ -15,10 +15,10 @@ from msgspec import UNSET
 
 from clew.model.blocks import Block, Made, string_of, text_block
 from clew.model.change import Change
+from clew.model.past import all_of, folded
 from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
 from clew.pipeline.blank import is_blank_text, is_empty_text, is_nothing_but_blank
-from clew.pipeline.legal import is_plain
 from clew.pipeline.places import block_path, message_path
 from clew.pipeline.step import Facts
 from clew.pipeline.values import object_of, value_of
@@ -38,9 +38,12 @@ OUTPUT_CONFIG = "only a system-role message may have it (R32)"
 NOT_TEXT = "only text can be said by the user (R32)"
 
 
+_NO_SYSTEM_MESSAGE = all_of(lambda messages: "system" not in [message.role for message in messages])
+
+
 def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
-    if is_plain(request.messages):
+    if folded(request.messages, _NO_SYSTEM_MESSAGE):
         return request, ()
     head = sum(1 for _ in takewhile(lambda message: message.role == "system", request.messages))
     done: list[Message] = []

@@ -17,22 +17,23 @@ A legal history is returned as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from clew.model.blocks import Block, filler, is_signed, text_block
 from clew.model.change import Change
 from clew.model.origin import ANTHROPIC
+from clew.model.past import Fold, all_of, folded
 from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
 from clew.pipeline.abandoned_calls import without_abandoned
 from clew.pipeline.blank import is_nothing_but_blank
-from clew.pipeline.legal import is_paired
 from clew.pipeline.others_calls import without_others
-from clew.pipeline.pairing import Pairing, UsedIds, orphan_as_text, paired, renamed, unanswered
-from clew.pipeline.places import block_path
+from clew.pipeline.pairing import Pairing, UsedIds, paired, renamed, unanswered, with_texts
+from clew.pipeline.places import block_path, message_path
 from clew.pipeline.step import Facts
 
 __all__ = ["tool_structure"]
@@ -57,31 +58,87 @@ class _Turn(Struct, frozen=True, eq=False):
 
 def tool_structure(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
-    if is_paired(request.messages):
-        return request, ()
+    request, changes = (request, ()) if _is_sound(request.messages) else _all_mended(request)
+    request, served = _served(request, target)
+    return request, (*changes, *served)
+
+
+class _Sound(NamedTuple):
+    """Whether every turn that is over is legal; the ids of the calls in them; and of the turn that may go on the calls, the
+    blocks of the user run that answers, and whether that run has begun."""
+
+    so_far: bool = True
+    used: frozenset[str] = frozenset()
+    calls: tuple[Block, ...] = ()
+    answers: tuple[Block, ...] = ()
+    is_answered: bool = False
+
+
+def _is_sound(messages: Sequence[Message]) -> bool:
+    """Whether nothing has to be mended."""
+    sound = folded(messages, _SOUND)
+    return sound.so_far and paired(sound.calls, sound.answers, UsedIds(sound.used)).is_legal
+
+
+def _sound(before: _Sound, messages: Sequence[Message], at: int) -> _Sound:
+    if not before.so_far:
+        return before
+    used, calls, answers, is_answered = UsedIds(before.used), [*before.calls], [*before.answers], before.is_answered
+    for message in messages:
+        if message.role == "assistant":
+            if (is_answered and not paired(calls, answers, used).is_legal) or _has_results(message):
+                return _UNSOUND
+            calls, answers = ([], []) if is_answered else (calls, answers)
+            calls += _calls(message)
+            is_answered = False
+        elif message.role == "user":
+            answers += _stream(message)
+            is_answered = True
+    return _Sound(True, used.all(), tuple(calls), tuple(answers), is_answered)
+
+
+_UNSOUND = _Sound(so_far=False)
+_SOUND = Fold(_Sound(), _sound)
+
+
+def _has_results(message: Message) -> bool:
+    return "tool_result" in [block.type for block in blocks_of(message)]
+
+
+def _calls(message: Message) -> tuple[Block, ...]:
+    return tuple([block for block in blocks_of(message) if block.type == "tool_use" and is_signed(block.id)])
+
+
+def _all_mended(request: Request) -> tuple[Request, tuple[Change, ...]]:
     request, moved = _results_out_of_answers(request)
     changes = list(moved)
     used = UsedIds()
     news: dict[int, tuple[Message, ...]] = {}
     for turn in _turns(request.messages):
+        request.source.wanted.check()
         pairing = _paired(request, turn, used)
         if not pairing.is_legal:
+            pairing = with_texts(pairing)
             news |= _mended(request, turn, pairing)
             changes += _changes(request, turn, pairing)
     if news:
         messages = tuple(new for i, message in enumerate(request.messages) for new in news.get(i, (message,)))
         request = request.with_messages(messages)
-    request, served = _served(request, target)
-    return request, (*changes, *served)
+    return request, tuple(changes)
 
 
 def _served(request: Request, target: Target) -> tuple[Request, tuple[Change, ...]]:
     """Other dialects have no calls of the server's: what is said of them there is theirs to say."""
-    if target.dialect != "anthropic":
+    if target.dialect != "anthropic" or folded(request.messages, _NONE_SERVED):
         return request, ()
     request, others = without_others(request, step=STEP) if target.realm == ANTHROPIC else (request, ())
     request, abandoned = without_abandoned(request, step=STEP)
     return request, others + abandoned
+
+
+_NONE_SERVED = all_of(
+    lambda messages: "server_tool_use" not in [block.type for each in messages for block in blocks_of(each)]
+)
 
 
 def _turns(messages: Sequence[Message]) -> list[_Turn]:
@@ -99,9 +156,9 @@ def _turns(messages: Sequence[Message]) -> list[_Turn]:
 
 
 def _paired(request: Request, turn: _Turn, used: UsedIds) -> Pairing:
-    calls = [block for i in turn.asks for block in blocks_of(request.messages[i]) if block.type == "tool_use"]
+    calls = [call for i in turn.asks for call in _calls(request.messages[i])]
     stream = [block for i in turn.answers for block in _stream(request.messages[i])]
-    return paired([call for call in calls if is_signed(call.id)], stream, used)
+    return paired(calls, stream, used)
 
 
 _TEXT = text_block("any text")
@@ -129,7 +186,7 @@ def _with_new_ids(request: Request, message: Message, pairing: Pairing) -> Messa
 def _front(request: Request, pairing: Pairing) -> tuple[Block, ...]:
     """The results, in the order in which they came, and then one for each call that has none."""
     given = tuple(renamed(request, block, "tool_use_id", pairing) for block in pairing.results)
-    return given + tuple(unanswered(pairing.id_of(call)) for call in pairing.unanswered)
+    return given + tuple(unanswered(request, pairing.id_of(call)) for call in pairing.unanswered)
 
 
 def _answers(
@@ -162,21 +219,22 @@ def _rest(message: Message, pairing: Pairing) -> tuple[Block, ...]:
     for block in blocks_of(message):
         if block.type != "tool_result":
             rest.append(block)
-        elif pairing.is_orphan(block):
-            rest.extend(orphan_as_text(block))
+        else:
+            rest.extend(pairing.texts.get(id(block), ()))
     return tuple(rest)
 
 
 def _changes(request: Request, turn: _Turn, pairing: Pairing) -> tuple[Change, ...]:
-    places = _places(request, turn)
-    ids = [
-        Change(STEP, f"{places[id(call)]}.id", "set", ID_USED) for call in pairing.calls if pairing.id_of(call) != call.id
+    path = _paths(request, turn)
+    ids = [Change(STEP, f"{path(call)}.id", "set", ID_USED) for call in pairing.calls if pairing.id_of(call) != call.id]
+    moved = [Change(STEP, path(block), "moved", LATE) for block in pairing.late]
+    gone = [Change(STEP, path(block), "left out", REPEATED) for block in pairing.repeated]
+    said = [
+        Change(STEP, path(block), "replaced" if pairing.texts[id(block)] else "left out", ORPHAN)
+        for block in pairing.orphans
     ]
-    moved = [Change(STEP, places[id(block)], "moved", LATE) for block in pairing.late]
-    gone = [Change(STEP, places[id(block)], "left out", REPEATED) for block in pairing.repeated]
-    said = [_orphan_change(places, block) for block in pairing.orphans]
-    added = [Change(STEP, places[id(call)], "added", UNANSWERED) for call in pairing.unanswered]
-    blank = [Change(STEP, places[id(block)], "removed", BLANK) for block in _all_left_alone(request, turn, pairing)]
+    added = [Change(STEP, path(call), "added", UNANSWERED) for call in pairing.unanswered]
+    blank = [Change(STEP, path(block), "removed", BLANK) for block in _all_left_alone(request, turn, pairing)]
     return (*ids, *moved, *gone, *said, *added, *blank)
 
 
@@ -185,13 +243,20 @@ def _all_left_alone(request: Request, turn: _Turn, pairing: Pairing) -> list[Blo
     return [block for i in first for block in _left_alone(request.messages[i], (), pairing)]
 
 
-def _orphan_change(places: Mapping[int, str], block: Block) -> Change:
-    return Change(STEP, places[id(block)], "replaced" if orphan_as_text(block) else "left out", ORPHAN)
+def _paths(request: Request, turn: _Turn) -> Callable[[Block], str]:
+    """Says where a block of this turn stood in the client's request, or where one stands that clew made."""
+    source, indices = request.source, (*turn.asks, *turn.answers)
+    places = {id(block): (i, j) for i in indices for j, block in enumerate(blocks_of(request.messages[i]))}
 
+    def path(block: Block) -> str:
+        source.wanted.check()
+        given = source.place_of(block)
+        if given is not None:
+            return f"messages.{given[0]}.content.{given[1]}"
+        index, position = places[id(block)]
+        return f"{message_path(request, index)}.content.{position}"
 
-def _places(request: Request, turn: _Turn) -> dict[int, str]:
-    indices = (*turn.asks, *turn.answers)
-    return {id(block): block_path(request, i, block) for i in indices for block in blocks_of(request.messages[i])}
+    return path
 
 
 def _results_out_of_answers(request: Request) -> tuple[Request, tuple[Change, ...]]:

@@ -113,10 +113,16 @@ def choice_followed(
     return _followed(home, judge, gateway=gateway)
 
 
-def pin_followed(home: Home, backend: str) -> Followed:
-    """A thread stays with this backend. Each process reads that from the store for each request; but it has to know the
-    backend."""
-    return _followed(home, lambda gateway, applied: _knows(applied, backend))
+def pin_followed(home: Home, backend: str, pins: str) -> Followed:
+    """A thread stays with this backend ("": with none), and the store counts this many such choices (`refresh`). Each
+    process has to hear of it, and to know the backend."""
+
+    def judge(gateway: str, applied: Applied) -> _State:
+        if applied.pins != pins:
+            return _WAITS
+        return _knows(applied, backend) if backend else _HAS
+
+    return _followed(home, judge)
 
 
 def unknown_backend(applied: Applied, backend: str) -> str:

@@ -145,16 +145,9 @@ class KeyTable:
         self._looked = float("-inf")
         self._seen: tuple[int, int, int] | None = None
         self._rows: dict[str, NamedKey] = {}
-        self._version = 0
         self._reading = threading.Lock()
         self.digest = ""
         """Of the table as it was read last; "" where there is none."""
-
-    def version(self) -> int:
-        """Rises when a key was added, removed or changed: what was admitted before has to be looked at again."""
-        if self._path is not None and self._clock() - self._looked >= 1.0:  # asked for every request: no call for nothing
-            self._refresh()
-        return self._version
 
     def principal_of(self, presented: str) -> str | None:
         """The owner of what was shown as a key; None for one that opens nothing."""
@@ -186,7 +179,6 @@ class KeyTable:
                 with suppress(SettingsInvalid):  # a table that cannot be read now changes nothing; `clew keys` says why
                     digest = file_digest(self._path)
                     self._rows = {row.kid: row for row in _rows(self._path)}
-                    self._version += 1
                     self._seen = mark  # and is looked at again: it may have been written meanwhile, or be readable later
                     self.digest = digest
 

@@ -40,17 +40,6 @@ class Home:
         return (self.config_root or self.root) / "clew.toml"
 
     @property
-    def store(self) -> Path:
-        return self.root / "clew.db"
-
-    def store_at(self, url: str) -> Path | None:
-        """The file that `[store] url` means, None for `off`. A path that is not absolute begins in this directory."""
-        kind, _, named = url.partition(":")
-        if kind == "off":
-            return None
-        return self.root / Path(named).expanduser() if named else self.store
-
-    @property
     def secret(self) -> Path:
         """The secret behind the seals."""
         return self.root / "secret"

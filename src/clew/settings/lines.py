@@ -71,8 +71,9 @@ def line_of(key: Key, lines: Mapping[Key, int]) -> int:
     nearest = key
     while nearest and nearest not in lines:
         nearest = nearest[:-1]
-    held = [line for each, line in lines.items() if key and each[: len(key)] == key]
-    return lines.get(nearest, 0) or min(held, default=0)
+    if nearest:
+        return lines[nearest]
+    return min((line for each, line in lines.items() if key and each[: len(key)] == key), default=0)
 
 
 def spelled(key: Key) -> str:

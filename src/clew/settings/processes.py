@@ -59,6 +59,8 @@ class Applied(Struct, frozen=True, kw_only=True):
     """What `clew use` chose for all gateways, as the store keeps it."""
     own_choices: Mapping[str, str] = {}
     """What it chose for this gateway alone."""
+    pins: str = ""
+    """How often the backend of a thread was chosen, as the store counts it."""
     active: str = ""
     """The backend that takes what no rule and no pin sends elsewhere."""
     active_from: str = ""

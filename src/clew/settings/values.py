@@ -20,6 +20,7 @@ from clew.model.facts import ModelFacts
 from clew.model.target import Foreign
 from clew.pipeline.attempts import Policy as Retry
 from clew.pipeline.options import CacheRules, Display, Options
+from clew.store.kinds import URL_PATTERN, URLS, USUAL_URL
 from clew.thinking.budgets import BudgetRules
 
 __all__ = [
@@ -47,7 +48,7 @@ Bodies: TypeAlias = Annotated[str, Meta(pattern=r"^(off|all|last:[0-9]{1,6})$", 
 WebOrigin: TypeAlias = Annotated[
     str, Meta(pattern=r"^https?://[^/*\s@]+$", description="an origin in full: https://host, or http://host:port")
 ]
-StoreUrl: TypeAlias = Annotated[str, Meta(pattern=r"^(sqlite|sqlite:.+|off)$", description="sqlite, sqlite:PATH or off")]
+StoreUrl: TypeAlias = Annotated[str, Meta(pattern=URL_PATTERN, description=URLS)]
 
 _DAY = 86_400
 _MEGABYTE = 1_000_000
@@ -94,7 +95,7 @@ class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is remembered, and for how long."""
 
-    url: StoreUrl = "sqlite"
+    url: StoreUrl = USUAL_URL
     """`sqlite` keeps a file in the home directory, `sqlite:PATH` another one, `off` nothing."""
     content: bool = True
     """Keep what was said, readable; without it only what must go back to its maker."""

@@ -1,6 +1,7 @@
-"""What clew remembers: recordings and how to find them, threads, exchanges, usage, settings. One interface, one file.
+"""What clew remembers: recordings and how to find them, threads, exchanges, usage, settings.
 
-The names are imported when first used: whoever only glances at the store need not load all that writes it.
+`protocols` is what callers see, `kinds` opens a store, and `sqlite/` is one. The names are imported when first used: a
+command that only needs a quick look need not load all that writes.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from clew.store.housekeeping import keep_house, tidy
-    from clew.store.interface import Store
-    from clew.store.sqlite import SqliteStore
+    from clew.store.kinds import location_of, open_store
+    from clew.store.location import StoreLocation
+    from clew.store.protocols import Store
 
-__all__ = ["SqliteStore", "Store", "keep_house", "tidy"]
+__all__ = ["Store", "StoreLocation", "keep_house", "location_of", "open_store", "tidy"]
 
 _MODULES: Final = {
-    "SqliteStore": "sqlite",
-    "Store": "interface",
+    "Store": "protocols",
+    "StoreLocation": "location",
     "keep_house": "housekeeping",
+    "location_of": "kinds",
+    "open_store": "kinds",
     "tidy": "housekeeping",
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 
-from clew.model.change import THINKING_STEPS, Change, tally
+from clew.model.change import THINKING_STEPS, Change, count_of, tally
 from clew.store.endings import ending_word
 from clew.store.values import Exchange, Try, Usage
 
@@ -24,7 +24,7 @@ _PURPOSES = {"title": "  for a title", "count_tokens": "  tokens counted"}
 
 def head_of(exchange: Exchange) -> str:
     """When, in which thread, who was asked and who answered, how it ended, how long it took."""
-    route = f"{exchange.asked_model} → {exchange.backend} {exchange.model}"
+    route = f"{exchange.asked_model} → {exchange.backend or 'no backend'} {exchange.model}"
     whose = (f"  agent {exchange.agent}" if exchange.agent else "") + _PURPOSES.get(exchange.kind, "")
     return _printable(
         f"{at_time(exchange.started)}  {exchange.thread[:11]}  {route}  {_ending(exchange)}  {_times(exchange)}{whose}"
@@ -78,12 +78,13 @@ def _is_wordless(change: Change) -> bool:
 
 
 def _reasons(changes: Iterable[Change]) -> Iterator[str]:
-    places: dict[tuple[str, str], list[str]] = {}
+    alike: dict[tuple[str, str], list[Change]] = {}
     for change in changes:
-        places.setdefault((change.what, change.why), []).append(change.path)
-    for (what, why), paths in places.items():
-        more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
-        yield f"{what} {', '.join(paths[:_MOST_PATHS])}{more}: {why}"
+        alike.setdefault((change.what, change.why), []).append(change)
+    for (what, why), some in alike.items():
+        shown = [change.path for change in some[:_MOST_PATHS]]
+        left = count_of(some) - len(shown)
+        yield f"{what} {', '.join(shown)}{f' and {left} more' if left else ''}: {why}"
 
 
 def _tokens(usage: Usage | None) -> Iterator[str]:

@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from clew.errors import StoreError
-from clew.store.interface import Store
+from clew.store.protocols import Store
 from clew.store.values import Retention
 
 __all__ = ["EVERY", "keep_house", "tidy"]

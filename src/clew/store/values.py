@@ -31,6 +31,7 @@ __all__ = [
     "Retention",
     "Spent",
     "Statistics",
+    "StoreSize",
     "Thread",
     "Try",
     "Turn",
@@ -278,6 +279,13 @@ class Health(Struct, frozen=True, kw_only=True):
     wal_bytes: int = 0
     skipped: int = 0
     """Bodies that were not kept: too many waited, or one could not be compressed or written."""
+
+
+class StoreSize(Struct, frozen=True, kw_only=True):
+    """Bytes of what is kept; and of what is committed and not yet there, where a store has such a log."""
+
+    bytes: int = 0
+    log_bytes: int = 0
 
 
 class Deletions(Struct, frozen=True, array_like=True):

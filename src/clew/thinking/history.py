@@ -17,7 +17,7 @@ from clew.model.recording import Said
 from clew.model.request import Message
 from clew.thinking.keys import Asked, asked_of, place_of, said_of
 
-__all__ = ["Answer", "Answers", "Piece", "answers_of", "place_after", "places_of"]
+__all__ = ["Answer", "Answers", "Piece", "answers_of", "blocks_in", "place_after", "places_of"]
 
 
 class Piece(Struct, frozen=True, eq=False, gc=False):
@@ -95,12 +95,12 @@ _RUNS = Fold(_Runs(), _run_on)
 
 
 def _answer(messages: Sequence[Message], run: tuple[int, ...], asks: tuple[int, ...]) -> Answer:
-    pieces = tuple(Piece(i, block) for i in run for block in _blocks(messages[i]))
+    pieces = tuple(Piece(i, block) for i in run for block in blocks_in(messages[i]))
     asked = asked_of(messages[i].content for i in asks)
     return Answer(run, pieces, asked, said_of(piece.block for piece in pieces))
 
 
-def _blocks(message: Message) -> tuple[Block, ...] | tuple[Made, ...]:
+def blocks_in(message: Message) -> tuple[Block, ...] | tuple[Made, ...]:
     """A string says the same as one text block; nothing says nothing."""
     if isinstance(message.content, str):
         return (text_block(message.content),)

@@ -10,12 +10,12 @@ from clew.model.past import Fold, each_of, folded
 from clew.model.recording import Recording, Recordings, Strand
 from clew.model.request import Message, Request, blocks_of
 from clew.thinking.history import Answers, place_after
-from clew.thinking.keys import Asked, Row, key_of, of_proofs, place_of, proof_of, row_digest, said_of
+from clew.thinking.keys import Row, key_of, of_proofs, proof_of, row_digest, said_of
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.repairs import newest_in
 from clew.thinking.strands import strand_for
 
-__all__ = ["recording_of", "recording_of_first"]
+__all__ = ["recording_of"]
 
 
 def recording_of(
@@ -79,29 +79,6 @@ def _longer(row: Row, messages: Sequence[Message], at: int) -> Row:
 
 _SIGNED = each_of(_signed)
 _ROW = Fold(Row(), _longer)
-
-
-def recording_of_first(
-    id: str, *, question: Asked, blocks: Sequence[bytes], origin: Origin, context: Context, thread: str
-) -> Recording:
-    """The same for the answer to a question that nothing went before, and that the client gets as it came: there is nothing
-    to find."""
-    shown = [made(raw) for raw in blocks]
-    said = said_of(shown)
-    return Recording(
-        id=id,
-        principal=context.principal,
-        origin=origin,
-        blocks=tuple(blocks),
-        keys=tuple([key for block in shown if (key := key_of(block))]),
-        said=said,
-        place=place_of(context.principal, question, None, question, said),
-        strand=Strand(listed=()),
-        digest=Row().longer([block for block in shown if proof_of(block)]).digest(),
-        session=context.session,
-        agent=context.agent,
-        thread=thread,
-    )
 
 
 def _as_held(

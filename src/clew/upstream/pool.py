@@ -138,7 +138,7 @@ class Pool:
     def begin(self, asking: Asking, stock: Stock, now: float) -> ClientConnection | None:
         """Send the request on a kept connection, if there is one."""
         asking.sent = now
-        kept = stock.take(now, slots=0)
+        kept = stock.take(now)
         if kept is not None:
             self._send(kept, asking)
         return kept
@@ -206,12 +206,6 @@ class Asking:
             stock.slots.give_back()
         return self.begun
 
-    def goes_on(self, begun: ClientConnection, since: float, *, is_fresh: bool = False) -> Asking:
-        """It went out already, so long ago, on a connection that was taken for it (`Stock.take`)."""
-        self.begun, self.is_fresh = begun, is_fresh
-        self.began = self.sent = self.began - since
-        return self
-
     async def open(self) -> ClientConnection:
         """Send it on a connection of its own. Raises BackendError, and so does the block then."""
         try:
@@ -230,6 +224,19 @@ class Asking:
             raise
         self.is_fresh = True
         return self.begun
+
+    def is_stale(self, error: Exception) -> bool:
+        """Whether what went wrong on a kept connection is that the backend had closed it before this request came."""
+        is_early = isinstance(error, PeerClosed) and not error.began
+        return is_early and not self.is_fresh and self._pool.now() - self.sent <= _STALE_SECONDS
+
+    async def open_again(self) -> ClientConnection:
+        """Send it once more, on a connection of its own: the kept one was stale. Raises BackendError."""
+        assert self.begun is not None
+        self.stock.drop(self.begun)
+        self.stock.slots.give_back()
+        self.begun = None
+        return await self.open()
 
     def end(self) -> None:
         """Keep the connection if the answer was read to its end, else close it."""

@@ -23,18 +23,17 @@ class Stock:
         """In use, and of a way out that was given up: not kept."""
         self.resting: list[tuple[float, ClientConnection]] = []
 
-    def take(self, now: float, slots: int = 1) -> ClientConnection | None:
-        """The one used last, if it still lives: so the others may grow old and go; with a slot for it, if there is one, or
-        with none for whoever has a slot. Who took it gives it back (`give_back`), or goes on with it (`Asking.goes_on`).
+    def take(self, now: float) -> ClientConnection | None:
+        """The one used last, if it still lives: so the others may grow old and go. Who takes it has a slot for it, and gives
+        both back (`give_back`).
 
         The kernel is asked only of one that has rested for a while: what closed just now, the loop will say in a moment, and
         then the request goes out once more.
         """
-        resting, room = self.resting, self.slots
-        while resting and room.free >= slots:
+        resting = self.resting
+        while resting:
             since, connection = resting.pop()
             if not connection.is_closed and (now - since < _FRESH_SECONDS or connection.fresh):
-                room.free -= slots
                 return connection
             self.drop(connection)
         return None

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of
-from clew.model.change import THINKING_STEPS, Change, What
+from clew.model.change import THINKING_STEPS, Change, What, count_of
 from clew.store.endings import ending_word
 from clew.store.values import Exchange, Usage
 
@@ -96,9 +96,10 @@ def chips_of(exchange: Exchange) -> Iterable[Chip]:
     about = [change for change in exchange.changes if change.step in THINKING_STEPS]
     for what in _NAMED:
         if some := [change for change in about if change.what == what]:
-            yield Chip(what.replace(" ", "-"), f"{len(some)} {what}", reasons(some))
+            yield Chip(what.replace(" ", "-"), f"{count_of(some)} {what}", reasons(some))
     if others := [change for change in exchange.changes if change.step not in THINKING_STEPS or change.what not in _NAMED]:
-        yield Chip("", f"{len(others)} {'edit' if len(others) == 1 else 'edits'}", reasons(others, places=True))
+        count = count_of(others)
+        yield Chip("", f"{count} {'edit' if count == 1 else 'edits'}", reasons(others, places=True))
 
 
 def _marks_of(exchange: Exchange) -> Iterable[Chip]:
@@ -115,7 +116,9 @@ def _marks_of(exchange: Exchange) -> Iterable[Chip]:
 
 def reasons(changes: Iterable[Change], *, places: bool = False) -> tuple[str, ...]:
     """Each once, with how often. `places`: said with what was done where."""
-    told = Counter(f"{change.what} {change.path}: {change.why}" if places else change.why for change in changes)
+    told = Counter[str]()
+    for change in changes:
+        told[f"{change.what} {change.path}: {change.why}" if places else change.why] += change.count
     lines = [f"{why} (× {times})" if times > 1 else why for why, times in told.items()]
     more = len(lines) - _MOST_REASONS
     return (*lines[:_MOST_REASONS], f"and {more} more") if more > 0 else tuple(lines)

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from clew.store.texts import texts_asked
 from clew.store.values import Branch, Passage
-from clew.store.words import texts_asked
 from clew.web.reading import read
 
 __all__ = ["Stretch", "first_words", "line_through", "stretches"]

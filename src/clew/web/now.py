@@ -44,6 +44,14 @@ class Switch(Struct, frozen=True, kw_only=True):
     rule: str = ""
 
 
+class Other(Struct, frozen=True, kw_only=True):
+    """A process that sends to another backend than this page names, or to none."""
+
+    gateway: str
+    pid: int
+    in_use: str
+
+
 async def page_now(desk: Desk, request: Request) -> Response:
     owner = principal(request)
     values = await desk.read(lambda: {**_top(desk, owner), **_rows(desk, owner)})
@@ -70,6 +78,7 @@ def _top(desk: Desk, owner: str) -> dict[str, object]:
     return {
         "status": status,
         "owner": owner,
+        "others": _others(status),
         "conditions": conditions(desk, lately),
         "switches": (*_parts(status), *(_of_thread(thread) for thread in threads)) if store else (),
         "connect": connecting(desk, status.gateways),
@@ -82,6 +91,16 @@ def _rows(desk: Desk, owner: str) -> dict[str, object]:
     titles = {thread.id: thread.title for thread in store.threads(owner, limit=ROWS)} if store else {}
     rows = [row_of(exchange) for exchange in found]
     return {"rows": rows, "titles": titles, "owner": owner, "stored": store is not None}
+
+
+def _others(status: Status) -> list[Other]:
+    """Those that have not applied the choice yet, or have one of their own."""
+    processes = [each for gateway in status.gateways for each in gateway.processes]
+    return [
+        Other(gateway=each.gateway, pid=each.pid, in_use=each.applied.in_use)
+        for each in processes
+        if each.applied and each.applied.in_use != status.active
+    ]
 
 
 def _parts(status: Status) -> list[Switch]:

@@ -12,7 +12,7 @@ from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
-from clew.store.endings import failure_of, unfinished_word
+from clew.store.endings import ending_word, failure_of, unfinished_word
 from clew.store.values import Exchange, Passage
 from clew.web.exchange_row import Chip, chips_of
 from clew.web.pieces import Piece, Results, blocks_in, pieces_of, results_in
@@ -52,7 +52,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     realm: str = ""
     whole: bool = True
     ending: str = ""
-    """How an answer ended that is not whole, in a word."""
+    """How an answer ended that is not whole, or not there at all, in the word that commands use."""
     why: str = ""
     """Why there is no answer, or not all of it."""
     held_back: bool = False
@@ -106,7 +106,7 @@ def _shown(
         model=origin.model if origin else exchange.model if exchange else "",
         realm=origin.realm if origin else "",
         whole=recording.whole if recording else True,
-        ending=unfinished_word(exchange),
+        ending=ending_word(exchange) if exchange and recording is None else unfinished_word(exchange),
         why=failure_of(exchange) if exchange else "",
         held_back=recording is not None and _is_held_back(recording),
         happened=exchange,

@@ -80,7 +80,10 @@ def test_a_signal_lets_the_chat_drain_as_the_data_plane_does(claude: Simulator, 
     """The admin is in the parent of the workers, and has an engine there."""
     claude.reset()
     claude.fault("stall 30 content=6")
-    config = backend("claude", claude.url, 'realm = "anthropic"\n') + "\n[gateway]\ndrain_seconds = 0.2\nadmin_port = 0\n"
+    config = (
+        backend("claude", claude.url, 'realm = "anthropic"\n')
+        + "\n[gateway]\ndrain_seconds = 0.2\nclosing_seconds = 60\nadmin_port = 0\n"
+    )
     with Served(config, *options) as gateway:
         with posted(gateway) as reply:
             read_until(reply, "text-delta")

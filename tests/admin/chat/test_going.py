@@ -11,9 +11,10 @@ import pytest
 
 from clew.chat.ui.fold import folded
 from clew.testing import Simulator
-from tests.admin.booth import KEY, until
+from tests.admin.booth import KEY
 from tests.admin.chat.served import MODEL, TOOLS, ChatServer, kinds, parts_of, read_until, user
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

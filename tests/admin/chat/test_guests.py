@@ -110,7 +110,7 @@ def test_a_chat_is_renamed_and_deleted_by_whose_it_is(house: ChatServer, ann: st
     assert house.call_api("/api/chat/short-lived", method="PATCH", body={"title": " "}, key=ann).status == 400
     assert house.call_api("/api/chat/short-lived", method="DELETE", key=ann).json == {"forgotten": "short-lived"}
     assert house.call_api("/api/chat/short-lived", key=ann).status == 404
-    files = [*house.home.store.parent.glob(f"{house.home.store.name}*")]
+    files = [*house.home.root.glob("clew.db*")]
     assert files and b"canary sings" not in b"".join(path.read_bytes() for path in files)
 
 

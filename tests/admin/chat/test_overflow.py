@@ -50,7 +50,10 @@ def test_the_stream_tells_of_the_compaction_and_goes_on_with_the_same_message(
     assert writing == {"type": "data-compaction", "id": refused, "data": {"state": "summarising", "before": refused}}
     assert done == {"type": "data-compaction", "id": refused, "data": {"state": "done", "before": refused, "of": of}}
     assert len({of, refused, summary, turn}) == 4
-    assert of_kind(parts, "message-metadata") == [{"type": "message-metadata", "messageMetadata": {"turn": turn}}]
+    assert [part["messageMetadata"] for part in of_kind(parts, "message-metadata")] == [
+        {"turn": turn},
+        {"backend": "claude", "model": "claude-opus-5-5"},  # of the answer, not of the summary
+    ]
     assert {part["id"].partition(".")[0] for part in parts if "delta" in part} == {turn}
     assert [kind for kind in kinds(parts) if not kind.startswith(("text", "reasoning"))] == [
         "start",

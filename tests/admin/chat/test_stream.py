@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clew.chat.ui.fold import folded
 from clew.testing import Simulator
-from tests.admin.chat.served import TOOLS, ChatServer, kinds, user
+from tests.admin.chat.served import TOOLS, ChatServer, configured, kinds, user
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -25,7 +26,7 @@ def test_parts_come_in_the_order_in_which_the_model_made_them(chat: ChatServer) 
     """Document 004, steps 5 to 8: the new answer is not re-ordered, neither streamed nor stored nor read."""
     parts = chat.post("Look. [[scenario:interleaved]]", chat="order", tools=TOOLS)
     assert kinds(parts) == [
-        *("start", "start-step"),
+        *("start", "start-step", "message-metadata"),
         *("reasoning-start", "reasoning-delta", "reasoning-end"),
         *("text-start", "text-delta", "text-end"),
         *("reasoning-start", "reasoning-delta", "reasoning-end"),
@@ -62,6 +63,23 @@ def test_metadata_says_who_answered_what_it_took_and_what_became_of_thinking(cha
     assert last["usage"]["output"] > last["usage"]["thinking"] > 0 and last["usage"]["estimated"] is False
     assert last["cost"]["usd"] > 0
     assert last["thinking"] == {"kept": 1, "changed": 0, "changes": []}
+
+
+def test_who_answers_is_told_when_it_is_known_and_not_before(tmp_path: Path) -> None:
+    """The active backend does not answer, and who answers for it has a model of its own."""
+    away = '[backends.away]\nurl = "http://127.0.0.1:1"\nauth = "none"'
+    with Simulator(kind="compat") as own:
+        row = f'[backends.own]\nurl = "{own.url}"\nauth = "key"\nkey = "{own.key}"\nmodel = "own-model"'
+        root = configured(tmp_path / "h", {}, f"{away}\n{row}")
+        file = root / "clew.toml"
+        file.write_text(f'active = "away"\nfailover = ["own"]\n{file.read_text()}')
+        with ChatServer(root) as server:
+            parts = server.post("Hello.", chat="who")
+    told = [part for part in parts if "messageMetadata" in part]
+    assert [part["type"] for part in told] == ["start", "message-metadata", "finish"]
+    assert set(told[0]["messageMetadata"]) == {"thread", "turn"}
+    assert told[1]["messageMetadata"] == {"backend": "own", "model": "own-model"}
+    assert parts.index(told[1]) < next(at for at, part in enumerate(parts) if part["type"].endswith("-delta"))
 
 
 @proves("req:S4-2", "req:S4-10")

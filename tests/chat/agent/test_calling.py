@@ -16,6 +16,7 @@ import pytest
 from clew import Tool, ToolCall, ToolFailed, tool
 from clew.chat.agent.calling import output_of
 from tests.manifest import proves
+from tests.waiting import forever as never_ends
 
 
 def output(function: Callable[..., object], arguments: str = "{}") -> Any:
@@ -164,7 +165,7 @@ def test_a_call_that_takes_too_long_is_left_behind() -> None:
 
     @tool(timeout=0.05)
     async def hang_later() -> None:
-        await asyncio.sleep(30)
+        await never_ends()
 
     late = "took longer than 0.05 s, and may not have come to its end."
     try:

@@ -15,7 +15,7 @@ import pytest
 
 from clew import Agent, tool
 from clew.chat.agent.calls import INTERRUPTED
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from tests.chat.agent.conftest import SHOWN, SetUp, Stage
 from tests.chat.conversation.gateway import Gateway
 from tests.engine.talk import MODEL, refusals, whose

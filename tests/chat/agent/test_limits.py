@@ -14,6 +14,7 @@ from clew.chat.prices import Cost
 from clew.store.values import Usage
 from tests.chat.agent.conftest import SetUp
 from tests.engine.talk import MODEL, refusals
+from tests.waiting import forever
 
 THREE = "".join(f'turn:\n  call: look {{"place": "{place}"}}\n' for place in "abc") + "turn:\n  text: Done.\n"
 
@@ -135,7 +136,7 @@ def test_time_that_is_up_while_a_tool_runs_leaves_its_call_pending(stage: SetUp)
 
     async def look(place: str) -> str:
         """Looks for a long time."""
-        await asyncio.sleep(30)
+        await forever()
         return place
 
     agent = AsyncAgent(model=MODEL, tools=[look], limits=Limits(seconds=3))

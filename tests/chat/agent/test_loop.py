@@ -31,6 +31,7 @@ from clew.errors import BackendOverloaded, BackendRejected, RequestInvalid
 from clew.testing import Simulator
 from tests.chat.agent.conftest import MODELS, SHOWN, SetUp
 from tests.engine.talk import MODEL, refusals
+from tests.waiting import forever, until_so
 
 pytestmark = pytest.mark.slow
 
@@ -264,16 +265,14 @@ def test_a_caller_that_is_cancelled_leaves_nothing_running(stage: SetUp) -> None
         """Looks at a place."""
         started.append(place)
         try:
-            await asyncio.sleep(30)
+            await forever()
         finally:
             ended.append(place)
         return ""
 
     async def talk() -> None:
         task = asyncio.create_task(AsyncAgent(model=MODEL, tools=[look]).run("Look!", **on.place))
-        async with asyncio.timeout(120):
-            while not started:  # noqa: ASYNC110  (the tool says it, not an event)
-                await asyncio.sleep(0.01)
+        await until_so(lambda: started)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -289,7 +288,7 @@ def test_a_listener_that_fails_or_is_cancelled_ends_the_run(stage: SetUp) -> Non
         raise LookupError("not here")
 
     async def wait(event: object) -> None:
-        await asyncio.sleep(30)
+        await forever()
 
     async def talk() -> Any:
         async with AsyncAgent(model=MODEL, tools=[look]).open(**on.place) as agent:

@@ -16,7 +16,7 @@ from clew import Agent, AsyncAgent, Limits, tool
 from clew.chat.agent.calls import INTERRUPTED
 from clew.chat.agent.events import Result, ToolStarted
 from clew.chat.agent.marks import TakenElsewhere
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from tests.chat.agent.conftest import SetUp, Stage
 from tests.chat.conversation.gateway import Gateway
 from tests.engine.talk import MODEL

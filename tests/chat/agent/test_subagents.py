@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clew import Agent, AsyncAgent, CallDenied, FromAgent, Limits, RunEnded, StepStarted, TextDelta, ToolFinished, tool
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from tests.chat.agent.conftest import MODELS, SHOWN, SetUp, Stage
 from tests.engine.talk import MODEL, refusals
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Passage, Turn
 from clew.testing import Simulator
 from tests.build import user

@@ -22,6 +22,7 @@ from clew.errors import (
 from clew.testing import Simulator
 from tests.chat.conversation.conftest import Opening
 from tests.manifest import proves
+from tests.waiting import until_so
 
 pytestmark = pytest.mark.slow
 
@@ -131,8 +132,8 @@ def test_a_caller_that_is_cancelled_leaves_what_was_finished(opening: Opening, a
             reached = asyncio.Event()
             task = asyncio.create_task(listen(conversation, reached))
             if after is None:
-                await until(lambda: bool(opening.store(conversation).passages("local", conversation.thread)))
-                await asyncio.sleep(0.2)
+                await until_so(lambda: opening.store(conversation).passages("local", conversation.thread))
+                await until_so(a.journal)
             else:
                 await asyncio.wait_for(reached.wait(), 120)
             task.cancel()
@@ -146,12 +147,6 @@ def test_a_caller_that_is_cancelled_leaves_what_was_finished(opening: Opening, a
             assert conversation.turns[-1].outcome == "whole"
 
     asyncio.run(talk())
-
-
-async def until(true: Any) -> None:
-    async with asyncio.timeout(120):
-        while not true():  # noqa: ASYNC110  (another process's file says it, not an event)
-            await asyncio.sleep(0.01)
 
 
 def test_a_caller_that_stops_the_answer_has_what_was_finished(opening: Opening, a: Simulator) -> None:
@@ -285,7 +280,7 @@ def test_a_caller_that_leaves_while_the_end_is_saved_has_a_whole_turn(
             task = asyncio.create_task(conversation.ask(SAID).message())
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await until(lambda: stored(opening, conversation) == [("whole", 1, 4)])  # it is the writer's by now
+            await until_so(lambda: stored(opening, conversation) == [("whole", 1, 4)])  # it is the writer's by now
             assert [turn.outcome for turn in conversation.turns] == ["whole"]
             assert len(conversation.calls) == 1
 

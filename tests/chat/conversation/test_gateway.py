@@ -22,13 +22,14 @@ from clew.errors import BackendBroken, BackendOverloaded, BackendUnreachable, Re
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.settings.running import Running, register, unregister
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from clew.wire.sse import SseReader
 from tests.chat.conversation.gateway import Gateway
 from tests.engine.talk import MODEL, SHOWN, TOOLS
-from tests.gateway.served import Served, backend, until
+from tests.gateway.served import Served, backend
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

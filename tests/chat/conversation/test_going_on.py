@@ -16,7 +16,7 @@ import pytest
 
 from clew import AsyncConversation
 from clew.errors import BackendOverloaded, RequestInvalid, SettingsInvalid
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from tests.chat.conversation.conftest import Opening
 from tests.chat.formats.stored import exported, imported
@@ -24,6 +24,7 @@ from tests.engine.chatting import pieces
 from tests.engine.gate import Gate, claude
 from tests.engine.talk import MODEL, Talk, refusals
 from tests.manifest import proves
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -381,11 +382,5 @@ def test_a_process_that_is_killed_loses_nothing_that_was_said(home: Path, openin
 
 
 def wait_for_the_second(home: Path, thread: str) -> None:
-    import time
-
     with SqliteStore(home / "clew.db") as store:
-        for _ in range(500):
-            if len(store.passages("local", thread)) == 2:
-                return
-            time.sleep(0.01)
-    raise AssertionError("the second question was never saved")
+        until(lambda: len(store.passages("local", thread)) == 2)

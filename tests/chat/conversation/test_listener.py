@@ -10,6 +10,7 @@ import pytest
 
 from clew.chat.listener import Listener
 from clew.chat.loop import Loop
+from tests.waiting import forever
 
 MUCH = b"x" * 300_000
 
@@ -104,7 +105,7 @@ def test_who_leaves_before_the_work_began_is_told_of_its_end() -> None:
 
     async def work() -> None:
         try:
-            await asyncio.sleep(60)
+            await forever()
         finally:
             seen.append("ended")
 

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from clew import AsyncConversation, Ended, TextDelta, ThinkingDelta, ToolCall
-from clew.pipeline.projector import Projector
+from clew.engine import preparing
+from clew.pipeline.project import project
 from clew.pipeline.ui import for_api
 from clew.testing import Simulator
 from clew.upstream.pool import Pool
@@ -60,7 +61,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, conversation: AsyncConversation) -> l
     seen: list[str] = []
     desk: Any = conversation.desk
     store = desk.store
-    record, project, ask = store.record, Projector.project, Pool.ask
+    record, ask = store.record, Pool.ask
 
     def recorded(turn: Any) -> Any:
         done = record(turn)
@@ -69,16 +70,16 @@ def watch(monkeypatch: pytest.MonkeyPatch, conversation: AsyncConversation) -> l
         done.add_done_callback(lambda _: seen.append(f"saved {turn.exchange.outcome}"))
         return done
 
-    def projected(self: Projector, *given: Any) -> Any:
+    def projected(*given: Any) -> Any:
         seen.append("transform")
-        return project(self, *given)
+        return project(*given)
 
     def asked(self: Pool, *given: Any, **more: Any) -> Any:
         seen.append("send")
         return ask(self, *given, **more)
 
     monkeypatch.setattr(store, "record", recorded)
-    monkeypatch.setattr(Projector, "project", projected)
+    monkeypatch.setattr(preparing, "project", projected)
     monkeypatch.setattr(Pool, "ask", asked)
     return seen
 

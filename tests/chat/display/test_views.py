@@ -15,8 +15,8 @@ from clew.chat.events import Compacted, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
 from clew.chat.turns import Turn
 from tests.chat.display.screen import Screen
-from tests.gateway.served import until
 from tests.manifest import proves
+from tests.waiting import until
 
 EVIL = "\x1b]0;owned\x07\x1b[31mred\x9b2J\r\rx"
 HARMLESS = "␛]0;owned␇␛[31mred�2J␍␍x"

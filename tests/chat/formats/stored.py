@@ -9,7 +9,7 @@ from typing import Any
 
 from clew.chat.formats import FORMATS, Format, Numbered, Reading, every_thread, turns_of
 from clew.chat.importing import Importing, Known, Tally
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Turn
 from clew.thinking.seal import Sealer
 from tests.store.turns import NOON

@@ -15,7 +15,7 @@ from clew.model.origin import Origin
 from clew.model.recording import Said, Strand
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Exchange, Usage
 from clew.thinking.keys import block_key
 from clew.thinking.recognise import Context

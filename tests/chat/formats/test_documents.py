@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from clew.chat.formats import FORMATS, format_of
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from tests.build import GLM, assistant, redacted, system, text, thinking, tool_result, tool_use, user
 from tests.chat.formats.stored import exported, imported, rows, stored
 from tests.store.turns import NOON, recorded, turn

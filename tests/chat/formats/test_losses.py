@@ -15,7 +15,7 @@ from clew.chat.formats.anthropic import BRANCHES, FOREIGN, MARKS, ORIGINS, UNKEP
 from clew.chat.formats.markdown import FOR_PEOPLE
 from clew.model.change import Change
 from clew.model.origin import Origin
-from clew.store import SqliteStore
+from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Bodies, Turn, Usage
 from tests.build import redacted, text, thinking, tool_result, tool_use, user
 from tests.chat.formats.stored import exported, stored

@@ -114,7 +114,7 @@ def sent(said: list[Json], wire: Wire) -> list[Json]:
     return json.loads(encode(parse(raw(*said, system="be brief")), wire).body)["messages"]
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(40, soak=2000), deadline=None)
 @given(st.lists(turns, max_size=5), st.lists(turns, max_size=3), wires)
 def test_a_conversation_that_goes_on_is_a_list_that_goes_on(before: list[Json], after: list[Json], wire: Wire) -> None:
     """What a message becomes depends on it alone, so the backend's prefix cache holds."""
@@ -123,7 +123,7 @@ def test_a_conversation_that_goes_on_is_a_list_that_goes_on(before: list[Json], 
     assert second[: len(first)] == first
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(40, soak=2000), deadline=None)
 @given(st.lists(turns, max_size=5), wires)
 def test_the_same_request_is_the_same_bytes_and_the_same_changes(said: list[Json], wire: Wire) -> None:
     once, again = (encode(parse(raw(*said)), wire) for _ in range(2))
@@ -131,7 +131,7 @@ def test_the_same_request_is_the_same_bytes_and_the_same_changes(said: list[Json
     assert once == again
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(40, soak=2000), deadline=None)
 @given(st.lists(turns, max_size=5), wires)
 def test_no_thought_is_ever_text(said: list[Json], wire: Wire) -> None:
     marked = [_marked(each) for each in said]

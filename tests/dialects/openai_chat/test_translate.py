@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.stream import Told
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.model.events import (
     BlockDelta,
@@ -20,8 +19,6 @@ from clew.model.events import (
     StreamFailed,
 )
 from clew.model.json import JsonObject
-from clew.wire.events import decode_event
-from clew.wire.sse import SseReader
 
 ASKED = Asked("claude-opus-4-8", message_id="msg_1")
 
@@ -31,18 +28,9 @@ def _chunk(delta: JsonObject, finish: str | None = None) -> bytes:
     return b"data: " + msgspec.json.encode({"object": "chat.completion.chunk", "choices": [choice]}) + b"\n\n"
 
 
-def _events(told: list[Told]) -> list[Event]:
-    """What was told, runs of deltas read."""
-    return [
-        event
-        for each in told
-        for event in (map(decode_event, SseReader().feed(each)) if isinstance(each, bytes) else [each])
-    ]
-
-
 def _translated(data: bytes, translation: Translation | None = None) -> list[Event]:
     translation = translation or Translation(ASKED)
-    return [e for e in _events(translation.feed(data) + translation.flush()) if not isinstance(e, Ping | MessageStart)]
+    return [e for e in translation.feed(data) + translation.flush() if not isinstance(e, Ping | MessageStart)]
 
 
 def _call(wire_id: str) -> bytes:
@@ -103,6 +91,6 @@ def test_a_signature_that_comes_after_the_text_is_kept_for_the_maker_alone() -> 
 
 
 def test_an_eager_stream_has_begun_before_the_backend_has() -> None:
-    begun = _events(Translation(ASKED).begin(eager=True))
+    begun = Translation(ASKED).begin(eager=True)
     assert [type(each) for each in begun] == [MessageStart, BlockStart, Ping]
     assert Translation(ASKED).begin(eager=False) == []

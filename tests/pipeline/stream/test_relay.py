@@ -56,7 +56,7 @@ def renamed(stream: bytes) -> bytes:
 
 
 @given(events=answers() | odd_answers(), data=st.data())
-@settings(max_examples=examples(80, soak=3000), deadline=None)
+@settings(max_examples=examples(32, soak=3000), deadline=None)
 def test_the_bytes_that_came_go_on_but_for_the_models_name(events: list[Event], data: st.DataObject) -> None:
     """Untouched is untouched, at any cut of any spelling. Law 5, C11, C21."""
     stream = wire_bytes(events, data.draw)

@@ -72,7 +72,7 @@ def visible(blocks: list[JsonObject]) -> list[JsonObject]:
 
 @proves("req:C10")
 @given(events=odd_answers())
-@settings(max_examples=examples(80, soak=3000), deadline=None)
+@settings(max_examples=examples(32, soak=3000), deadline=None)
 def test_every_seal_opens_and_carries_what_the_maker_wants_back(events: list[Event]) -> None:
     """Design §4, C10: whatever the maker sent, none, an empty one, several, or one in the start."""
     own, held = said(events, SEALED)
@@ -88,7 +88,7 @@ def test_every_seal_opens_and_carries_what_the_maker_wants_back(events: list[Eve
 
 @proves("req:S3-32")
 @given(events=odd_answers())
-@settings(max_examples=examples(80, soak=3000), deadline=None)
+@settings(max_examples=examples(32, soak=3000), deadline=None)
 def test_a_thinking_block_gets_one_signature_and_that_just_before_its_stop(events: list[Event]) -> None:
     """S3-32, as the official SDKs read it: the last signature wins, and none may follow."""
     passed = Passed([wire_bytes(events)], SEALED)
@@ -106,7 +106,7 @@ def test_a_thinking_block_gets_one_signature_and_that_just_before_its_stop(event
 
 
 @given(events=odd_answers(), dress=worn)
-@settings(max_examples=examples(80, soak=3000), deadline=None)
+@settings(max_examples=examples(32, soak=3000), deadline=None)
 def test_the_recording_knows_what_the_client_holds(events: list[Event], dress: Wear) -> None:
     """`Dress.held` is what a client accumulates from the dressed stream, block by block."""
     passed = Passed([wire_bytes(events)], dress)
@@ -123,7 +123,7 @@ def test_what_the_client_gets_does_not_depend_on_the_cut(events: list[Event], dr
 
 
 @given(events=odd_answers(), dress=worn)
-@settings(max_examples=examples(80, soak=3000), deadline=None)
+@settings(max_examples=examples(32, soak=3000), deadline=None)
 def test_streamed_or_not_the_client_gets_the_same_blocks(events: list[Event], dress: Wear) -> None:
     """S3-30 for this dialect: and the recording is the same too."""
     passed = Passed([wire_bytes(events)], dress)
@@ -136,7 +136,7 @@ def test_streamed_or_not_the_client_gets_the_same_blocks(events: list[Event], dr
 
 
 @given(events=odd_answers())
-@settings(max_examples=examples(80, soak=3000), deadline=None)
+@settings(max_examples=examples(32, soak=3000), deadline=None)
 def test_hidden_thinking_leaves_no_trace_and_no_gap(events: list[Event]) -> None:
     """`show_reasoning = "hide"`: nothing foreign ever reaches the client's history."""
     passed = Passed([wire_bytes(events)], HIDDEN)

@@ -7,7 +7,7 @@ from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.dress import Dress, Wear
-from clew.pipeline.stream.translated import Shortcut, TranslatedRelay
+from clew.pipeline.stream.translated import TranslatedRelay
 from tests.pipeline.stream.wearing import events_in
 
 ORIGIN = Origin("deepseek", "deepseek", "deepseek-chat", "")
@@ -27,7 +27,6 @@ class _Spoken:
     """A translation whose words are known beforehand."""
 
     late: JsonObject | None = None
-    shortcut: Shortcut | None = None
 
     def __init__(self, said: bytes, end: bytes = b"") -> None:
         self._said, self._end = events_in(said), events_in(end)

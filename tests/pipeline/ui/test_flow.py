@@ -144,7 +144,7 @@ TRANSFORMS: dict[str, Callable[[Any], list[Any]]] = {
 
 @proves("req:S4-10", "req:S4-11", "req:S4-12", "req:S4-13")
 @pytest.mark.parametrize("name", TRANSFORMS)
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(24, soak=1200))
 @given(messages=messages_of)
 def test_every_transform_is_pure_idempotent_and_stable_under_append(name: str, messages: list) -> None:
     """S4-10: the input is untouched; S4-12: twice is once; S4-13: a shorter history gives a prefix."""
@@ -170,7 +170,7 @@ def test_what_a_transform_leaves_alone_is_the_same_object(name: str, messages: l
 
 
 @proves("req:S4-18", "req:S4-20")
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(24, soak=1200))
 @given(messages=messages_of)
 def test_no_part_is_lost_or_doubled_by_the_cut(messages: list) -> None:
     """S4-18: and no result stays in an assistant message."""

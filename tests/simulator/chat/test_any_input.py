@@ -120,7 +120,7 @@ def test_with_every_rule_switched_off_all_of_it_is_answered(kind: str) -> None:
     assert answer(kind, whole(kind), LAX)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(40, soak=2000), deadline=None)
 @given(st.binary(max_size=60) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes_get_a_verdict(raw: bytes) -> None:
     verdict = judge_chat(raw, vendor=chat_vendors()["openai-chat"], stance=STANCE, books=ChatBooks(b"secret"))

@@ -64,7 +64,7 @@ class Answering:
         before = await asyncio.to_thread(self._before)
         hearing = await self._asked()
         self._listen_to(hearing.id)
-        self._table.desk.overheard = self._overhear
+        self._table.desk.overheard, self._table.desk.answers = self._overhear, self._name
         self._run.tell({"type": "start-step"})
         task = asyncio.get_running_loop().create_task(self._tell(hearing), name="clew chat")
         start = self._start(hearing.id)
@@ -81,9 +81,8 @@ class Answering:
         self._turn, self._step = turn, Step(turn)
 
     def _start(self, turn: str) -> Part:
-        desk, asked = self._table.desk, self._question
-        backend = asked.backend or desk.active
-        metadata: JsonObject = {"thread": desk.thread.id, "turn": turn, "backend": backend, "model": asked.model}
+        """Who answers is not known yet: rules and failures of backends may make it another than was asked."""
+        metadata: JsonObject = {"thread": self._table.desk.thread.id, "turn": turn}
         return {"type": "start", "messageId": self._message or turn, "messageMetadata": metadata}
 
     def _before(self) -> Sequence[Part]:
@@ -94,6 +93,10 @@ class Answering:
         group = groups_of(desk.tree.line(asked.follows))[-1]
         _, *told = parts_told(group, desk.works.current.snapshot.sealer)
         return (*told, *result_parts(msgspec.json.decode(raw, type=JsonObject) for raw in asked.asked))
+
+    def _name(self, turn: str, backend: str, model: str) -> None:
+        if turn == self._turn:
+            self._run.tell({"type": "message-metadata", "messageMetadata": {"backend": backend, "model": model}})
 
     def _overhear(self, turn: str, event: Event) -> None:
         """What is heard of another turn is the summary that this one waits for: that it is written is told, not what."""

@@ -37,7 +37,7 @@ class Posted(Struct, frozen=True, kw_only=True):
     trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
     message_id: str | None = field(name="messageId", default=None)
     backend: str | None = None
-    """Who answers from now on; "" is whoever is active."""
+    """Who is asked for this answer alone; "" is whichever is active."""
     model: str = ""
     effort: str = ""
     thinking: bool | JsonObject | None = None

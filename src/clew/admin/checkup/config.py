@@ -47,7 +47,7 @@ def backends(at: Circumstances) -> Iterator[Finding]:
     problems = asyncio.run(_reached(names, settings, at)) if at.online else [""] * len(names)
     refused = refused_keys(at)
     for backend, problem in zip(names, problems, strict=True):
-        if backend.keys and backend.name in refused:
+        if backend.auth != "passthrough" and backend.name in refused:
             yield _refused(backend, refused[backend.name])
         if problem:
             yield broken(f"{backend.name} cannot be reached: {problem}", "check its url, your network, and `proxy`")
@@ -57,6 +57,9 @@ def backends(at: Circumstances) -> Iterator[Finding]:
 
 def _refused(backend: Backend, call: RefusedKey) -> Finding:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(call.at))
+    if not backend.keys:
+        said = f"{backend.name} refused a request without a key when it was asked last ({call.status}, {when})"
+        return broken(said, f"put a key into its settings; `clew backends test {backend.name}` tries it")
     found_in = " and from ".join(dict.fromkeys(filter(None, backend.keys_from)))
     return broken(
         f"{backend.name} refused its key when it was asked last ({call.status}, {when}); the key comes from {found_in}",

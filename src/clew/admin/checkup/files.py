@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
-from clew.admin.checkup.kept import has_answers
 from clew.errors import SettingsInvalid
 from clew.settings.gateway_key import KEY_VARIABLE, named_keys
 from clew.settings.secret import VARIABLE
@@ -33,7 +32,7 @@ def files(at: Circumstances) -> Iterator[Finding]:
 
 def _private_files(at: Circumstances) -> list[Path]:
     home = at.home
-    store = [at.store.with_name(at.store.name + end) for end in ("", "-wal", "-shm")] if at.store else []
+    store = at.store.files() if at.store else ()
     run = sorted(home.run.glob("*")) if home.run.is_dir() else []
     return [*store, home.secret, home.key, home.keys, home.sessions, *run]
 
@@ -70,7 +69,7 @@ def secret(at: Circumstances) -> Iterator[Finding]:
         yield fine(f"from {VARIABLE}")
     elif at.home.secret.is_file():
         yield fine(f"{at.home.secret}; keep a copy of it, seals that clients hold need it")
-    elif at.store is not None and at.store.is_file() and has_answers(at.store):
+    elif at.store is not None and at.store.is_readable() and at.store.has_answers():
         yield warning(
             f"{at.home.secret} is gone, but the store is there: seals that clients hold do not open any more",
             f"put it back, or set {VARIABLE}; else a new one is made at the next start",

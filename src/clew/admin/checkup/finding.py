@@ -12,6 +12,8 @@ from clew.errors import SettingsInvalid
 from clew.settings.home import Home, home_of
 from clew.settings.load import Loaded, load
 from clew.settings.running import file_in_use
+from clew.store.kinds import USUAL_URL, location_of
+from clew.store.location import StoreLocation
 
 __all__ = ["Check", "Circumstances", "Finding", "State", "broken", "circumstances_of", "fine", "warning"]
 
@@ -39,12 +41,9 @@ class Circumstances(Struct, frozen=True, kw_only=True):
     """Why the settings could not be loaded."""
 
     @property
-    def store(self) -> Path | None:
-        """The store's file; None where the settings want none."""
-        url = self.loaded.settings.store.url if self.loaded else "sqlite"
-        if url == "off":
-            return None
-        return self.home.root / Path(url.partition(":")[2]).expanduser() if ":" in url else self.home.store
+    def store(self) -> StoreLocation | None:
+        """Where the store is; None where the settings want none."""
+        return location_of(self.loaded.settings.store.url if self.loaded else USUAL_URL, self.home.root)
 
 
 class Check(Struct, frozen=True):

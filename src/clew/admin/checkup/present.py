@@ -13,13 +13,12 @@ import msgspec
 from msgspec import Struct
 
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
-from clew.admin.checkup.kept import clock_doubt
 from clew.errors import SettingsInvalid, StoreError
 from clew.gateway.port_owner import gateway_on, owner_of
 from clew.settings.following import how_to_apply, unknown_backend
 from clew.settings.processes import RunningGateway, running_gateways
 from clew.settings.values import GatewaySettings
-from clew.store.clock import Doubt
+from clew.store.doubt import Doubt
 
 __all__ = ["clock", "gateways", "ports"]
 
@@ -125,5 +124,5 @@ def clock(at: Circumstances) -> Iterator[Finding]:
 def _doubt(at: Circumstances) -> Doubt | None:
     """Of a store that cannot be read, its own check tells."""
     with suppress(StoreError):
-        return clock_doubt(at.store, at.now) if at.store is not None and at.store.is_file() else None
+        return at.store.clock_doubt(at.now) if at.store is not None and at.store.is_readable() else None
     return None

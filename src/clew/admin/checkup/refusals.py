@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -12,11 +10,7 @@ from clew.admin.checkup.finding import Circumstances
 from clew.errors import ClewError
 from clew.pipeline.attempts import class_of_status
 from clew.settings.gateway_key import LOCAL, named_keys
-from clew.store import look
-from clew.store.connection import connect
-from clew.store.foreign import mapped
-from clew.store.migrations import MIGRATIONS
-from clew.store.values import Exchange
+from clew.store.location import StoreLocation
 
 __all__ = ["RefusedKey", "refused_keys"]
 
@@ -32,7 +26,7 @@ class RefusedKey(Struct, frozen=True):
 
 def refused_keys(at: Circumstances) -> dict[str, RefusedKey]:
     """By the backend's name. A store that cannot be read says nothing here: there is a check for it."""
-    if at.store is None or not at.store.is_file():
+    if at.store is None or not at.store.is_readable():
         return {}
     try:
         newest = _newest_calls(at.store, {LOCAL, *(row.principal for row in named_keys(at.home))})
@@ -41,21 +35,10 @@ def refused_keys(at: Circumstances) -> dict[str, RefusedKey]:
     return {name: call for name, call in newest.items() if class_of_status(call.status) == "key"}
 
 
-def _newest_calls(path: Path, principals: set[str]) -> dict[str, RefusedKey]:
+def _newest_calls(store: StoreLocation, principals: set[str]) -> dict[str, RefusedKey]:
     newest: dict[str, RefusedKey] = {}
-    for exchange in _exchanges(path, principals):
+    for exchange in store.last_exchanges(sorted(principals), _LOOKED_AT):
         for tried in exchange.tries:
             if tried.backend not in newest or newest[tried.backend].at <= exchange.ended:
                 newest[tried.backend] = RefusedKey(exchange.ended, tried.status)
     return newest
-
-
-def _exchanges(path: Path, principals: set[str]) -> Iterator[Exchange]:
-    with mapped(path):
-        connection = connect(path, read_only=True, busy=1.0)
-        try:
-            if connection.pragma("user_version") == len(MIGRATIONS):
-                for principal in sorted(principals):
-                    yield from (each for each, _ in look.exchanges(connection, principal, None, _LOOKED_AT))
-        finally:
-            connection.close()

@@ -19,7 +19,7 @@ SCARCE: Final = 256 << 20
 
 def disk(at: Circumstances) -> Iterator[Finding]:
     """A gateway on a full disk answers as before, and keeps nothing."""
-    places = {_there(each) for each in (at.home.root, *([at.store.parent] if at.store else []))}
+    places = {_there(each) for each in (at.home.root, *(file.parent for file in (at.store.files() if at.store else ())))}
     for place in sorted(places):
         yield _found(place)
 

@@ -19,7 +19,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("disk", "What clew keeps can be written, and there is room for it.", room.disk),
     Check("secret", "The secret behind the seals is there.", files.secret),
     Check("key", "The gateway's key is there.", files.key),
-    Check("sqlite", "The SQLite that is linked does not damage stores.", kept.sqlite),
+    *kept.PROGRAMS,
     Check("store", "The store is sound and has a schema that this clew knows.", kept.store),
     Check("gateways", "Each gateway that is registered answers.", present.gateways),
     Check("ports", "The ports are free, or a gateway's own.", present.ports),

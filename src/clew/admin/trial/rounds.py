@@ -173,6 +173,6 @@ def _refused(heard: Heard, backend: Backend) -> str:
     if not heard.reached:
         return f"{heard.error}; check its url, {backend.url}"
     if heard.status in (401, 403):
-        return f"status {heard.status}: it refuses the key"
+        return f"status {heard.status}: it refuses {'the key' if backend.keys else 'a request without a key'}"
     hint = "; check its url and its model" if heard.status == 404 else ""
     return f"status {heard.status}: {heard.error or 'no reason given'}{hint}"

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from clew.model.json import JsonObject
-from clew.store.interface import Store
+from clew.store.protocols import Store
 from clew.store.values import Thread, Turn
 
 __all__ = ["answers_in_line", "every_thread", "messages_of", "turns_of"]

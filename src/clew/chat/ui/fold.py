@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from clew.chat.ui.parts import Part
 from clew.model.json import JsonObject, JsonValue
+from clew.model.long_text import LongText
 
 __all__ = ["Fold", "folded"]
 
@@ -22,10 +23,14 @@ class Fold:
         self._metadata: JsonObject = {}
         self._parts: list[JsonObject] = []
         self._growing: dict[str, JsonObject] = {}
+        self._texts: dict[str, LongText] = {}
+        """What those that grow say."""
         self._calls: dict[str, JsonObject] = {}
 
     @property
     def message(self) -> JsonObject:
+        for id, text in self._texts.items():
+            self._growing[id]["text"] = text.whole()
         parts: list[JsonValue] = [*self._parts]
         return {"id": self._id, "role": "assistant", "metadata": self._metadata, "parts": parts}
 
@@ -65,13 +70,15 @@ class Fold:
         id = str(part["id"])
         if what == "start":
             self._growing[id] = {"type": shown, "text": "", "state": "streaming"}
+            self._texts[id] = LongText()
             self._parts.append(self._growing[id])
         grown = self._growing[id]
-        grown["text"] = f"{grown['text']}{part.get('delta', '')}"
+        if "delta" in part:
+            self._texts[id].add(str(part["delta"]))
         if "providerMetadata" in part:
             grown["providerMetadata"] = part["providerMetadata"]
         if what == "end":
-            grown["state"] = "done"
+            grown |= {"text": self._texts.pop(id).whole(), "state": "done"}
 
     def _call(self, kind: str, part: Part) -> None:
         call = self._called(part)

@@ -10,6 +10,7 @@ import msgspec
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of, total_cost
 from clew.chat.turns import Spot
+from clew.model.change import bounded, count_of
 from clew.model.json import JsonObject, JsonValue
 from clew.store.values import Exchange, Usage
 
@@ -31,7 +32,7 @@ def metadata_of(spots: Sequence[Spot], backends: Mapping[str, Backend]) -> JsonO
     exchanges = [found for spot in spots if (found := spot.exchange)]
     usage, cost = _usage(exchanges), total_cost(_cost(each, backends) for each in exchanges)
     more: JsonObject = {"usage": usage, "cost": _shown(cost), "thinking": _thinking(exchange)}
-    return {**told, "backend": exchange.backend, "model": exchange.model or exchange.asked_model, **more}
+    return {**told, "backend": exchange.backend, "model": exchange.model, **more}
 
 
 def began(spot: Spot) -> float:
@@ -68,5 +69,5 @@ def _shown(cost: Cost | None) -> JsonValue:
 
 def _thinking(exchange: Exchange) -> JsonObject:
     """What became of the thinking that was there before: how much went as it was, and each thing that was altered."""
-    changes: list[JsonValue] = [msgspec.to_builtins(change) for change in exchange.changes[:_MOST_CHANGES]]
-    return {"kept": exchange.kept, "changed": len(exchange.changes), "changes": changes}
+    changes: list[JsonValue] = [msgspec.to_builtins(change) for change in bounded(exchange.changes, _MOST_CHANGES)]
+    return {"kept": exchange.kept, "changed": count_of(exchange.changes), "changes": changes}

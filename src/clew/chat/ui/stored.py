@@ -41,14 +41,13 @@ class Group(Struct, frozen=True):
 
 def groups_of(line: Iterable[Spot]) -> list[Group]:
     """The turns of a line, by the messages that they are."""
-    groups: list[Group] = []
+    groups: list[list[Spot]] = []
     for spot in line:
-        asked = _asked(spot)
         if groups and brings_results(spot):
-            groups[-1] = Group(groups[-1].asked, (*groups[-1].spots, spot))
+            groups[-1].append(spot)
         else:
-            groups.append(Group(asked, (spot,)))
-    return groups
+            groups.append([spot])
+    return [Group(_asked(spots[0]), tuple(spots)) for spots in groups]
 
 
 def brings_results(spot: Spot) -> bool:

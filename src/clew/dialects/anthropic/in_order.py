@@ -27,7 +27,6 @@ class InOrder:
     """`feed` bytes as they come, `flush` at their end. `model` is the name that the client asked for."""
 
     late: JsonObject | None = None
-    shortcut: None = None
 
     def __init__(self, model: str, limits: SseLimits | None = None) -> None:
         self._model = model

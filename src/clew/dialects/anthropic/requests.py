@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -19,13 +18,12 @@ from clew.model.blocks import Block, Made
 from clew.model.request import Body, Content, Edited, Message, Request, Source
 from clew.wire.arrays import Array, Item, find_array, last_elements, recompose
 from clew.wire.body import decode_json
+from clew.wire.large_faults import LARGE_BYTES, find_large_fault
 from clew.wire.splice import Edit, Span, apply, drop_key, edit_object, elements, locate, set_key
 
 __all__ = [
     "MAX_BYTES",
     "MAX_MESSAGES",
-    "Around",
-    "around_messages",
     "array_of",
     "encode",
     "messages_after_last_answer",
@@ -67,6 +65,9 @@ def parse(raw: bytes, *, betas: Sequence[str] = ()) -> Request:
 
 def _unreadable(raw: bytes, error: Exception) -> RequestInvalid:
     """What is wrong, and where: as JSON (line and column), or as a request (the JSON path)."""
+    if not isinstance(error, msgspec.ValidationError | RecursionError) and len(raw) > LARGE_BYTES:
+        fault = find_large_fault(raw, str(error))
+        return RequestInvalid(str(fault), line=fault.line, column=fault.column)
     if not isinstance(error, msgspec.ValidationError):
         decode_json(raw)  # raises with line and column where the bytes are no JSON at all
     words, _, where = str(error).partition(" - at `$")
@@ -128,20 +129,6 @@ def read_array(raw: bytes) -> Array:
     return find_array(raw, "messages", _raw_messages.decode(raw).messages)
 
 
-class Around(NamedTuple):
-    """The bytes of a request: its messages, and what stands before and after them."""
-
-    before: bytes
-    messages: bytes
-    after: bytes
-
-
-def around_messages(raw: bytes) -> Around:
-    """Cut a request that was read before. Raises RequestInvalid where `messages` is there twice."""
-    start, end, _ = read_array(raw)
-    return Around(raw[:start], raw[start:end], raw[end:])
-
-
 def _message_edits(request: Request, array: Array) -> list[Edit]:
     """Edits of the messages in their places; of the whole list only if one is new, gone or elsewhere."""
     source, given, now = request.source, request.source.body.messages, request.messages
@@ -164,6 +151,7 @@ def _item(source: Source, array: Array, message: Message) -> Item:
 
 
 def _edited(source: Source, array: Array, index: int, message: Message) -> bytes:
+    source.wanted.check()
     given, raw, path = source.body.messages[index], source.raw[slice(*array.spans[index])], f"messages.{index}"
     if message.role != given.role:
         raw = set_key(raw, "role", msgspec.json.encode(message.role), path=path)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, Self, cast
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Struct, structs
 
 from clew.backends.chat import path_of, speech_of, wire_of
 from clew.backends.manner import Speech, Wire
@@ -21,8 +21,6 @@ from clew.dialects.openai_chat.failures.heals import LASTING, LOOP_LONG, Heal, R
 from clew.dialects.openai_chat.request.lighter import all_lighter, lighter_in
 from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.request.tool_names import own_name
-from clew.dialects.openai_chat.unread.known_moulds import KnownMoulds
-from clew.dialects.openai_chat.unread.writing import Writing
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused, refused_for
 from clew.engine.dialects.shape import Hints, Recalled, Remembered, Repair, Written
@@ -30,12 +28,10 @@ from clew.http.client.message import Headers
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.request import Request
-from clew.pipeline.stream.dress import Dress, Wear
+from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relays
-from clew.pipeline.stream.sealing import seal_bytes
 from clew.pipeline.stream.traced import Traced
 from clew.pipeline.stream.translated import TranslatedRelay
-from clew.pipeline.stream.written import WrittenRelay
 from clew.thinking.keys import key_of
 from clew.thinking.repairs import mark_of, marked
 
@@ -59,8 +55,6 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
     """Repairs that were tried."""
     before_it: tuple[Rung, ...] = ()
     """Repairs that an answer before remembers."""
-    before: KnownMoulds = field(default_factory=KnownMoulds)
-    """What is known of how it writes its answers."""
 
     @classmethod
     def of(cls, backend: Backend, model: str) -> Self:
@@ -91,15 +85,9 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
         return Written(encoded.body, encoded.changes)
 
     def relay(self, dress: Dress, hints: Hints) -> Relays:
-        if _is_written_at_once(dress.wear, hints):
-            return WrittenRelay(dress, self._writing(dress, hints), eager=hints.eager, keep=hints.keep, counts=hints.blocks)
         translation = Translation(_asked(hints), self.speech, own_ids=hints.own_ids)
         followed = translation if hints.tell is None else Traced(translation, hints.tell)
         return TranslatedRelay(dress, followed, eager=hints.eager, keep=hints.keep, blocks=hints.blocks)
-
-    def _writing(self, dress: Dress, hints: Hints) -> Writing:
-        seal, keeps = partial(seal_bytes, dress), hints.blocks
-        return Writing(_asked(hints), self.speech, seal=seal, shown_id=dress.call_id, before=self.before, keeps=keeps)
 
     def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
         found = translated(raw, _asked(hints), self.speech, own_ids=hints.own_ids)
@@ -143,11 +131,6 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
         marks = tuple(mark_of(rung) for rung in (*LASTING, *LOOP_LONG) if rung in rungs)
         said = all_lighter(going) if "entries" in rungs else going
         return Remembered(said, marks, tuple([key for block in lighter_in(said) if (key := key_of(block))]))
-
-
-def _is_written_at_once(wear: Wear, hints: Hints) -> bool:
-    """Nobody follows its events, and the client gets all of its blocks, sealed."""
-    return hints.tell is None and hints.own_ids and wear.sealer is not None and not wear.hide
 
 
 def _told_of(found: Heal) -> Change:

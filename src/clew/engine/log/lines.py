@@ -13,7 +13,7 @@ import logging
 import re
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -49,11 +49,6 @@ class Line(logging.LogRecord):
     lineno = 0
     is_light = False
     """Every request makes one, and it holds no body."""
-    lines = 1
-
-    def each(self) -> Sequence[Line]:
-        """One for each line, where it is many."""
-        return ()
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -78,19 +73,17 @@ class Line(logging.LogRecord):
         """What it says."""
         return self._fields
 
-    def told(self, at: str) -> Sequence[msgspec.Struct]:
-        """All that its lines of JSON say, where that has a form of its own."""
-        return ()
+    def told(self, at: str) -> msgspec.Struct | None:
+        """All that its line of JSON says, where that has a form of its own."""
+        return None
 
 
 def line_of(record: logging.LogRecord, redact: Redactor, form: Form, *, pretty: bool = False) -> str:
     """The record as it is written, without the newline. A pretty one with a body is indented JSON, so it has several."""
     if form is as_json and isinstance(record, Line) and record.names is not None and redact.trusts(record.names):
         told = record.told(_moment(record.created))
-        if told:
-            return _as_lines(told)
-    if isinstance(record, Line) and (many := record.each()):
-        return "\n".join([line_of(each, redact, form) for each in many])
+        if told is not None:
+            return _as_line(told)
     level = "trace" if record.levelno == TRACE else record.levelname.lower()
     fields: JsonObject = {"at": _moment(record.created), "level": level, **_fields(record, redact)}
     return as_json(fields, indent=True) if pretty and "body" in fields else form(fields)
@@ -147,11 +140,11 @@ def _short(value: JsonValue, name: str) -> JsonValue:
     return f"…{value[-LONGEST:]}" if name == "exception" else f"{value[:LONGEST]}… ({len(value)} characters)"
 
 
-def _as_lines(told: Sequence[msgspec.Struct]) -> str:
+def _as_line(told: msgspec.Struct) -> str:
     try:
-        return _visible(_encoder.encode_lines(told)[:-1].decode())
+        return _visible(_encoder.encode(told).decode())
     except UnicodeEncodeError:  # half a character
-        return "\n".join([as_json(msgspec.to_builtins(each)) for each in told])
+        return as_json(msgspec.to_builtins(told))
 
 
 def as_json(fields: JsonObject, *, indent: bool = False) -> str:

@@ -29,11 +29,10 @@ from typing import IO, Final, Protocol
 from clew.engine.log.lines import TRACE, Line, as_json, as_pairs, line_of
 from clew.engine.log.short import short_line_of
 from clew.engine.log.sink import Sink
-from clew.engine.log.summary import Counts, Summaries, Summary
-from clew.engine.over import Alike
+from clew.engine.log.summary import Counts, Summary
 from clew.engine.redact import Redactor
 from clew.model.blocks import is_thinking, made, string_of
-from clew.model.change import THINKING_STEPS, Change
+from clew.model.change import THINKING_STEPS, Change, count_of
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.pipeline.stream.traced import State
@@ -195,19 +194,9 @@ class RequestLog:
         if self._tells:
             self._write(Summary(self._logger.name, exchange, counts, self._known))
 
-    def finished_alike(self, alike: Alike) -> None:
-        """The same for many that went alike, without a recording; none of them decided anything."""
-        like = alike.like
-        if self._tells and self._sink is not None:
-            counts = self._counts(like.kept, like.changes) if like.kept or like.changes else self._none
-            self._sink.emit(Summaries(self._logger.name, alike, counts, self._known))
-            return
-        for exchange in alike.exchanges():
-            self.finished(exchange, None)
-
     def _counts(self, kept: int, changes: Sequence[Change]) -> Counts:
         gone = [change for change in changes if change.step in THINKING_STEPS and change.what in _GONE]
-        return Counts(self.epoch, confirmed=kept, filtered_from_request=len(gone))
+        return Counts(self.epoch, confirmed=kept, filtered_from_request=count_of(gone))
 
     def _recorded(self, recording: Recording, session: int) -> None:
         thoughts = [block for block in map(made, recording.blocks) if is_thinking(block)]
@@ -221,10 +210,12 @@ class RequestLog:
         for path in () if isinstance(kept, int) else kept:
             self._block(exchange, path, "kept", AS_IT_CAME)
         for change in changes:
-            self._block(exchange, change.path, "removed" if change.what in _GONE else change.what, change.why)
+            decision = "removed" if change.what in _GONE else change.what
+            self._block(exchange, change.path, decision, change.why, change.count)
 
-    def _block(self, exchange: str, path: str, decision: str, why: str) -> None:
-        self._say(TRACE, "block", {"exchange": exchange, "path": path, "decision": decision, "why": why})
+    def _block(self, exchange: str, path: str, decision: str, why: str, count: int = 1) -> None:
+        fields: JsonObject = {"exchange": exchange, "path": path, "decision": decision, "why": why}
+        self._say(TRACE, "block", fields | ({"count": count} if count > 1 else {}))
 
     def _remember(self, exchange: str, counts: Counts) -> None:
         if len(self._open) >= OPEN:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from clew.engine.log.lines import as_pairs, line_of
-from clew.engine.log.summary import Summaries, Summary
+from clew.engine.log.summary import Summary
 from clew.engine.redact import Redactor
 from clew.store.exchange_text import details_of, head_of
 
@@ -14,8 +14,6 @@ __all__ = ["short_line_of"]
 
 def short_line_of(record: logging.LogRecord, redact: Redactor) -> str:
     """The record as it is written, without the last newline."""
-    if isinstance(record, Summaries):
-        return "\n".join([short_line_of(each, redact) for each in record.each()])
     if isinstance(record, Summary):
         exchange = record.exchange
         return "\n    ".join(redact(text) for text in (head_of(exchange), *details_of(exchange)))

@@ -35,8 +35,6 @@ class Sink(logging.Handler):
         self._line = line
         self._waiting: deque[logging.LogRecord] = deque()
         self._bytes = 0
-        self._more = 0
-        """Lines that wait, beyond one for each record."""
         self._lost = 0
         self._closing = False
         self._writing = False
@@ -54,15 +52,13 @@ class Sink(logging.Handler):
                 with self._lock:
                     self._arrived.notify_all()
             return
-        weight, lines = _weight(record), getattr(record, "lines", 1)
+        weight = _weight(record)
         with self._lock:
-            waiting = len(self._waiting) + self._more + lines
-            if self._closing or waiting > WAITING or self._bytes + weight > WAITING_BYTES:
-                self._lost += lines
+            if self._closing or len(self._waiting) >= WAITING or self._bytes + weight > WAITING_BYTES:
+                self._lost += 1
                 return
             self._waiting.append(record)
             self._bytes += weight
-            self._more += lines - 1
             if len(self._waiting) == 1:
                 self._arrived.notify_all()
 
@@ -106,7 +102,7 @@ class Sink(logging.Handler):
                 if not batch and not lost:
                     return
                 self._writing = True
-                self._bytes = self._more = self._lost = 0
+                self._bytes = self._lost = 0
             yield [*batch, _loss(lost)] if lost else batch
 
     def _safe(self, record: logging.LogRecord) -> str:

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
 
 from clew.engine.log.lines import Line
-from clew.engine.over import Alike
 from clew.model.json import JsonObject
 from clew.store.values import Exchange, Usage
 
-__all__ = ["Counts", "Summaries", "Summary"]
+__all__ = ["Counts", "Summary"]
 
 _NO_USAGE: Final = Usage()
 
@@ -92,13 +90,10 @@ class Summary(Line):
 
     @property
     def fields(self) -> JsonObject:
-        told = structs.asdict(self._told(""))
+        told = structs.asdict(self.told(""))
         return {name: value for name, value in told.items() if name not in ("at", "level", "event")}
 
-    def told(self, at: str) -> list[_Told]:
-        return [self._told(at)]
-
-    def _told(self, at: str) -> _Told:
+    def told(self, at: str) -> _Told:
         exchange, usage = self.exchange, self.exchange.usage or _NO_USAGE
         return _Told(
             at,
@@ -121,59 +116,3 @@ class Summary(Line):
             *self.counts,
             self.known,
         )
-
-
-class Summaries(Line):
-    """What became of many requests that went alike, each on a line of its own."""
-
-    msg = "request"
-    levelno = logging.INFO
-    levelname = "INFO"
-
-    def __init__(self, name: str, alike: Alike, counts: Counts, known: int) -> None:
-        self.name = name
-        self.created = time.time()
-        self.lines = len(alike.overs)
-        self._alike = alike
-        self._counts = counts
-        self._known = known
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All threads begin here."""
-        like = self._alike.like
-        return like.asked_model, like.backend, like.model
-
-    def each(self) -> Sequence[Line]:
-        lines = [Summary(self.name, exchange, self._counts, self._known) for exchange in self._alike.exchanges()]
-        for line in lines:
-            line.created = self.created  # this is asked for by whoever writes them, which may be much later
-        return lines
-
-    def told(self, at: str) -> list[_Told]:
-        alike, like, counts, known = self._alike, self._alike.like, self._counts, self._known
-        asked, backend, model, outcome, status = like.asked_model, like.backend, like.model, like.outcome, like.status
-        return [
-            _Told(
-                at,
-                "info",
-                "request",
-                over.id,
-                over.id,
-                asked,
-                backend,
-                model,
-                outcome,
-                status,
-                (1000 * (over.ended - over.started) + 0.5) // 1 / 1000,
-                (1000 * over.first_byte + 0.5) // 1 / 1000,
-                like.attempts,
-                asked_tokens,
-                output,
-                cache_read,
-                cache_written,
-                *counts,
-                known,
-            )
-            for over, (asked_tokens, output, cache_read, cache_written) in zip(alike.overs, alike.tokens, strict=True)
-        ]

@@ -7,7 +7,6 @@ still being sent; it is heard at once, and the connection is then not used again
 
 Whoever has no task sets `listener`, whose `news` is called whenever one that waits would go on, and may leave the rest to
 one that waits.
-Whoever expects a plain answer that comes whole in one read has the connection lent (`lend`): nothing is set up for it then.
 
 Nothing here retries, and nothing is swallowed: what ends an exchange too early is kept and raised by whatever waits next,
 after all that came whole was handed out. `abort` closes at once, in every phase.
@@ -30,7 +29,7 @@ from clew.http.client.message import (
 )
 from clew.http.client.reader import ResponseReader
 from clew.http.client.slices import SLICE_BYTES, Slices
-from clew.http.client.waiting import Sink
+from clew.http.client.waiting import Listener, Sink
 from clew.http.client.watch import Watch
 from clew.http.readable import is_readable
 from clew.http.turn import turn_of
@@ -41,7 +40,10 @@ __all__ = ["ClientConnection", "Sink"]
 class ClientConnection(Flowing):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
-    __slots__ = (*("_paused", "_sink", "_slices", "_unsent", "_waiting", "is_closed", "sink_error"),)
+    __slots__ = (
+        *("_limits", "_paused", "_sending", "_sink", "_slices", "_timeouts", "_transport", "_unsent", "_used", "_waiting"),
+        *("is_closed", "listener", "sink_error"),
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,6 +51,13 @@ class ClientConnection(Flowing):
         """What the sink of a relay raised, if that is what ended it."""
         self.is_closed = False
         """No request can be sent on it any more."""
+        self.listener: Listener | None = None
+        self._transport: asyncio.Transport | None = None
+        self._timeouts = Timeouts()
+        self._limits = ResponseLimits()
+        self._used: ResponseReader | None = None
+        """The last exchange's: it reads the next one's too."""
+        self._sending = False
         self._unsent = 0
         self._paused = False
         self._waiting = 0
@@ -64,12 +73,10 @@ class ClientConnection(Flowing):
         limits: ResponseLimits,
         *,
         began: float | None = None,
-        body: bytes | None = None,
     ) -> None:
-        """Send a request, or one that is like it but for its `body`. `began`: since when the total counts, if it is not
-        now."""
+        """Send a request. `began`: since when the total counts, if it is not now."""
         assert self._reader is None, "one exchange at a time"
-        self._timeouts, self._limits, self._terms = timeouts, limits, None
+        self._timeouts, self._limits = timeouts, limits
         self._error = None
         self._reader = reader = self._used or ResponseReader(limits)
         reader.again(limits, head_only=request.method == b"HEAD")
@@ -77,7 +84,7 @@ class ClientConnection(Flowing):
         if transport is None or self.is_closed or transport.is_closing():
             self._fail(reader.closed())
         else:
-            self._send(request.parts(body), began)
+            self._send(request.parts(), began)
 
     def _send(self, parts: list[bytes], began: float | None) -> None:
         transport, timeouts = self._transport, self._timeouts
@@ -113,13 +120,13 @@ class ClientConnection(Flowing):
         return self.has_failed or (self._reader is not None and self._reader.done)
 
     @property
-    def is_full(self) -> bool:
-        """No more is read until somebody takes what is here."""
-        return self._paused
-
-    @property
     def has_failed(self) -> bool:
         return self._error is not None
+
+    @property
+    def error(self) -> Exception | None:
+        """What ended the exchange too early."""
+        return self._error
 
     def whole(self) -> bytes | None:
         """The rest of the body, if all of it is here; None if it has to be waited for."""
@@ -151,7 +158,7 @@ class ClientConnection(Flowing):
         reader, transport = self._reader, self._transport
         if reader is not None and (not reader.done or not reader.keep_alive or self._parts):
             return False
-        if self._tenant is not None or self._sending or self._slices or self.is_closed or self._error is not None:
+        if self._sending or self._slices or self.is_closed or self._error is not None:
             return False
         return transport is not None and not transport.is_closing()
 
@@ -162,11 +169,10 @@ class ClientConnection(Flowing):
 
     def rest(self) -> bool:
         """Lay it aside for the next request, if it is reusable. Else nothing has happened."""
-        if self._reader is None and self._tenant is None:  # it was lent, and is as it was
-            return not self.is_closed
         if not self.reusable:
             return False
-        self._used, self._reader, self._sink, self._flow, self.listener = self._reader, None, None, None, None
+        self._used = self._reader or self._used
+        self._reader = self._sink = self._flow = self.listener = None
         if self._parts:
             self._parts, self._waiting = [], 0
         if self._paused:
@@ -213,10 +219,6 @@ class ClientConnection(Flowing):
             self._flows(flow)
 
     def _hear(self, data: bytes, reader: ResponseReader, watch: Watch) -> None:
-        if not reader.began and (whole := reader.at_once(data)) is not None:
-            watch.since = watch.now()
-            self._deliver(reader, whole)
-            return
         had_head = reader.head is not None
         if had_head:
             watch.since = watch.now()  # a head that comes in drops must still be whole in its time
@@ -239,7 +241,6 @@ class ClientConnection(Flowing):
 
     def eof_received(self) -> bool:
         """The server says no more. Returns that the transport may close."""
-        self.goes_on()
         reader = self._reader
         if reader is not None and not reader.done:
             try:
@@ -251,7 +252,6 @@ class ClientConnection(Flowing):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.goes_on()
         self.is_closed = True
         if self._watch is not None:
             self._watch.stop()
@@ -277,7 +277,7 @@ class ClientConnection(Flowing):
     @property
     def _waits(self) -> bool:
         """For an answer of which nothing came."""
-        return self._tenant is not None or (self._reader is not None and self._reader.head is None)
+        return self._reader is not None and self._reader.head is None
 
     @property
     def _gone(self) -> bool:
@@ -327,7 +327,6 @@ class ClientConnection(Flowing):
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        self.goes_on()
         self._error = self._error or error
         self._drop()
         self._wake()

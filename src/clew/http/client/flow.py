@@ -5,19 +5,27 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from clew.http.chunks import Flow
-from clew.http.client.lent import Lent
+from clew.http.client.waiting import Awaited
+from clew.http.turn import Turn
 
 __all__ = ["Flowing"]
 
 
-class Flowing(Lent):
+class Flowing(Awaited):
     """The part of a connection that events of a stream pass."""
 
-    __slots__ = ("_flow",)
+    __slots__ = ("_flow", "_turn")
 
     def __init__(self) -> None:
         super().__init__()
         self._flow: Flow | None = None
+        self._turn: Turn
+
+    @property
+    def is_due(self) -> bool:
+        """Is an answer, or the rest of one, still to come?"""
+        reader = self._reader
+        return self._error is None and reader is not None and not reader.done
 
     @property
     def heard_at(self) -> float:
@@ -37,13 +45,6 @@ class Flowing(Lent):
         """
         flow = self._flow
         if flow is None:
-            if (tenant := self._tenant) is not None:
-                if not self._sending:
-                    self._tenant = None
-                    if tenant.came(data):  # as nearly always
-                        return
-                    self._tenant = tenant
-                self.goes_on()
             self._came(data)
             return
         size, passes = len(data), flow.passes

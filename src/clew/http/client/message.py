@@ -107,17 +107,9 @@ class ClientRequest:
         self.head = b"%b %b HTTP/1.1\r\n" % (method, target) + b"".join([b"%b: %b\r\n" % each for each in headers])
         """As it goes out, but for the framing of the body."""
 
-    def with_body(self, body: bytes) -> ClientRequest:
-        """The same head with another body: checked and written once."""
-        made = ClientRequest.__new__(ClientRequest)
-        made.method, made.target, made.headers, made.head = self.method, self.target, self.headers, self.head
-        made.body = body
-        return made
-
-    def parts(self, body: bytes | None = None) -> list[bytes]:
-        """The bytes on the wire, with another `body` if one is given; a long one is not copied, a short one is, because one
-        piece is written with less ado."""
-        body = self.body if body is None else body
+    def parts(self) -> list[bytes]:
+        """The bytes on the wire; a long body is not copied, a short one is, because one piece is written with less ado."""
+        body = self.body
         if not body and self.method in _BODILESS:
             return [self.head + b"\r\n"]
         if len(body) < _LONG:

@@ -15,7 +15,6 @@ import httptools
 
 from clew.http.client.message import PeerClosed, ResponseBroken, ResponseHead, ResponseLimits
 from clew.http.client.parser import ResponseParser, borrowed, lend
-from clew.http.client.whole import read_at_once
 from clew.wire.chunks import WHOLE
 
 __all__ = ["ResponseReader"]
@@ -67,18 +66,6 @@ class ResponseReader:
         """Take what came. Raises ResponseBroken; what was whole before stays to be taken."""
         if new := self.passed(data):
             self._fed.append(new)
-
-    def at_once(self, data: bytes) -> bytes | None:
-        """The body of a plain answer that these bytes are, all of it and nothing else; None if that cannot be seen at once,
-        or something came before. Then it has to be `passed`."""
-        if self.began or self._head_only:
-            return None
-        whole = read_at_once(data, self._limits)
-        if whole is None:
-            return None
-        self.head = whole.head
-        self.began = self.done = self.keep_alive = True
-        return whole.body
 
     def passed(self, data: bytes) -> bytes:
         """Take what came, and hand out what it brought of the body: for whoever takes each read at once.

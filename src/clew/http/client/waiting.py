@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from clew.http.chunks import Flow
 from clew.http.client.message import ResponseHead
 from clew.http.client.reader import ResponseReader
 from clew.http.client.watch import Watch
 
-__all__ = ["Awaited", "Sink"]
+__all__ = ["Awaited", "Listener", "Sink"]
 
 Sink: TypeAlias = Callable[[bytes], None]
 """Takes what one read brought of a body, at once."""
+
+
+class Listener(Protocol):
+    """Is called when something happened on the connection, in place of a task that would wait for it."""
+
+    def news(self) -> None:
+        """There is a head, a piece of the body that nobody took, an end, or an error."""
+        ...
 
 
 class Awaited(asyncio.Protocol):

@@ -13,11 +13,11 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from clew.errors import StreamIllegal
-from clew.model.assemble import AssembledBlock, Assembler, Growing, end
+from clew.model.assemble import Assembler
 from clew.model.broken_calls import BrokenCall, broken_calls
-from clew.model.events import BlockStart, BlockStop, Event, MessageDelta, MessageStart, MessageStop, Ping
+from clew.model.events import Event, MessageStart
 from clew.model.json import JsonObject, JsonValue
-from clew.pipeline.stream.joined import joined, stretches
+from clew.pipeline.stream.joined import joined
 from clew.pipeline.stream.pieces import ALL_DELTAS, pieces_of
 from clew.wire.events import decode_event
 
@@ -27,9 +27,6 @@ Part: TypeAlias = bytes | Event
 """Of a stream: a run of deltas as it came, or one other event."""
 
 
-_TAKES = {"text": ("text_delta",), "thinking": ("thinking_delta", "signature_delta"), "tool_use": ("input_json_delta",)}
-"""The deltas that blocks as most are grow by. Of others, `lifecycle` knows."""
-_SAYS_NOTHING = (Ping, MessageStop)
 _SAID = ("usage", "input_transformations")
 """What is said about an answer at its start, and asked for at its end."""
 
@@ -80,13 +77,8 @@ def answer_of(raw: bytes, *, blocks: bool = True) -> Answer:
 
 
 def answer_of_parts(parts: Iterable[Part], *, blocks: bool = True) -> Answer:
-    """The same for whoever has read them already. Without `blocks` only what its first and its last events say."""
-    if not blocks:
-        return _about(parts)
-    try:
-        return _put_together(parts)
-    except _UnusualError:
-        return _folded(_opened(parts), blocks)
+    """The same for a reader that has read them already. Without `blocks` only what its first and its last events say."""
+    return _folded(_opened(parts), blocks)
 
 
 def about(event: Event) -> Event:
@@ -98,62 +90,6 @@ def about(event: Event) -> Event:
 
 def said_of(message: JsonObject) -> JsonObject:
     return {name: message[name] for name in _SAID if name in message}
-
-
-def _about(parts: Iterable[Part]) -> Answer:
-    """Whoever read them has held them to the order in which they may come, so there is nothing to fold."""
-    message: JsonObject | None = None
-    for part in parts:
-        if isinstance(part, MessageStart):
-            message = {**part.message, "content": []}
-        elif message is not None and isinstance(part, MessageDelta):
-            end(message, part)
-    if message is None:
-        return Answer(illegal=StreamIllegal("there is no message before message_start"))
-    return Answer(message=message)
-
-
-class _UnusualError(Exception):
-    """Something that only the fold can judge."""
-
-
-def _put_together(parts: Iterable[Part]) -> Answer:
-    """The fold of an answer like most: whoever read its parts has held them to their order, so what is left to be seen is
-    whether the deltas of a run are those of their block."""
-    message: JsonObject | None = None
-    blocks: list[AssembledBlock] = []
-    start: BlockStart | None = None
-    run: list[bytes] = []
-    for part in parts:
-        if isinstance(part, bytes):
-            run.append(part)
-        elif isinstance(part, BlockStart) and not run:
-            start = part
-        elif isinstance(part, BlockStop) and start is not None:
-            blocks.append(_grown(start, b"".join(run)))
-            start, run = None, []
-        elif isinstance(part, MessageStart):
-            message = dict(part.message)
-        elif isinstance(part, MessageDelta) and message is not None and start is None:
-            end(message, part)
-        elif not isinstance(part, _SAYS_NOTHING):
-            raise _UnusualError
-    if message is None or start is not None:
-        raise _UnusualError
-    whole = tuple([each.block for each in blocks])
-    return Answer(blocks=whole, message={**message, "content": [*whole]}, broken_calls=broken_calls(message, blocks))
-
-
-def _grown(start: BlockStart, run: bytes) -> AssembledBlock:
-    """A whole block."""
-    growing, taken = Growing(start.index, start.content_block), _TAKES.get(start.block_type)
-    if taken is None:
-        raise _UnusualError
-    for block, delta, _ in stretches(run):
-        if delta is None or block != start.index or delta["type"] not in taken:
-            raise _UnusualError
-        growing.grow(delta)
-    return growing.stop()
 
 
 def _opened(parts: Iterable[Part]) -> Iterable[Event]:

@@ -8,7 +8,7 @@ deltas (`wire.strings`). What cannot be read so is read delta by delta, as is al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -19,14 +19,15 @@ from clew.wire.events import decode_event
 from clew.wire.sse import SseEvent
 from clew.wire.strings import marked, read_marked
 
-__all__ = ["joined", "stretches"]
+__all__ = ["Stretch", "joined", "stretches", "stretches_of"]
 
 _ALIKE = re.compile(
     rb'(event: content_block_delta\ndata: \{"type":"content_block_delta","index":(0|[1-9]\d{0,5}),"delta":'
     rb'\{"type":"(text|thinking|input_json|signature)_delta","(text|thinking|partial_json|signature)":")[^\n]*+\n\n'
-    rb"(?:\1[^\n]*+\n\n)*+"
+    rb"(?:\1[^\n]*+\n\n){0,4095}+"
 )
-"""A delta, and those behind it that begin as it does."""
+"""A delta, and those behind it that begin as it does: not more than a few thousand, since each takes memory of its own until
+they are joined."""
 _KINDS = {
     (b"text", b"text"): ("text_delta", "text"),
     (b"thinking", b"thinking"): ("thinking_delta", "thinking"),
@@ -72,6 +73,20 @@ def stretches(run: bytes) -> Iterator[Stretch]:
             said = _said_by(alike[0], alike[1], is_signature=alike[3] == b"signature")
             yield Stretch(0, None, alike[0]) if said is None else Stretch(int(alike[2]), {"type": kind[0], kind[1]: said})
         at = end
+
+
+def stretches_of(parts: Iterable[bytes | Event]) -> Iterator[Stretch]:
+    """Those of runs, of which neighbours are one, and of deltas that were read."""
+    run: list[bytes] = []
+    for part in parts:
+        if isinstance(part, bytes):
+            run.append(part)
+            continue
+        yield from stretches(b"".join(run))
+        run.clear()
+        if isinstance(part, BlockDelta):
+            yield Stretch(part.index, part.delta)
+    yield from stretches(b"".join(run))
 
 
 def _said_by(run: bytes, opening: bytes, *, is_signature: bool) -> str | None:

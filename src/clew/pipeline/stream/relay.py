@@ -18,7 +18,7 @@ from typing import Protocol
 
 from clew.dialects.anthropic.stream_errors import read_any
 from clew.errors import StreamIllegal
-from clew.model.bounds import check_before, check_blocks, check_held
+from clew.model.bounds import check_before, check_blocks, check_held, check_updates
 from clew.model.events import (
     BlockDelta,
     BlockStart,
@@ -27,13 +27,16 @@ from clew.model.events import (
     MessageDelta,
     MessageStart,
     MessageStop,
+    Ping,
     StreamFailed,
+    Unknown,
 )
 from clew.model.json import JsonObject
 from clew.model.lifecycle import LENIENT, Lifecycle
 from clew.pipeline.stream.answer import Answer, Part, about, answer_of_parts
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.hidden import without_secret
+from clew.pipeline.stream.kept_parts import KeptParts
 from clew.pipeline.stream.pieces import ALL_DELTAS, NO_DELTAS, UNSIGNED_DELTAS, Cut, Piece, pieces_of
 from clew.pipeline.stream.rename import renamed_start
 from clew.pipeline.stream.sealing import Sealing
@@ -78,7 +81,7 @@ class Relay:
 
     __slots__ = (
         *("_before", "_blocks", "_cut", "_dress", "_ending", "_fits", "_frames", "_held_size", "_is_usual", "_keep"),
-        *("_lifecycle", "_most", "_notes", "_open", "_parts", "_raw", "_sealing"),
+        *("_lifecycle", "_most", "_notes", "_open", "_parts", "_raw", "_sealing", "_updates"),
         *("begun", "ended", "failure", "held", "size", "stops"),
     )
 
@@ -93,6 +96,7 @@ class Relay:
         self.held: list[bytes] = []
         """The end of the answer, which waits for the store."""
         self._held_size = 0
+        self._updates = 0
         self.size = 0
         """The bytes of all whole events so far."""
         self._dress = dress
@@ -102,7 +106,7 @@ class Relay:
         self._frames = Frames(limits)
         self._most = limits.line
         self._raw: list[bytes] = []
-        self._parts: list[Part] = []
+        self._parts = KeptParts()
         self._lifecycle = Lifecycle(LENIENT)
         self._sealing = None if dress.wear.is_plain else Sealing(dress)
         self._cut = _cut(dress)
@@ -121,8 +125,9 @@ class Relay:
 
     @property
     def parts(self) -> Sequence[Part]:
-        """The same as it was read on the way: runs of deltas as bytes, and every other event. From any thread, too."""
-        return tuple(self._parts)
+        """The same as it was read on the way: runs of deltas as bytes, or joined; and every other event that says something.
+        From any thread, too."""
+        return self._parts.so_far()
 
     def answer(self, *, blocks: bool) -> Answer:
         """What came so far, without `blocks` only what is said about it. From any thread, too."""
@@ -249,7 +254,7 @@ class Relay:
         elif lacks_usage(event):
             raw = written_with_usage(event, raw, self._dress.wear.model)
         self._lifecycle.accept(event)
-        if self._blocks:
+        if self._blocks and not isinstance(event, Ping):
             self._parts.append(event)
         elif isinstance(event, _ABOUT):
             self._parts.append(about(event))
@@ -270,6 +275,9 @@ class Relay:
         elif isinstance(event, MessageStop) or (isinstance(event, MessageDelta) and event.delta.get("stop_reason")):
             self.begun = self._ending = True
             self.ended = self.ended or isinstance(event, MessageStop)
+        elif self.begun and isinstance(event, MessageDelta | Unknown):
+            self._updates += 1
+            check_updates(self._updates)
 
 
 def _cut(dress: Dress) -> Cut:

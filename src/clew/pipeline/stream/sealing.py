@@ -9,28 +9,24 @@ because a seal may refer to the store, which keeps whole blocks. Hidden blocks v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
-
-import msgspec
 
 from clew.model.events import BlockDelta, BlockStart, BlockStop
 from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
+from clew.model.long_text import LongText
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.joined import joined
 from clew.wire.events import encode_event
 
-__all__ = ["Sealing", "seal_bytes"]
+__all__ = ["Sealing"]
 
 
 _BLANK: Final[JsonObject] = {"type": "thinking", "thinking": "", "signature": ""}
-_SIGNED: Final = (
-    b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,'
-    b'"delta":{"type":"signature_delta","signature":%b}}\n\n'
-)
 _MOST_RUNS: Final = 256
+_MOST_BYTES: Final = 64 * 1024
 """Then they are read before the stop: as events they take more memory than as text."""
 
 
@@ -40,12 +36,11 @@ class Sealing:
     def __init__(self, dress: Dress) -> None:
         self._dress = dress
         self._hidden: set[int] = set()
-        self._texts: list[str] | None = None  # of the open thinking block
-        self._runs: list[bytes] = []  # of its deltas, behind those texts
+        self._text: LongText | None = None  # of the open thinking block
+        self._runs: list[bytes] = []  # of its deltas, behind that text
+        self._size = 0  # of these
         self._signature = ""
         self._redacted: tuple[BlockStart, bytes] | None = None  # the start of the open block, which waits for its stop
-        self.thought: Callable[[int], str] | None = None
-        """Knows what the thinking block in a place says, when it was stopped: then its deltas are not read again."""
 
     def feed(self, event: BlockStart | BlockDelta | BlockStop, raw: bytes) -> bytes:
         if isinstance(event, BlockStart) and self._dress.is_hidden(event.content_block):
@@ -62,9 +57,10 @@ class Sealing:
 
     def ran(self, run: bytes) -> None:
         """A run of deltas of the open block has passed."""
-        if self._texts is not None and self.thought is None:
+        if self._text is not None:
             self._runs.append(run)
-            if len(self._runs) == _MOST_RUNS:
+            self._size += len(run)
+            if len(self._runs) == _MOST_RUNS or self._size > _MOST_BYTES:
                 self._spoken()
 
     def _shift(self, index: int) -> int:
@@ -90,7 +86,7 @@ class Sealing:
 
     def _opened(self, event: BlockStart, raw: bytes) -> bytes:
         text = _text(event.content_block.get("thinking"))
-        self._texts, self._signature = [text], _text(event.content_block.get("signature"))
+        self._text, self._signature = LongText(text), _text(event.content_block.get("signature"))
         if event.content_block == _BLANK:
             return self._moved(event, raw)
         blank: JsonObject = {**event.content_block, "thinking": "", "signature": ""}
@@ -99,40 +95,35 @@ class Sealing:
         return start + encode_event(_thinking(index, text)) if text else start
 
     def _delta(self, event: BlockDelta, raw: bytes) -> bytes:
-        if self._texts is not None and event.kind == "signature_delta":
+        if self._text is not None and event.kind == "signature_delta":
             self._signature = _text(event.delta.get("signature"))  # the last one counts
             return b""
-        if self._texts is not None and self.thought is None and event.kind == "thinking_delta":
-            self._spoken().append(_text(event.delta.get("thinking")))
+        if self._text is not None and event.kind == "thinking_delta":
+            self._spoken().add(_text(event.delta.get("thinking")))
         return self._moved(event, raw)
 
-    def _spoken(self) -> list[str]:
-        """The texts of the open block, those of its runs included. Raises StreamIllegal if a run cannot be read."""
-        assert self._texts is not None
-        self._texts += _thoughts(b"".join(self._runs))
+    def _spoken(self) -> LongText:
+        """The text of the open block, that of its runs included. Raises StreamIllegal if a run cannot be read."""
+        assert self._text is not None
+        for thought in _thoughts(b"".join(self._runs)):
+            self._text.add(thought)
         self._runs.clear()
-        return self._texts
+        self._size = 0
+        return self._text
 
     def _stopped(self, event: BlockStop, raw: bytes) -> bytes:
         stop = self._moved(event, raw)
         if self._redacted is not None:
             stop, self._redacted = self._dressed(*self._redacted) + stop, None
-        if self._texts is None:
+        if self._text is None:
             return stop
-        text = whole_text("".join(self._spoken())) if self.thought is None else self.thought(event.index)
+        text = whole_text(self._spoken().whole())
         token = self._dress.seal(event.index, "thinking", text, self._signature)
-        self._texts, self._signature = None, ""
+        self._text, self._signature = None, ""
         if not token:
             return stop
         delta: JsonObject = {"type": "signature_delta", "signature": token}
         return encode_event(BlockDelta(self._shift(event.index), delta)) + stop
-
-
-def seal_bytes(dress: Dress, index: int, text: str, proof: str) -> bytes:
-    """The delta with the seal of a thinking block with this text, which carries what its maker needs back. b"" where the
-    signature stays empty."""
-    token = dress.seal(index, "thinking", text, proof)
-    return _SIGNED % (index, msgspec.json.encode(token)) if token else b""
 
 
 def _thoughts(run: bytes) -> Iterator[str]:

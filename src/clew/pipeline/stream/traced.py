@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
-from clew.model.events import BlockDelta, BlockStart, BlockStop
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
 from clew.model.json import JsonObject
-from clew.pipeline.stream.answer import Part
-from clew.pipeline.stream.translated import Shortcut, Translates
-from clew.wire.events import decode_event
-from clew.wire.sse import SseReader
+from clew.pipeline.stream.translated import Translates
 
 __all__ = ["State", "Tell", "Traced"]
 
@@ -26,8 +23,6 @@ Tell: TypeAlias = Callable[[State, int, str, int], None]
 class Traced:
     """As the translation that it is made of, but that every delta is seen."""
 
-    shortcut: Shortcut | None = None
-
     def __init__(self, translation: Translates, tell: Tell) -> None:
         self._translation = translation
         self._tell = tell
@@ -38,20 +33,19 @@ class Traced:
     def late(self) -> JsonObject | None:
         return self._translation.late
 
-    def begin(self, *, eager: bool) -> Sequence[Part]:
+    def begin(self, *, eager: bool) -> Sequence[Event]:
         return self._noted(self._translation.begin(eager=eager))
 
-    def feed(self, data: bytes) -> Sequence[Part]:
+    def feed(self, data: bytes) -> Sequence[Event]:
         return self._noted(self._translation.feed(data))
 
-    def flush(self) -> Sequence[Part]:
+    def flush(self) -> Sequence[Event]:
         return self._noted(self._translation.flush())
 
-    def _noted(self, parts: Sequence[Part]) -> Sequence[Part]:
-        for part in parts:
-            for event in map(decode_event, SseReader().feed(part)) if isinstance(part, bytes) else [part]:
-                self._note(event)
-        return parts
+    def _noted(self, events: Sequence[Event]) -> Sequence[Event]:
+        for event in events:
+            self._note(event)
+        return events
 
     def _note(self, event: object) -> None:
         match event:

@@ -5,7 +5,7 @@ What came is still what the backend sent, in its own words; it is kept only wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -13,13 +13,11 @@ from clew.errors import StreamIllegal
 from clew.model.events import BlockDelta, Event, MessageStart
 from clew.model.json import JsonObject, JsonValue
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer import Part
 from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.pieces import NO_DELTAS, pieces_of
 from clew.pipeline.stream.relay import Relay
 from clew.wire.events import encode_event
 
-__all__ = ["Shortcut", "TranslatedRelay", "Translates", "Unfolded"]
+__all__ = ["TranslatedRelay", "Translates", "Unfolded"]
 
 _WORDS: Final = {"text": ("text",), "thinking": ("thinking", "signature")}
 """What is told in deltas, by the type of its block."""
@@ -27,38 +25,19 @@ _PIECE = 4096
 """Characters in a delta of an answer that came in one piece."""
 
 
-class Shortcut(Protocol):
-    """What a translation can tell besides, so that less has to be looked at."""
-
-    @property
-    def take_one(self) -> Callable[[bytes], bytes]:
-        """A delta of the open block, if that is all that a read holds, as the client gets it; b"" if it has to be fed.
-
-        Another one after each read that was fed.
-        """
-        ...
-
-    def thoughts(self) -> Callable[[int], str]:
-        """From now on: what the thinking block in a place says. Asked for once, when the block was stopped."""
-        ...
-
-
 class Translates(Protocol):
-    """What turns a backend's bytes into an Anthropic stream: events, and runs of deltas of the open block as bytes."""
+    """What turns a backend's bytes into the events of an Anthropic stream."""
 
     @property
     def late(self) -> JsonObject | None:
         """A thinking block that came too late for the client, and that its maker needs back."""
         ...
 
-    @property
-    def shortcut(self) -> Shortcut | None: ...
+    def begin(self, *, eager: bool) -> Sequence[Event]: ...
 
-    def begin(self, *, eager: bool) -> Sequence[Part]: ...
+    def feed(self, data: bytes) -> Sequence[Event]: ...
 
-    def feed(self, data: bytes) -> Sequence[Part]: ...
-
-    def flush(self) -> Sequence[Part]: ...
+    def flush(self) -> Sequence[Event]: ...
 
 
 class Unfolded:
@@ -68,22 +47,21 @@ class Unfolded:
     """
 
     late: JsonObject | None = None
-    shortcut: Shortcut | None = None
 
     def __init__(self, message: JsonObject, model: str) -> None:
         self._message = message
         self._model = model
 
-    def begin(self, *, eager: bool) -> Sequence[Part]:
+    def begin(self, *, eager: bool) -> Sequence[Event]:
         return ()
 
-    def feed(self, data: bytes) -> Sequence[Part]:
+    def feed(self, data: bytes) -> Sequence[Event]:
         _check(self._message.get("content"))
         start, *rest = events_of(self._message, chunk=_PIECE)
         assert isinstance(start, MessageStart)
         return [replace(start, message={**start.message, "model": self._model}), *rest]
 
-    def flush(self) -> Sequence[Part]:
+    def flush(self) -> Sequence[Event]:
         return ()
 
 
@@ -118,10 +96,6 @@ class TranslatedRelay(Relay):
         self._keeps_words = keep
         self._hides = dress.wear.hide
         self._words: list[bytes] = []
-        self._shortcut = translation.shortcut
-        self._take_one = _nothing
-        if self._sealing is not None and self._shortcut is not None:
-            self._sealing.thought = self._shortcut.thoughts()
 
     @property
     def raw(self) -> bytes:
@@ -139,46 +113,22 @@ class TranslatedRelay(Relay):
         return self._told(self._translation.begin(eager=self._eager))
 
     def feed(self, data: bytes) -> bytes:
-        """As `Relay.feed`, and in one piece for the same reason."""
         if self._keeps_words:
             self._words.append(data)
-        run = self._take_one(data)
-        if not run:
-            return self._fed(data)
-        self.size += len(run)
-        if self._blocks:
-            self._parts.append(run)
-        return run
-
-    def _fed(self, data: bytes) -> bytes:
-        new = self._told(self._translation.feed(data))
-        if self._shortcut is not None and not self._hides:
-            self._take_one = self._shortcut.take_one if self._open else _nothing
-        return new
+        return self._told(self._translation.feed(data))
 
     def flush(self) -> bytes:
         return self._told(self._translation.flush())
 
-    def _told(self, parts: Sequence[Part]) -> bytes:
+    def _told(self, events: Sequence[Event]) -> bytes:
         out: list[bytes] = []
-        for part in parts:
-            self._place(self._told_run(part) if isinstance(part, bytes) else self._told_event(part), out)
+        for event in events:
+            self._place(self._told_event(event), out)
         return self._went(out)
-
-    def _told_run(self, run: bytes) -> bytes:
-        self._came(run)
-        if not self._hides:
-            return self._ran(run)
-        return b"".join([self._event(piece) for piece in pieces_of(run, NO_DELTAS)])
 
     def _told_event(self, event: Event) -> bytes:
         raw = encode_event(event)
-        if isinstance(event, BlockDelta) and self._cut.run.fullmatch(raw):
-            return self._told_run(raw)
         self._came(raw)
+        if isinstance(event, BlockDelta) and not self._hides and self._cut.run.fullmatch(raw):
+            return self._ran(raw)
         return self._read(event, raw)
-
-
-def _nothing(_data: bytes) -> bytes:
-    """The shortcut of a translation that has none."""
-    return b""

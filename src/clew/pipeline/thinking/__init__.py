@@ -9,15 +9,15 @@ reader, never on the distance from the end.
 from __future__ import annotations
 
 from clew.model.change import Change
-from clew.model.request import Request
+from clew.model.request import Request, blocks_of
 from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.as_recorded import as_recorded, still_told
 from clew.pipeline.thinking.binding import for_binding, last_answer
+from clew.pipeline.thinking.copies import is_whole, strays_in
 from clew.pipeline.thinking.open import for_open
-from clew.pipeline.thinking.pieces import applied, filtered
-from clew.pipeline.thinking.usual import is_unknown, usual_case
-from clew.thinking.history import answers_of
+from clew.pipeline.thinking.pieces import applied, filtered, refusal
+from clew.thinking.history import Piece, answers_of
 from clew.thinking.recognise import Found, recognise
 
 __all__ = ["found_in", "keep_thinking", "last_answer"]
@@ -29,19 +29,29 @@ def keep_thinking(request: Request, target: Target, facts: Facts) -> tuple[Reque
     """The step."""
     if not any(message.role == "assistant" for message in request.messages):
         return request, ()
-    if target.binding and facts.options.policy == "origin":
-        if is_unknown(request.messages, facts.recordings):
-            return request, ()
-        if short := usual_case(request, target, facts):
-            return short
     if facts.options.policy == "strip":
         found = found_in(request, facts)
         return applied(request, found, [filtered(request, each, lambda block: STRIPPED) for each in found])
+    if target.binding and is_whole(request.messages, target, facts):
+        return _without_strays(request, target, facts)
     request, restored = as_recorded(request, target, facts)
     found = found_in(request, facts)
     decide = for_binding if target.binding else for_open
     going, changes = applied(request, found, decide(request, found, target, facts))
     return going, (*still_told(restored, changes), *changes)
+
+
+def _without_strays(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """A copy that is whole goes as it is, less what no maker of this realm made."""
+    strays = strays_in(request.messages)
+    request, _ = as_recorded(request, target, facts, strays)
+    blocks = {index: blocks_of(request.messages[index]) for index in strays}
+    found = [Found(tuple([Piece(i, block) for block in blocks[i]]), None, (i,)) for i in strays]
+    outcomes = [
+        filtered(request, each, lambda block, each=each: refusal(block, each, target, facts), target=target, facts=facts)
+        for each in found
+    ]
+    return applied(request, found, outcomes) if strays else (request, ())
 
 
 def found_in(request: Request, facts: Facts) -> tuple[Found, ...]:

@@ -3,7 +3,7 @@
 Its maker refuses a changed text, or takes it in one turn and refuses it in another. The signature names the block, so the
 recorded one takes its place, in every request alike. Under a seal, the seal says which text it was made for. A redacted
 thought is nothing but its proof. For a client's copy that is whole, a digest over the texts says that nothing was changed
-(`usual`), and nobody looks here.
+(`copies`), and only what clew sealed is looked at here.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from clew.model.recording import Recording
 from clew.model.request import Request
 from clew.model.target import Target
 from clew.pipeline.step import Facts
+from clew.pipeline.thinking.copies import made_here
 from clew.pipeline.thinking.pieces import Outcome, filtered, refusal, whole
-from clew.pipeline.thinking.usual import made_here
 from clew.thinking.align import aligned
 from clew.thinking.keys import digest_of, key_of, of_proofs, proof_of
 from clew.thinking.profiles import reads

@@ -175,12 +175,16 @@ function chips({ kept, changes }) {
   const made = kept ? [chip("kept", `${kept} kept`, ["went on as the client sent them"])] : [];
   for (const what of NAMED) {
     const some = changes.filter((change) => about(change) && change.what === what);
-    if (some.length) made.push(chip(what.replaceAll(" ", "-"), `${some.length} ${what}`, some.map(({ why }) => why)));
+    if (some.length) made.push(chip(what.replaceAll(" ", "-"), `${countOf(some)} ${what}`, some.map(({ why }) => why)));
   }
   const others = changes.filter((change) => !about(change));
   const edits = others.map(({ what, path, why }) => `${what} ${path}: ${why}`);
-  return others.length ? [...made, chip("", `${others.length} ${others.length === 1 ? "edit" : "edits"}`, edits)] : made;
+  const count = countOf(others);
+  return count ? [...made, chip("", `${count} ${count === 1 ? "edit" : "edits"}`, edits)] : made;
 }
+
+/** Where there are very many, those at the end are told together, with how many they are. */
+const countOf = (changes) => changes.reduce((sum, { count = 1 }) => sum + count, 0);
 
 /** Its reasons, each once, for pointer, keyboard and screen reader. */
 function chip(kind, label, reasons) {

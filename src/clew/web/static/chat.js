@@ -92,9 +92,10 @@ async function answered(turn, asking) {
 }
 
 async function followed(turn, answer, response) {
-  say("Answering …");
+  say("Asking …");
   for await (const part of parts(response)) {
     answer.feed(part);
+    if (answer.metadata.backend) say("Answering …");
     if (part.type === "start") named(turn, part.messageMetadata);
   }
   await answer.end();

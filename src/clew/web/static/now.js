@@ -47,11 +47,11 @@ async function renewTop() {
 }
 const renewTopCalmly = calmly(renewTop, TOP_MS);
 
-/** While a backend is left alone, its seconds are counted. */
+/** While a backend is left alone, its seconds are counted; a process that is behind may catch up without a word. */
 let ticking = 0;
 function tick() {
   clearTimeout(ticking);
-  if ($("[data-cools]", top_) && !document.hidden) ticking = setTimeout(renewTopCalmly, TOP_MS);
+  if ($("[data-cools], [data-other]", top_) && !document.hidden) ticking = setTimeout(renewTopCalmly, TOP_MS);
 }
 tick();
 

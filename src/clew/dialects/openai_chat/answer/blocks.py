@@ -7,11 +7,9 @@ half, since it cannot be written.
 
 from __future__ import annotations
 
-from collections.abc import Container
-from io import StringIO
 from typing import Literal
 
-from clew.dialects.openai_chat.answer.scribes import Kind, Scribe
+from clew.dialects.openai_chat.answer.scribes import EventScribe, Kind
 from clew.model.bounds import check_blocks
 from clew.model.halves import whole_text
 
@@ -21,9 +19,9 @@ __all__ = ["BlockWriter"]
 class BlockWriter:
     """Tells its scribe."""
 
-    __slots__ = ("_half", "_said", "_scribe", "index", "keeps", "kind", "last", "words")
+    __slots__ = ("_half", "_scribe", "index", "kind", "last")
 
-    def __init__(self, scribe: Scribe) -> None:
+    def __init__(self, scribe: EventScribe) -> None:
         self._scribe = scribe
         self.index = -1
         """Of the newest block."""
@@ -31,17 +29,7 @@ class BlockWriter:
         """Of the open block."""
         self.last: Kind = ""
         """Of the newest block that says something."""
-        self.keeps: Container[Kind] = ()
-        """The kinds of blocks of which somebody wants to know what they say."""
-        self.words: dict[int, str] = {}
-        """What each closed block of these says, until it is taken out."""
         self._half = ""
-        self._said = StringIO()  # by the open block, for that
-
-    @property
-    def is_steady(self) -> bool:
-        """Whether the open block can grow by whole characters: none is waited for."""
-        return bool(self.kind) and not self._half
 
     def text(self, text: str) -> None:
         self.open("text")
@@ -51,11 +39,6 @@ class BlockWriter:
     def thought(self, text: str) -> None:
         self.open_thinking()
         self._grow(text)
-
-    def passed(self, text: str) -> None:
-        """Something that was written already: the open block is longer by that."""
-        if self.kind in self.keeps:
-            self._said.write(text)
 
     def arguments(self, text: str) -> None:
         """More of the open call."""
@@ -68,10 +51,9 @@ class BlockWriter:
         self.last = "thinking"
         return self.index
 
-    def open_call(self, call_id: str, own_id: str, name: str) -> None:
-        """`own_id` is what the backend calls it."""
+    def open_call(self, call_id: str, name: str) -> None:
         self._start("tool_use")
-        self._scribe.calls(self.index, call_id, own_id, name)
+        self._scribe.calls(self.index, call_id, name)
         self.last = "tool_use"
 
     def open(self, kind: Literal["text", "thinking"]) -> None:
@@ -84,9 +66,6 @@ class BlockWriter:
             if self._half:
                 self._emit("\ufffd")
             self._scribe.closes(self.kind, self.index)
-            if self.kind in self.keeps:
-                self.words[self.index] = self._said.getvalue()
-                self._said = StringIO()
             self.kind, self._half = "", ""
 
     def _start(self, kind: Kind) -> None:
@@ -103,5 +82,4 @@ class BlockWriter:
             self._emit(whole_text(text))
 
     def _emit(self, text: str) -> None:
-        self.passed(text)
         self._scribe.grows(self.kind, self.index, text)

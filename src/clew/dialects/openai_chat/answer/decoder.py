@@ -7,25 +7,23 @@ after the finish. A thought is never the last block, except where the limit cut 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 
 from msgspec import Struct
 
 from clew.dialects.openai_chat.answer.details import DetailTexts, without_told
-from clew.dialects.openai_chat.answer.scribes import Kind, Scribe
+from clew.dialects.openai_chat.answer.scribes import EventScribe
 from clew.dialects.openai_chat.answer.snapshots import Snapshots
 from clew.dialects.openai_chat.answer.stops import stop_of
 from clew.dialects.openai_chat.answer.tags import Tags
 from clew.dialects.openai_chat.answer.telling import Telling
-from clew.dialects.openai_chat.answer.thoughts import Thought, part_text, signed_in, thought_in, word_of
+from clew.dialects.openai_chat.answer.thoughts import Thought, part_text, signed_in, thought_in
 from clew.dialects.openai_chat.answer.tool_ids import ToolIds
 from clew.dialects.openai_chat.answer.unsaid import Unsaid
 from clew.dialects.openai_chat.answer.usage import Usage, usage_in, usage_of
 from clew.dialects.openai_chat.failures.errors import CUT, Failure, failure_in
 from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of
 from clew.dialects.openai_chat.speech import Speech
-from clew.dialects.openai_chat.unread.lanes import Lanes
-from clew.dialects.openai_chat.unread.moulds import Member
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["Asked", "ChatDecoder"]
@@ -51,7 +49,7 @@ class Asked(Struct, frozen=True):
 class ChatDecoder:
     """`take` chunks, then `end` or `fail`; the scribe has what was told after each."""
 
-    def __init__(self, asked: Asked, speech: Speech, scribe: Scribe) -> None:
+    def __init__(self, asked: Asked, speech: Speech, scribe: EventScribe) -> None:
         self._asked = asked
         self._speech = speech
         self._scribe = scribe
@@ -61,7 +59,6 @@ class ChatDecoder:
         self._details = DetailTexts()
         self._thinking_blocks = DetailTexts()
         self._snapshots: dict[str, Snapshots] = {}
-        self.lanes = Lanes(self._telling, self._tags, self._snapshots if speech.snapshots else None)
         self._finish: JsonObject = {}
         self._refused = False
         self._unsaid = Unsaid(asked.unsaid)
@@ -83,11 +80,6 @@ class ChatDecoder:
     def payload_at(self, index: int) -> JsonObject:
         payload = self._telling.payloads.get(index)
         return payload.value() if payload else {}
-
-    def words(self, kinds: Container[Kind]) -> dict[int, str]:
-        """What each block of these kinds says, by its index, when it is whole. To be asked before anything is told."""
-        self._blocks.keeps = kinds
-        return self._blocks.words
 
     @property
     def late(self) -> JsonObject:
@@ -124,17 +116,6 @@ class ChatDecoder:
         for choice in objects_of(chunk.get("choices")):
             if not choice.get("index"):
                 self._take_choice(choice)
-
-    def hear(self, member: Member, word: str) -> None:
-        """The same as `take` of a chunk that says this word and nothing else."""
-        self.begin()
-        if member.name == "tool_calls":
-            entry: JsonObject = {"index": member.place, "id": member.call_id, "function": {"arguments": word}}
-            self._take_calls({"tool_calls": [entry]})
-        elif member.name == "content":
-            self._take_content(word)
-        else:
-            self._take_thought(word_of(member.name, word))
 
     def end(self) -> None:
         """Everything has come. Without a finish reason, a call with half of its arguments shows that it has not."""

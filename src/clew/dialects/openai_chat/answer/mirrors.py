@@ -23,42 +23,21 @@ _PIECE = 512
 class Mirrors:
     """`new` gives the part of a channel's text that nobody has told."""
 
-    __slots__ = ("_fresh", "_leading", "_pieces", "_places", "_runs", "_size", "_starts")
+    __slots__ = ("_fresh", "_pieces", "_places", "_size", "_starts")
 
     def __init__(self) -> None:
         self._pieces: list[str] = []  # what was told, without white space
         self._starts: list[int] = []  # where each of them begins
         self._size = 0
         self._places: dict[str, int] = {}
-        self._leading = ""
-        self._runs: list[str] = []  # what the leading channel said besides, and nobody has looked at
         self._fresh = False
 
     def turn(self) -> None:
         """Something else was said: what is new from now on is another thought."""
-        self._fresh = bool(self._pieces or self._runs)
-
-    def leads(self, channel: str) -> bool:
-        """Whether a channel is in front, in the thought that is being told: then all that it says is new."""
-        alone = not self._runs or channel == self._leading
-        return alone and not self._fresh and self._places.get(channel) == self._size
-
-    def passed(self, channel: str, text: str) -> None:
-        """The leading channel has said more. It is looked at when another channel says something."""
-        self._leading = channel
-        self._runs.append(text)
-
-    def _catch_up(self) -> None:
-        """Looks at what went by, as if that had been before the turn."""
-        runs, self._runs = self._runs, []
-        fresh, self._fresh = self._fresh, False
-        self.new(self._leading, "".join(runs))
-        self._fresh = fresh and bool(self._pieces)
+        self._fresh = bool(self._pieces)
 
     def new(self, channel: str, text: str, others: Iterable[str] = ()) -> str:
         """`others` are channels that say the same in the same chunk."""
-        if self._runs:
-            self._catch_up()
         bare = "".join(text.split())
         ahead = self._size - self._places.get(channel, 0)
         new = self._behind(channel, text, bare) if ahead else text

@@ -22,11 +22,6 @@ class Snapshots:
         """What the deltas have said, as long as they may be snapshots."""
         self._decided: bool | None = None
 
-    @property
-    def are_pieces(self) -> bool:
-        """Whether it is settled that each delta is new as a whole."""
-        return self._decided is False
-
     def new(self, text: str) -> str:
         if self._decided is None:
             self._decide(text)

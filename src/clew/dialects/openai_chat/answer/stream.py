@@ -1,38 +1,45 @@
-"""A streamed answer: bytes in, canonical events out; or the bytes for the client, where events need no reading (`runs`)."""
+"""A streamed answer: bytes in, as they come, canonical events out.
+
+The stream ends with `[DONE]`, or just ends. An end without a finish reason is a cut, which the client must hear of, unless
+`[DONE]` or the backend's row says that it is none. What comes behind the end is ignored.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.listening import Listening
-from clew.dialects.openai_chat.answer.scribes import THOUGHTS, EventScribe
-from clew.dialects.openai_chat.failures.errors import Failure
+from clew.dialects.openai_chat.answer.decoder import Asked, ChatDecoder
+from clew.dialects.openai_chat.answer.scribes import EventScribe
+from clew.dialects.openai_chat.failures.bodies import error_in
+from clew.dialects.openai_chat.failures.errors import CUT, UNREADABLE, Failure, failure_named
+from clew.dialects.openai_chat.shapes import objects_of, read_object, read_value
 from clew.dialects.openai_chat.speech import Speech
-from clew.dialects.openai_chat.unread.singles import TakeOne
 from clew.model.events import Event
 from clew.model.json import JsonObject
+from clew.wire.frames import Frames, SseLimits
+from clew.wire.sse import OTHER, SseEvent, read_fields
 
-__all__ = ["ChatStream", "Told"]
+__all__ = ["ChatStream", "Finish"]
 
-Told: TypeAlias = Event | bytes
-"""An event, or a run of deltas of the open block, as bytes for the client."""
 Finish: TypeAlias = Callable[[list[Event]], list[Event]]
+
+_LIMITS = SseLimits()
+_ERROR = b"error"
+_EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
 
 
 class ChatStream:
     """`feed` bytes as they come, `flush` at their end. The events do not depend on where the bytes were cut."""
 
-    def __init__(self, asked: Asked, speech: Speech | None = None) -> None:
+    def __init__(self, asked: Asked, speech: Speech | None = None, finish: Finish = list) -> None:
+        """The events of each chunk go through `finish` before the next chunk is read."""
+        self._speech = speech or Speech()
         self._scribe = EventScribe()
-        self._listening = Listening(asked, speech or Speech(), self._scribe)
-        self._decoder = self._listening.decoder
-
-    @property
-    def take_one(self) -> TakeOne:
-        """As `tell`, for an event that needs no reading and comes alone; b"" for all else, which is told."""
-        return self._listening.singles.take_one
+        self._decoder = ChatDecoder(asked, self._speech, self._scribe)
+        self._frames = Frames(_LIMITS)
+        self._finish = finish
 
     def begin(self, *, eager: bool = False) -> list[Event]:
         """The start of the message before the backend has said anything; without it, the first chunk starts it."""
@@ -41,35 +48,49 @@ class ChatStream:
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that these bytes complete. Raises SseTooLarge."""
-        self._listening.read(data)
-        return self._drain()
-
-    def tell(self, data: bytes, finish: Finish) -> list[Told]:
-        """The same, with runs of deltas that need no reading as the client gets them.
-
-        The events of each chunk go through `finish` before the next is read.
-        """
-        told: list[Told] = []
-        self._listening.hear(data, told.append, lambda: told.extend(finish(self._drain())))
-        return told
+        return self._read(self._frames.feed(data))
 
     def flush(self) -> list[Event]:
         """The events that the end of the bytes completes."""
-        self._listening.end()
-        return self._drain()
+        events = self._read(self._frames.flush())
+        if self._decoder.finished or self._speech.cut_is_end:
+            self._decoder.end()
+        else:
+            self._decoder.fail(CUT)
+        return events + self._drain()
+
+    def _read(self, whole: bytes) -> list[Event]:
+        at, events = 0, list[Event]()
+        while at < len(whole):
+            match = _EVENT.match(whole, at)
+            assert match is not None, "frames end with an empty line"
+            data, other = match.groups()
+            event = SseEvent(b"", data) if other is None else read_fields(other)
+            if event is not None and not self._decoder.ended:
+                self._take(event.name, event.data.strip())
+                events += self._drain()
+            at = match.end()
+        return events
+
+    def _take(self, name: bytes, data: bytes) -> None:
+        """Names are none of this protocol, but that of an error."""
+        if name == _ERROR:
+            self._decoder.fail(failure_named(data))
+        elif data == b"[DONE]":
+            self._decoder.end()
+        elif (chunk := read_object(data) or _listed(data)) is not None:
+            self._decoder.take(chunk)
+        elif data and not self._decoder.finished:
+            self._decoder.fail(UNREADABLE)
 
     def _drain(self) -> list[Event]:
         events, self._scribe.told = self._scribe.told, []
-        return events
+        return self._finish(events) if events else events
 
     @property
     def payloads(self) -> dict[int, JsonObject]:
         """What the backend needs back of each thought, by the index of its block (see `payloads`)."""
         return self._decoder.payloads
-
-    def thoughts(self) -> Callable[[int], str]:
-        """From now on it is kept what a thinking block says, until it is asked for by the block's index."""
-        return self._decoder.words(THOUGHTS).pop
 
     def payload_at(self, index: int) -> JsonObject:
         """The same of one block."""
@@ -89,3 +110,9 @@ class ChatStream:
     def failure(self) -> Failure | None:
         """Why the stream failed. If it did before any other event, the client can still get a status."""
         return self._decoder.failure
+
+
+def _listed(data: bytes) -> JsonObject | None:
+    """An error that stands in a list of one (Gemini's)."""
+    entries = objects_of(read_value(data)) if data.startswith(b"[") else []
+    return entries[0] if len(entries) == 1 and error_in(entries[0]) else None

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-__all__ = ["PAIRS", "PieceKind", "Settled", "TagPiece", "Tags"]
+__all__ = ["PAIRS", "PieceKind", "TagPiece", "Tags"]
 
 PAIRS: Final = {
     "<think>": "</think>",
@@ -39,10 +39,7 @@ _TAGS: Final = tuple(PAIRS)
 _LONGEST: Final = max(map(len, PAIRS))
 
 PieceKind: TypeAlias = Literal["text", "thought", "open", "close"]
-Settled: TypeAlias = Literal["", "text", "thought", "text for now"]
-
 _INSIDE: Final = ("inside start", "opened", "inside")
-_SETTLED: Final[dict[str, Settled]] = {"never": "text", "inside": "thought", "anywhere": "text for now"}
 
 
 class TagPiece(NamedTuple):
@@ -68,18 +65,9 @@ class Tags:
         self._state = "never" if mode == "never" else "inside start" if implicit_open else "start"
 
     @property
-    def settled(self) -> Settled:
-        """What content is from now on, as long as no tag begins in it: `text` for good, a `thought`, or text for now."""
-        return "" if self._held or self._blank else _SETTLED.get(self._state, "")
-
-    @property
     def is_idle(self) -> bool:
         """Whether a flush would change nothing."""
         return not self._held and not self._blank and self._state not in _INSIDE
-
-    def passed(self, text: str) -> None:
-        """Content has gone by in which nothing could be a tag or a fence."""
-        self._last = text[-1:] or self._last
 
     def feed(self, text: str) -> list[TagPiece]:
         if self._state == "never":

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from clew.dialects.openai_chat.answer.blocks import BlockWriter
 from clew.dialects.openai_chat.answer.mirrors import Mirrors
 from clew.dialects.openai_chat.answer.payloads import Payload
-from clew.dialects.openai_chat.answer.scribes import Kind, Scribe
+from clew.dialects.openai_chat.answer.scribes import EventScribe
 from clew.dialects.openai_chat.answer.tags import PieceKind, TagPiece
 from clew.dialects.openai_chat.answer.tool_calls import Call, Calls
 from clew.dialects.openai_chat.answer.tool_ids import ToolIds
@@ -38,7 +38,7 @@ class Telling:
         "payloads",
     )
 
-    def __init__(self, scribe: Scribe, ids: ToolIds, called: Callable[[str], str] = str) -> None:
+    def __init__(self, scribe: EventScribe, ids: ToolIds, called: Callable[[str], str] = str) -> None:
         """`called` gives the client's name of a tool."""
         self._called = called
         self.blocks = BlockWriter(scribe)
@@ -109,27 +109,6 @@ class Telling:
         """No more comes for the calls that were begun."""
         self._tell_calls(to_the_end=True)
 
-    def thinks_on(self, channel: str) -> bool:
-        """Whether a thought in this channel only makes the open block longer."""
-        waits = self._calls.current is not None or self._blank
-        return self._grows("thinking") and not waits and self._mirrors.leads(channel)
-
-    def says_on(self) -> bool:
-        """The same of text."""
-        return self._grows("text") and self.blocks.last == "text"
-
-    def calls_on(self, place: int, wire_id: str) -> Call | None:
-        """The call that more arguments only make longer."""
-        return self._calls.streaming(place, wire_id) if self._grows("tool_use") else None
-
-    def thought_on(self, channel: str, text: str) -> None:
-        """A thought that only made the block longer has gone to the client already."""
-        self._mirrors.passed(channel, text)
-        self.blocks.passed(text)
-
-    def _grows(self, kind: Kind) -> bool:
-        return self.blocks.kind == kind and self.blocks.is_steady
-
     def _think_aloud(self, text: str) -> None:
         """A thought between tags, which a field may have told already."""
         payload = self.think(text, "tags") or self._newest()
@@ -184,5 +163,5 @@ class Telling:
         if self.late:
             self._open_thinking()
         self._blank = []
-        self.blocks.open_call(call_id, self.ids.wire.get(call_id) or call_id, self._called(call.name))
+        self.blocks.open_call(call_id, self._called(call.name))
         self._mirrors.turn()

@@ -16,6 +16,7 @@ from clew.dialects.openai_chat.shapes import object_of, text_of
 from clew.model.bounds import check_blocks
 from clew.model.halves import whole_text, whole_value
 from clew.model.json import JsonObject, JsonValue
+from clew.model.long_text import LongText
 
 __all__ = ["Call", "Calls"]
 
@@ -26,10 +27,10 @@ class Call:
     __slots__ = (
         "_ends",
         "_is_object",
-        "_looked",
-        "_pieces",
-        "_sent",
         "_size",
+        "_text",
+        "_unseen",
+        "_unsent",
         "extra",
         "is_open",
         "name",
@@ -43,38 +44,30 @@ class Call:
         self.name = ""
         self.is_open = False
         self.extra: JsonObject = {}
-        self._pieces: list[str] = []
+        self._text = LongText()
         self._size = 0
-        self._sent = 0
+        self._unsent = LongText()
         self._ends = ObjectEnds()
-        self._looked = 0  # at so many of the pieces
+        self._unseen = LongText()  # by the reader of brackets
         self._is_object: bool | None = None
 
     def unsent(self) -> str:
         """The arguments that were not taken yet."""
-        more = "".join(self._pieces[self._sent :])
-        self._sent = len(self._pieces)
+        more, self._unsent = self._unsent.whole(), LongText()
         return more
 
     def text(self) -> str:
-        return "".join(self._pieces)
+        return self._text.whole()
 
     @property
     def size(self) -> int:
         """How many characters of arguments came so far."""
         return self._size
 
-    def passed(self, arguments: str) -> None:
-        """More arguments, which are told already."""
-        self._pieces.append(arguments)
-        self._size += len(arguments)
-        self._sent = len(self._pieces)
-
     def is_whole(self) -> bool:
         """Whether the arguments are a finished object. They are read once, when their brackets are closed."""
-        for piece in self._pieces[self._looked :]:
-            self._ends.feed(piece)
-        self._looked = len(self._pieces)
+        self._ends.feed(self._unseen.whole())
+        self._unseen = LongText()
         if not self._ends.is_closed:
             return False
         if self._is_object is None:
@@ -87,7 +80,8 @@ class Call:
         self.name = self.name or _name(function)
         arguments = _arguments(function)
         if arguments and not self._repeats(arguments):
-            self._pieces.append(arguments)
+            for text in (self._text, self._unsent, self._unseen):
+                text.add(arguments)
             self._size += len(arguments)
         self.extra.update(_extra(entry))
 
@@ -138,13 +132,6 @@ class Calls:
     @property
     def has_next(self) -> bool:
         return self._told + 1 < len(self._all)
-
-    def streaming(self, place: int, wire_id: str) -> Call | None:
-        """The call that a delta goes on with, if it is the last one and is told as it comes."""
-        call = self.current
-        if call is None or self.has_next or not call.is_open or call.place != place:
-            return None
-        return call if wire_id in ("", call.wire_id) else None
 
     def told(self) -> None:
         """The current call is done; what still comes for it is lost."""

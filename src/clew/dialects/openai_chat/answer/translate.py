@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.payloads import late_thought, proof
-from clew.dialects.openai_chat.answer.stream import ChatStream, Told
+from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.dialects.openai_chat.failures.errors import Failure
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
@@ -26,7 +26,7 @@ class Translation:
     """One answer. `own_ids`: calls keep the backend's ids, because somebody behind makes them safe."""
 
     def __init__(self, asked: Asked, speech: Speech | None = None, *, own_ids: bool = True) -> None:
-        self._stream = self.shortcut = ChatStream(asked, speech)
+        self._stream = ChatStream(asked, speech, self._finished)
         self._own_ids = own_ids
         self._thinking = -1  # the index of the open thinking block
 
@@ -41,14 +41,14 @@ class Translation:
 
     def begin(self, *, eager: bool) -> list[Event]:
         """What can be said before the backend has said anything: with `eager` a message and its first, empty block."""
-        return self._finished(self._stream.begin(eager=True)) if eager else []
+        return self._stream.begin(eager=True) if eager else []
 
-    def feed(self, data: bytes) -> list[Told]:
+    def feed(self, data: bytes) -> list[Event]:
         """What these bytes complete. Raises SseTooLarge."""
-        return self._stream.tell(data, self._finished)
+        return self._stream.feed(data)
 
     def flush(self) -> list[Event]:
-        return self._finished(self._stream.flush())
+        return self._stream.flush()
 
     def _finished(self, events: list[Event]) -> list[Event]:
         return [each for event in events for each in self._proved(event)]

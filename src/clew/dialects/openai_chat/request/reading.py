@@ -108,6 +108,7 @@ def pieces(raw: Raw | None, path: str) -> tuple[Piece, ...]:
 
 def _said(request: Request, index: int, pair: tuple[Message, Fields]) -> Said:
     message, fields = pair
+    request.source.wanted.check()
     given = request.source.index_of(message)
     path = f"messages.{index if given is None else given}"
     found = pieces(fields.get("content"), f"{path}.content")

@@ -56,6 +56,7 @@ class Encoded(Struct, frozen=True):
 def encode(request: Request, wire: Wire) -> Encoded:
     """The request in this backend's words. Raises Unrepresentable, or RequestInvalid with a path."""
     reading, notes = read(request), Notes()
+    request.source.wanted.check()
     refuse_server_tools(reading.fields)
     notes.unsaid("", reading.fields, _KNOWN | {"mcp_servers"})
     if request.betas:

@@ -1,0 +1,209 @@
+"""A request to a backend and its answer, as they go over a connection of the pool. Nothing here waits: each step gives a
+function that says whether its value is there yet (`waiting`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+
+from clew.engine.call import Call
+from clew.engine.client_stream import ClientStream
+from clew.engine.commands import Ask
+from clew.engine.outgoing import outgoing, place_of
+from clew.engine.streamed import MOST_BYTES
+from clew.engine.waiting import WAITING, Poll
+from clew.errors import BackendBroken, BackendTimedOut, BackendUnreachable
+from clew.http.chunks import Flow
+from clew.http.client.connection import ClientConnection
+from clew.http.client.message import ResponseLimits, Timeouts
+from clew.pipeline.stream.relay import Relays
+from clew.upstream.endpoint import Endpoint
+from clew.upstream.foreign import translated
+from clew.upstream.pool import Asking, Pool
+
+__all__ = ["BackendCall"]
+
+LIMITS = ResponseLimits(body_bytes=MOST_BYTES)
+
+END_SECONDS = 0.25
+"""How long a backend may keep the connection open after the end event before it is closed."""
+
+
+class BackendCall:
+    """One at a time, as often as an exchange asks somebody."""
+
+    head_at = 0.0
+    """When the head of the answer came, on the loop's clock."""
+    _asked: Asking | None = None
+    _dialling: asyncio.Task[ClientConnection] | None = None
+    _on: ClientConnection | None = None
+    """The connection that the request went out on."""
+    _grace: asyncio.TimerHandle | None = None
+    _size = 0
+
+    def __init__(self, pool: Pool, news: Callable[[], None]) -> None:
+        self._pool = pool
+        self.news = news
+        self._parts: list[bytes] = []
+
+    def ask(self, call: Call, command: Ask, timeouts: Timeouts) -> Poll:
+        """Send it; the head of the answer is waited for."""
+        way = command.way
+        request = outgoing(call, way, command.going, command.body)
+        endpoint = place_of(way.backend.url).endpoint
+        self._asked = asked = self._pool.ask(endpoint, request, timeouts=timeouts, limits=LIMITS)
+        on = asked.begin()
+        if on is None:
+            self._dial(asked.open())
+        else:
+            self._listen(on)
+        return self._head
+
+    def _dial(self, work: Coroutine[None, None, ClientConnection]) -> None:
+        self._dialling = asyncio.get_running_loop().create_task(work)
+        self._dialling.add_done_callback(lambda _: self.news())
+
+    def _listen(self, on: ClientConnection) -> None:
+        self._on = on
+        on.listener = self
+
+    def _head(self) -> object:
+        dialling, asked = self._dialling, self._asked
+        assert asked is not None
+        if dialling is not None:
+            if not dialling.done():
+                return WAITING
+            self._dialling = None
+            if dialling.cancelled():
+                raise BackendUnreachable(f"{asked.endpoint}: we are shutting down")
+            self._listen(dialling.result())
+        on = self._connection
+        if on.heard is not None:
+            self.head_at = on.heard_at
+            return on.heard
+        if on.error is not None and asked.is_stale(on.error):
+            self._on = None
+            self._dial(asked.open_again())
+            return WAITING
+        self._check(on)
+        return WAITING
+
+    @property
+    def _connection(self) -> ClientConnection:
+        assert self._on is not None, "nobody was asked"
+        return self._on
+
+    @property
+    def _endpoint(self) -> Endpoint:
+        assert self._asked is not None, "nobody was asked"
+        return self._asked.endpoint
+
+    def _check(self, on: ClientConnection) -> None:
+        """Raises BackendError if it failed."""
+        if on.error is not None:
+            raise translated(on.error, self._endpoint) from on.error
+
+    def take(self) -> object:
+        """What came of the body; b"" at its end."""
+        on = self._connection
+        if data := on.take():
+            return data
+        self._check(on)
+        return b"" if on.is_over else WAITING
+
+    def peek(self, most: int) -> Poll:
+        """The body up to the read that brings more than white space, or so many bytes of that. It is still to be taken."""
+        self._parts, self._size = [], 0
+        return partial(self._peeked, most)
+
+    def _peeked(self, most: int) -> object:
+        while (data := self.take()) is not WAITING:
+            assert isinstance(data, bytes)
+            self._add(data)
+            if not data or data.strip() or self._size >= most:
+                begun = b"".join(self._parts)
+                self._connection.put_back(begun)
+                return begun
+        return WAITING
+
+    def _add(self, data: bytes) -> None:
+        self._parts.append(data)
+        self._size += len(data)
+
+    def read_body(self, most: int) -> Poll:
+        """All of the body. Raises BackendBroken when it is longer than `most` bytes."""
+        self._parts, self._size = [], 0
+        return partial(self._read, most)
+
+    def _read(self, most: int) -> object:
+        while (data := self._connection.whole()) is None and (data := self.take()) is not WAITING:
+            assert isinstance(data, bytes)
+            self._add(data)
+            self._bound(most)
+        if not isinstance(data, bytes):
+            return WAITING
+        self._add(data)
+        self._bound(most)
+        return b"".join(self._parts)
+
+    def _bound(self, most: int) -> None:
+        if self._size > most:
+            raise BackendBroken(f"{self._endpoint}: a body of more than {most} bytes")
+
+    def in_time(self, poll: Poll, within: float) -> object:
+        """What `poll` says, until so many seconds after the head. Raises BackendTimedOut."""
+        value = poll()
+        if value is WAITING and asyncio.get_running_loop().time() >= self.head_at + within:
+            raise BackendTimedOut(f"{self._endpoint}: no content within {within:g} s", phase="first content")
+        return value
+
+    def pass_on(self, relay: Relays, client: ClientStream, *, hides: bool) -> Poll:
+        """The rest of the body to the client, from inside the reads."""
+        on = self._connection
+        push = client.flow(on, hides=hides)
+
+        def sink(data: bytes) -> None:
+            new = relay.feed(data)
+            if new and not push(new):
+                client.falls_behind()
+            if relay.ended:
+                self._end_soon(on)
+
+        if not on.is_over:
+            out = client.framed()
+            on.pour(sink, None if out is None else Flow(relay, out, client))
+        elif rest := on.take():
+            sink(rest)
+        if relay.ended:
+            self._end_soon(on)
+        return partial(self._passed, relay)
+
+    def _end_soon(self, on: ClientConnection) -> None:
+        """All was said: the end of the body is waited for a moment only."""
+        if self._grace is None and not on.is_over:
+            self._grace = asyncio.get_running_loop().call_later(END_SECONDS, on.abort)
+
+    def _passed(self, relay: Relays) -> object:
+        on = self._connection
+        if not on.is_over:
+            return WAITING
+        if on.sink_error is not None:
+            raise on.sink_error  # not the backend's fault
+        if not relay.ended:
+            self._check(on)
+        return None
+
+    def let_go(self) -> None:
+        """Keep the connection if the answer was read to its end, else close it. Once that is so, it may be another's."""
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
+        if self._dialling is not None:
+            self._dialling.cancel()
+            self._dialling = None
+        if self._on is not None:
+            assert self._asked is not None
+            self._on.listener = None
+            self._asked.end()
+        self._on = self._asked = None

@@ -1,0 +1,263 @@
+"""The client's side of a streamed answer: bytes from inside the backend's reads, and a ping where there are none.
+
+No task and no queue stand between the two sides. A client that is behind stops the backend's read until it has caught up, so
+memory stays bounded however fast the one and slow the other. Nothing goes out before somebody says `open`; but a client that
+has waited too long gets its 200 and a ping, and from then on hears of failures inside the stream.
+
+In another dialect a backend may send much of which nothing can be shown: comments, or thoughts that it hides. Then there is
+a ping every second, for as long as something comes.
+
+A seal that only refers to what the store has is worth nothing without it. So whatever holds one waits here until the store
+has committed that, or cannot do so in time; and the source waits with it. Streams without such seals do not know of this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from clew.engine.reply_head import STREAM_TYPE
+from clew.http.chunks import Pushes
+from clew.http.responder import Responder
+from clew.http.rounds import rounds_of
+from clew.wire.sse import PING
+
+__all__ = ["AnswerHeaders", "ClientStream", "Commit", "PausableSource"]
+
+_HIDDEN_SECONDS = 1.0
+"""Between two pings while a backend sends what nobody can see."""
+
+
+Commit: TypeAlias = Callable[[Callable[[], None]], None]
+"""Keeps what came so far, and calls back when that is done, or takes too long."""
+
+
+class AnswerHeaders(Protocol):
+    """Gives the headers of the answer, when the first byte of it goes out."""
+
+    def headers(self) -> Sequence[tuple[str, str]]: ...
+
+    def early_headers(self) -> Sequence[tuple[str, str]]:
+        """Before anybody has answered: nothing that another backend could make untrue."""
+        ...
+
+
+class PausableSource(Protocol):
+    """What comes from a backend, and can be stopped."""
+
+    @property
+    def heard_at(self) -> float:
+        """When something came last, on the loop's clock."""
+        ...
+
+    @property
+    def shown_at(self) -> float:
+        """When something came last that went on at once."""
+        ...
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+
+
+class ClientStream:
+    """The client's side of one streamed answer."""
+
+    __slots__ = (
+        *("_catching_up", "_hides", "_last", "_push", "_round", "_rounds", "_seconds", "_source"),
+        *("_asking", "_commit", "_flow", "_referred", "_withheld"),
+        *("client", "heads", "pushed"),
+    )
+
+    def __init__(self, client: Responder, heads: AnswerHeaders, ping_seconds: float) -> None:
+        self.client = client
+        self.pushed = False
+        """Has the answer itself begun to go out?"""
+        self.heads = heads
+        self._seconds = ping_seconds
+        self._last = 0.0
+        self._source: PausableSource | None = None
+        self._hides = False
+        self._rounds = rounds_of(asyncio.get_running_loop())
+        self._round = 0.0
+        """When it is looked whether it is quiet; 0 if it is not."""
+        self._push: Callable[[bytes], bool] | None = None
+        self._catching_up: asyncio.Task[None] | None = None
+        self._commit: Commit | None = None
+        self._asking = False
+        """Is the store at it?"""
+        self._flow: Callable[[bytes], bool] | None = None
+        self._withheld: list[bytes] | None = None
+        self._referred = False
+        """There is a seal in what is withheld that the store was not asked about yet."""
+
+    def watch_silence(self) -> None:
+        """From now on the client is not left without a word for longer than it may be."""
+        if not self._round:
+            self._last = self._rounds.now()
+            self._round = self._rounds.join(self._last + self._seconds, self)
+
+    def look(self) -> None:
+        """The time limit is up: see whether nothing went out since, and ping if so."""
+        self._round = 0.0
+        self._tick()
+
+    def open(self, *, early: bool = False) -> None:
+        """The 200, if it has not gone yet; `early`: before there is an answer."""
+        if not self.client.started:
+            heads = self.heads.early_headers() if early else self.heads.headers()
+            self.client.start(200, [*STREAM_TYPE, *heads])
+
+    def push(self, data: bytes) -> None:
+        """Whole events, at once. The answer has begun, also where nothing of it can be seen yet (hidden thinking)."""
+        self.open()
+        self.pushed = True
+        if not data:
+            return
+        if self._withheld is None:
+            self.client.push(data)
+        else:
+            self._withhold(data)
+
+    def framed(self) -> Pushes | None:
+        """Who takes chunks of HTTP/1.1 as they come; None where such are not what goes out."""
+        return self.client.framed()
+
+    def flow(self, source: PausableSource, *, hides: bool = False) -> Callable[[bytes], bool]:
+        """A push for every read of `source`. Where it says False, `falls_behind` has to be called.
+
+        `hides`: not all that comes can be shown.
+        """
+        self._source, self._hides = source, hides
+        self._flow = push = self.client.flow()
+        if self._withheld is not None:
+            source.pause()
+            push = self._withhold
+        if hides:
+            return self._noting(push)
+        if self._commit is None:
+            return push
+        self._push = push
+        return self._switched
+
+    def _switched(self, data: bytes) -> bool:
+        assert self._push is not None
+        return self._push(data)
+
+    # What waits for the store.
+
+    @property
+    def withholds(self) -> bool:
+        """Does something wait for the store? Then all that comes has to wait behind it."""
+        return self._withheld is not None
+
+    def secure(self, commit: Commit) -> Callable[[], None]:
+        """What to call when a seal was put on that refers to the store: all from there on waits for `commit`."""
+        self._commit = commit
+        return self._refer
+
+    def _refer(self) -> None:
+        """From inside a read, whose bytes are about to be pushed."""
+        self._referred, self._push = True, self._withhold
+        if self._withheld is None:
+            self._withheld = []
+
+    def _withhold(self, data: bytes) -> bool:
+        assert self._withheld is not None
+        self._withheld.append(data)
+        if self._source is not None:
+            self._source.pause()
+        if self._referred and self._commit is not None and not self._asking:
+            self._referred, self._asking = False, True
+            self._commit(self._committed)
+        return True
+
+    def _committed(self) -> None:
+        self._asking = False
+        if self._withheld is None:
+            return
+        if self._referred:  # another seal, since the store was asked
+            self._withhold(b"")
+            return
+        self.let_go()
+        if self._source is not None:
+            self._source.resume()
+
+    def let_go(self) -> None:
+        """What was withheld goes out."""
+        held, self._withheld = self._withheld, None
+        if held is not None:
+            self._referred, self._push = False, self._flow
+            self.client.push(b"".join(held))
+
+    def finish(self, data: bytes) -> None:
+        """The turn is kept: all of it goes out, and this last."""
+        self.hush()
+        self.let_go()
+        self.push(data)
+        self.client.end()
+
+    def _noting(self, push: Callable[[bytes], bool]) -> Callable[[bytes], bool]:
+        """The same, and when it was last used."""
+        self._last = self._rounds.now()
+        if self._round:
+            self._look_after(_HIDDEN_SECONDS)
+        self._push = push
+        return self._noted
+
+    def _noted(self, data: bytes) -> bool:
+        assert self._push is not None
+        self._last = self._rounds.now()
+        return self._push(data)
+
+    def _look_after(self, seconds: float) -> None:
+        self.hush()
+        self._round = self._rounds.join(self._rounds.now() + seconds, self)
+
+    def falls_behind(self) -> None:
+        """The client is behind: the source has to wait until it has caught up."""
+        source = self._source
+        assert source is not None
+        if self._catching_up is None:
+            source.pause()
+            self._catching_up = asyncio.get_running_loop().create_task(self._catch_up(source))
+
+    def hush(self) -> None:
+        """No more pings: the end is near, or somebody else speaks."""
+        if self._round:
+            self._rounds.leave(self._round, self)
+            self._round = 0.0
+
+    def close(self) -> None:
+        """All is over: no more pings, and nothing sets the source going."""
+        self.hush()
+        self.leave_source()
+
+    def leave_source(self) -> None:
+        """The source is over, or not ours any more: nothing sets it going."""
+        self._source = None
+        if self._catching_up is not None:
+            self._catching_up.cancel()
+
+    async def _catch_up(self, source: PausableSource) -> None:
+        try:
+            await self.client.drained()
+        except ConnectionError:
+            return  # the server cancels whoever answers a client that is gone
+        finally:
+            self._catching_up = None
+        source.resume()
+
+    def _tick(self) -> None:
+        """Look whether it is quiet, and when to look again."""
+        now = self._rounds.now
+        heard = self._source.heard_at if self._source else 0.0
+        shown = max(self._last, self._source.shown_at) if self._source else self._last
+        self._last = shown
+        quiet = now() - (shown if self._hides else max(shown, heard))
+        patience = min(_HIDDEN_SECONDS, self._seconds) if self._hides else self._seconds
+        if quiet + 0.001 >= (patience if heard > self._last else self._seconds):
+            self.open(early=True)
+            self.client.push(PING)
+            self._last, quiet = now(), 0.0
+        self._look_after(max(patience - quiet, 0.0) or patience)

@@ -1,0 +1,177 @@
+"""Gathering: all that a store knows of a request, as values, before anything is decided.
+
+The request says what it points at (`thinking.pointers`). What this process recorded or looked up lately is in memory, and
+then nobody waits: that is an agent's next turn. Else the store is asked, in a thread: once for keys, ids, links, the thread
+and its pin; and once more for places, where an answer is found by nothing else. Whatever comes after works on values.
+
+A store that cannot be read takes nothing but memory with it: the client's own copy then goes as it came. Only where it
+cannot say which backend a thread stays with, nobody is asked.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from msgspec import Struct, structs
+
+from clew.engine.call import Call
+from clew.errors import PinUnreadable, StoreError
+from clew.model.blocks import Block
+from clew.model.recording import Recording, Shelf
+from clew.model.request import Request, blocks_of
+from clew.store import Store
+from clew.store.lookup import LookedUp, Lookup
+from clew.thinking.history import answers_of
+from clew.thinking.keys import key_of
+from clew.thinking.pointers import Pointers, places_wanted, pointers_of
+from clew.thinking.recognise import Context, recognise
+
+__all__ = ["Known", "gather", "recall", "shelf_for"]
+
+_log = logging.getLogger("clew.engine")
+
+
+class Known(Struct, frozen=True, eq=False):
+    """What is known of a request's history."""
+
+    shelf: Shelf = Shelf()
+    newest: Recording | None = None
+    """The newest answer of this history that is recorded."""
+    thread: str = ""
+    """"" for one that is new."""
+    pin: str = ""
+    """The backend that was chosen for this answer, else the one that the thread stays with."""
+    doubt: PinUnreadable | None = None
+    """Why nobody can say which backend that is."""
+
+
+def recall(store: Store | None, call: Call, request: Request, new_thread: str) -> Known | None:
+    """What is known, from memory alone; None if the store has to be asked. `new_thread` is what the thread would be called
+    if it is a new one."""
+    if store is None:
+        return Known()
+    pointers, wanted = _wanted(call, request, new_thread)
+    if not pointers.runs and not wanted.session and call.entry is None:
+        return Known()
+    found = store.recall(wanted)
+    if found is None:
+        return None
+    shelf = Shelf(found.recordings)
+    if places_wanted(request.messages, pointers, shelf, call.context):
+        return None
+    newest = _newest(call, request, shelf)
+    thread = call.entry.thread if call.entry else newest.thread if newest else found.thread
+    pin = _pin(call, thread, found.pins)
+    return Known(shelf, newest, thread, pin) if thread and pin is not None else None
+
+
+def gather(store: Store, call: Call, request: Request, new_thread: str) -> Known:
+    """The same from the store, with two look-ups at most. Raises NotWanted."""
+    pointers, wanted = _wanted(call, request, new_thread)
+    check = request.source.wanted.check
+    found = store.gather(wanted, check)
+    shelf = Shelf(found.recordings)
+    if places := places_wanted(request.messages, pointers, shelf, call.context):
+        more = store.gather(Lookup(principal=call.principal, places=places, links=pointers.links), check)
+        shelf, found = _joined(found, more), _both(found, more)
+    if found.failure is not None:
+        _log.warning("a recording cannot be read, the client's own copy goes: %s", found.failure)
+    newest = _newest(call, request, shelf)
+    thread = call.entry.thread if call.entry else newest.thread if newest else found.thread
+    pin = _pin(call, thread, found.pins)
+    if pin is None or (not thread and not found.is_whole):
+        return _without_pin(call, request, shelf, newest, thread, found)
+    return Known(shelf, newest, thread, pin)
+
+
+def shelf_for(store: Store, request: Request, context: Context) -> Shelf:
+    """The recordings of a history that is only looked at."""
+    pointers = pointers_of(request.messages)
+    wanted = Lookup(principal=context.principal, keys=pointers.keys, tools=pointers.tools, links=pointers.links)
+    found = store.gather(wanted)
+    shelf = Shelf(found.recordings)
+    if places := places_wanted(request.messages, pointers, shelf, context):
+        shelf = _joined(found, store.gather(Lookup(principal=context.principal, places=places, links=pointers.links)))
+    return shelf
+
+
+def _wanted(call: Call, request: Request, new_thread: str) -> tuple[Pointers, Lookup]:
+    pointers, context, entry = pointers_of(request.messages), call.context, call.entry
+    return pointers, Lookup(
+        principal=call.principal,
+        keys=pointers.keys,
+        tools=pointers.tools,
+        ids=(entry.follows,) if entry and entry.follows else (),
+        links=pointers.links,
+        session="" if entry else context.session,
+        agent=context.agent,
+        thread=entry.thread if entry else new_thread,  # which has no pin, and then that is known for its next request
+    )
+
+
+def _joined(found: LookedUp, more: LookedUp) -> Shelf:
+    """Both, in the order in which each was found; what is in both counts once."""
+    return Shelf((*found.recordings, *more.recordings))
+
+
+def _both(found: LookedUp, more: LookedUp) -> LookedUp:
+    return structs.replace(
+        found,
+        pins={**found.pins, **more.pins},
+        failure=found.failure or more.failure,
+        thread_failure=found.thread_failure or more.thread_failure,
+        has_pins=found.has_pins or more.has_pins,
+    )
+
+
+def _pin(call: Call, thread: str, pins: Mapping[str, str]) -> str | None:
+    """None if it is not known."""
+    if call.entry and call.entry.backend:
+        return call.entry.backend
+    return pins.get(thread) if thread else ""
+
+
+def _without_pin(
+    call: Call, request: Request, shelf: Shelf, newest: Recording | None, thread: str, found: LookedUp
+) -> Known:
+    """Where something could not be read, and the pin with it: in doubt if there may be one."""
+    may_go_on = call.entry or call.context.session or any(message.role == "assistant" for message in request.messages)
+    if not may_go_on or not (thread or found.thread_failure or found.has_pins):
+        return Known(shelf, newest, thread)
+    return Known(shelf, newest, thread, doubt=_unreadable(found.thread_failure or found.failure))
+
+
+def _unreadable(error: StoreError | None) -> PinUnreadable:
+    failure = PinUnreadable(
+        "clew cannot read from its store which backend this conversation stays with, so it asks none. A new conversation is "
+        f"answered. {error}",
+        key="",
+    )
+    failure.__cause__ = error
+    return failure
+
+
+def _newest(call: Call, request: Request, shelf: Shelf) -> Recording | None:
+    """Nearly always the last answer's own blocks say which it is; else the whole history is gone through."""
+    if call.entry is not None:
+        return shelf.by_id(call.entry.follows)
+    if shelf.is_empty:
+        return None
+    last = next((message for message in reversed(request.messages) if message.role == "assistant"), None)
+    if last is None:
+        return None
+    for block in reversed(blocks_of(last)):
+        recording = _pointed_at(block, shelf)
+        if recording is not None and recording.principal == call.principal:
+            return recording
+    found = recognise(answers_of(request.messages), shelf, call.context)
+    return next((each.recording for each in reversed(found) if each.recording), None)
+
+
+def _pointed_at(block: Block, shelf: Shelf) -> Recording | None:
+    if key := key_of(block):
+        return shelf.by_key(key)
+    if block.type == "tool_use" and isinstance(block.id, str) and block.id:
+        return next(iter(shelf.by_tool(block.id)), None)
+    return None

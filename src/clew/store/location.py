@@ -1,0 +1,108 @@
+"""A store before it is opened: where it is, and what can be said of it from outside.
+
+The status line, `clew doctor` and the commands that only look need this. None of it makes or changes a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Protocol, Self
+
+from msgspec import Struct
+
+from clew.store.doubt import Doubt
+from clew.store.protocols import Store
+from clew.store.values import Exchange
+
+__all__ = ["QuickLook", "StoreFinding", "StoreKind", "StoreLocation"]
+
+
+class StoreFinding(Struct, frozen=True):
+    """One thing that was looked at. `repair` says what to do where it is not ok, and `says` does not."""
+
+    state: Literal["ok", "warning", "broken"]
+    says: str
+    repair: str = ""
+
+
+class QuickLook(Protocol):
+    """One look at a store by a command that must be over before anybody waits for it. A context manager."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it has the present schema. One that has not is not read: opening it properly brings it there."""
+        ...
+
+    def last(self, principal: str, session: str) -> Exchange | None:
+        """What happened to the last request of the main thread with this session."""
+        ...
+
+    def pin_of(self, principal: str, thread: str) -> str: ...
+    def settings(self, scope: str = "") -> Mapping[str, str]: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+
+
+class StoreLocation(Protocol):
+    """Where one store is, or will be."""
+
+    def describe(self) -> str:
+        """In the store's own words, for people: its file, or its address without a password."""
+        ...
+
+    def exists(self) -> bool:
+        """Whether there is anything. Raises OSError where nobody may look."""
+        ...
+
+    def is_readable(self) -> bool:
+        """Whether there is a store that could be read."""
+        ...
+
+    def files(self) -> tuple[Path, ...]:
+        """The files on this machine that hold its words, there or not: each must be its owner's alone."""
+        ...
+
+    def open(self, *, content: bool, bodies: int | None) -> Store:
+        """Make it, or bring it to the present schema. Raises StoreError where that fails."""
+        ...
+
+    def quick_look(self) -> QuickLook:
+        """Raises StoreError where it cannot be read."""
+        ...
+
+    def examine(self, now: float) -> Iterator[StoreFinding]:
+        """Whether it has a schema that this clew knows, is sound, and agrees with itself."""
+        ...
+
+    def has_answers(self) -> bool:
+        """Whether anything was ever recorded in it; of one that cannot be read, so it is supposed."""
+        ...
+
+    def clock_doubt(self, now: float) -> Doubt | None:
+        """Why the clock may be wrong, by what the store has seen of it. Raises StoreError."""
+        ...
+
+    def last_exchanges(self, principals: Iterable[str], limit: int) -> list[Exchange]:
+        """The last of each of these principals; none from a store of another schema. Raises StoreError."""
+        ...
+
+
+class StoreKind(Protocol):
+    """A kind of store."""
+
+    @property
+    def program(self) -> str:
+        """In one sentence: what must be right about the program under it, as `clew doctor` lists it."""
+        ...
+
+    def examine_program(self) -> Iterator[StoreFinding]:
+        """Whether the program under it can be used."""
+        ...
+
+    def locate(self, address: str, root: Path) -> StoreLocation:
+        """The place that an address means; "" is the usual one below `root`."""
+        ...

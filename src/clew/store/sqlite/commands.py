@@ -1,0 +1,163 @@
+"""What the writer does, each a function on its connection, inside a transaction that is not its own.
+
+A request that re-sends a history adds nothing: a turn is known by its exchange, and what a request only mentions is marked
+as seen. These marks are coarse on purpose (a minute for blocks, an hour for recordings, whose rows are large), so that a
+conversation in full swing does not rewrite its whole past with every request.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import msgspec
+
+from clew.model.recording import Recording
+from clew.store.sqlite.changes import column_of
+from clew.store.sqlite.database import Cursor, Database, Value
+from clew.store.sqlite.forget import close_open
+from clew.store.sqlite.forgotten import NO_HASHES, hashes_of, is_forgotten, wordless
+from clew.store.sqlite.rows import COLUMNS, columns_of, marks_of, pack, sum_of
+from clew.store.values import Exchange, Turn
+
+__all__ = ["GENERATION", "PINS", "pin", "record", "rename", "set_setting", "touch"]
+
+PINS, GENERATION = "pins", "generation"
+"""The scope and the name of the setting that counts how often a pin was changed, by any process."""
+
+_NEXT_GENERATION = """
+INSERT INTO settings VALUES (?, ?, '1', 0.0)
+ON CONFLICT (scope, name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)
+"""
+
+SEEN_STEP = 60.0
+USED_STEP = 3600.0
+
+_EXCHANGE = f"""
+INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 28))}
+WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?28 AND at >= ?4)
+    AND (?29 = x'' OR NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?29 AND at >= ?4))
+ON CONFLICT (principal, id) DO NOTHING
+"""  # noqa: S608  (numbers alone)
+"""Unless its thread or its session was deleted since it began. (`hash IN (?28, ?29)` would make a table of the two.)"""
+_THREAD = """
+INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (principal, id) DO UPDATE SET
+    used = max(used, excluded.used), title = CASE title WHEN '' THEN excluded.title ELSE title END
+"""
+_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+"""Usage outlives a thread that was forgotten, and is what it was when that is imported again."""
+_RECORDING = f"""
+INSERT INTO recordings ({COLUMNS}, created, used, sum) VALUES ({"?, " * len(COLUMNS.split(","))}?, ?, ?)
+"""  # noqa: S608  (the columns are a constant)
+_MARK = "INSERT INTO marks (principal, kind, hash, recording, backend, made) VALUES (?, ?, ?, ?, ?, ?)"
+_NO_STRANGER = "DELETE FROM strangers WHERE principal = ? AND key = ?"
+
+_SEEN = """
+UPDATE marks SET seen = :at WHERE principal = :principal AND kind = 'key'
+    AND hash IN (SELECT unhex(value) FROM json_each(:keys)) AND (seen IS NULL OR seen < :at - :step)
+"""
+_STRANGERS = """
+INSERT INTO strangers (principal, key, seen)
+SELECT :principal, unhex(value), :at FROM json_each(:keys) WHERE NOT EXISTS (
+    SELECT 1 FROM marks WHERE principal = :principal AND kind = 'key' AND hash = unhex(value)
+)
+ON CONFLICT (principal, key) DO UPDATE SET seen = excluded.seen WHERE seen < excluded.seen - :step
+"""
+_USED = """
+UPDATE recordings SET used = :at WHERE principal = :principal AND used < :at - :step AND (
+    id IN (SELECT value FROM json_each(:ids)) OR seq IN (
+        SELECT recording FROM marks WHERE principal = :principal AND kind = 'key'
+            AND hash IN (SELECT unhex(value) FROM json_each(:keys))
+    )
+)
+"""
+
+
+def record(
+    connection: Database, turn: Turn, *, process: str = "", readable: bool = True, brought_back: bool = False
+) -> bool:
+    """Keep a turn. One that is not `readable` was kept without content, and nobody finds it by its words. `process` is who
+    hears one that is open.
+
+    One whose thread was deleted since it began is kept without its words, and is none, unless it is `brought_back`.
+    """
+    exchange, recording, cursor = turn.exchange, turn.recording, connection.cursor()
+    row = (*_row(turn, readable), process, ",".join(exchange.betas), *(NO_HASHES if brought_back else hashes_of(exchange)))
+    cursor.execute(_EXCHANGE, row)
+    if not connection.changes():
+        if not brought_back and is_forgotten(connection, exchange):
+            return _record_forgotten(connection, exchange)
+        if not close_open(connection, exchange.principal, exchange.id):
+            return False
+        cursor.execute(_EXCHANGE, row)
+    if exchange.kind == "messages":
+        talk = (exchange.principal, exchange.thread, exchange.session, exchange.agent)
+        created = exchange.started if turn.created is None else turn.created
+        cursor.execute(_THREAD, (*talk, turn.title, created, exchange.ended))
+    _add_usage(cursor, exchange)
+    if recording:
+        _add_recording(connection, cursor, recording, exchange.ended)
+    return True
+
+
+def _record_forgotten(connection: Database, exchange: Exchange) -> bool:
+    """That it was, once it is over. Never a turn that is new."""
+    if exchange.outcome != "open":
+        record(connection, Turn(exchange=wordless(exchange)), readable=False, brought_back=True)
+    return False
+
+
+def _row(turn: Turn, readable: bool) -> tuple[Value, ...]:
+    exchange, recording = turn.exchange, turn.recording
+    return (
+        *(exchange.principal, exchange.id, exchange.thread, exchange.started, exchange.ended),
+        *(exchange.asked_model, exchange.backend, exchange.model, exchange.session, exchange.agent),
+        *(exchange.outcome, exchange.status, exchange.first_byte, exchange.attempts),
+        *(column_of(exchange.changes), exchange.kind, int(exchange.streamed), exchange.stop_reason),
+        *(exchange.request_id, exchange.heals, exchange.kept, msgspec.json.encode(exchange.tries)),
+        *(recording.id if recording else None, pack(turn.asked), int(readable)),
+    )
+
+
+def _add_usage(cursor: Cursor, exchange: Exchange) -> None:
+    if usage := exchange.usage:
+        made_by = (exchange.principal, exchange.id, exchange.ended, exchange.backend, exchange.model)
+        counts = (usage.input, usage.output, usage.cache_read, usage.cache_written, int(usage.estimated))
+        cursor.execute(_USAGE, (*made_by, *counts, usage.thinking))
+
+
+def _add_recording(connection: Database, cursor: Cursor, recording: Recording, at: float) -> None:
+    columns, principal = columns_of(recording), recording.principal
+    cursor.execute(_RECORDING, (*columns, at, at, sum_of(columns)))
+    seq = connection.last_insert_rowid()
+    maker = {"key": (recording.origin.backend, at)}
+    marks = [(principal, kind, hash, seq, *maker.get(kind, (None, None))) for kind, hash in marks_of(recording)]
+    cursor.executemany(_MARK, marks)
+    cursor.executemany(_NO_STRANGER, [(principal, key) for key in recording.keys])
+
+
+def touch(connection: Database, principal: str, keys: Sequence[bytes], recordings: Sequence[str], at: float) -> None:
+    bindings = {"principal": principal, "at": at, "step": SEEN_STEP, "keys": json.dumps([key.hex() for key in keys])}
+    connection.execute(_SEEN, bindings)
+    connection.execute(_STRANGERS, bindings)
+    connection.execute(_USED, {**bindings, "step": USED_STEP, "ids": json.dumps(list(recordings))})
+
+
+def pin(connection: Database, principal: str, thread: str, backend: str) -> bool:
+    connection.execute("UPDATE threads SET pin = ? WHERE principal = ? AND id = ?", (backend, principal, thread))
+    is_there = bool(connection.changes())
+    connection.execute(_NEXT_GENERATION, (PINS, GENERATION))
+    return is_there
+
+
+def rename(connection: Database, principal: str, thread: str, title: str) -> bool:
+    connection.execute("UPDATE threads SET title = ? WHERE principal = ? AND id = ?", (title, principal, thread))
+    return bool(connection.changes())
+
+
+def set_setting(connection: Database, scope: str, name: str, value: str | None, at: float) -> None:
+    if value is None:
+        connection.execute("DELETE FROM settings WHERE scope = ? AND name = ?", (scope, name))
+    else:
+        connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)", (scope, name, value, at))

@@ -1,0 +1,305 @@
+"""The one writer of a process: a thread, a queue, and a future for each command.
+
+Whatever waits is committed together: under load a commit costs one sync for many turns. Each command of several has a
+savepoint of its own, so that one which fails takes nobody with it. Futures end after the commit, and only then is a
+checkpoint made; but that of a command which erases ends when the log is empty too, since what was deleted would still be in
+it. Between two commits the thread sleeps in C, and is woken once: this is on the way of every answer. What nobody waits for
+lingers a moment for others of its kind (`lingering`).
+
+The queue is bounded in number and in bytes, and a full one refuses at once: a database that is locked for seconds must cost
+neither memory nor anybody's time. A disk that is full may have room later, so each batch tries anew. A disk that fails to
+write or to sync may have lost what it said it had (a second sync can report success for pages that are gone), so after an
+I/O error nothing more is written until the store is opened again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+import apsw
+
+from clew.errors import StoreError
+from clew.store.sqlite.connection import BUSY
+from clew.store.sqlite.database import Database
+from clew.store.sqlite.foreign import UNREADABLE, store_error
+from clew.store.sqlite.lingering import SECONDS, Lingering
+from clew.store.values import Health
+
+__all__ = ["Limits", "Writer"]
+
+T = TypeVar("T")
+
+Erases: TypeAlias = Literal["", "now", "soon"]
+"""Whether a command deletes words: nothing of them may be left when it ends, or as soon as no reader is in the way."""
+
+
+class Limits(NamedTuple):
+    """What may wait, and how far the log may grow while a reader elsewhere keeps it from being checkpointed."""
+
+    waiting: int = 1000
+    waiting_bytes: int = 64 << 20
+    batch: int = 200
+    checkpoint_pages: int = 1000
+    wal_bytes: int = 256 << 20
+    linger: float = SECONDS
+
+
+class _Command(NamedTuple):
+    run: Callable[[Database], Any]
+    future: Future[Any]
+    weight: int
+    erases: Erases
+
+
+class Writer:
+    """Owns the writing connection. `submit` may be called from any thread."""
+
+    def __init__(self, connection: Database, path: Path, limits: Limits, busy: float = BUSY) -> None:
+        """`busy` is for how long it waits for others."""
+        self._connection = connection
+        self._busy = busy
+        self._path = path
+        self._limits = limits
+        self._waiting: deque[_Command] = deque()
+        self._later: deque[_Command] = deque()
+        self._lazy: Lingering[_Command] = Lingering(limits.linger)
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._asleep = False
+        self._closing = False
+        self._state: Literal["ok", "degraded", "read-only"] = "ok"
+        self._why = ""
+        self._wal_pages = 0
+        self._uncleared = False
+        connection.set_wal_hook(self._note_pages)
+        self._thread = threading.Thread(target=self._work, name=f"clew store {path.name}", daemon=True)
+        self._thread.start()
+
+    def submit(
+        self,
+        run: Callable[[Database], T],
+        *,
+        weight: int = 0,
+        erases: Erases = "",
+        later: bool = False,
+        lazily: bool = False,
+    ) -> Future[T]:
+        """Have a command done in a transaction. The future ends with its result once that is committed.
+
+        After one that erases, the log is emptied too. Where a reader keeps that from happening for long, the future of one
+        that erases `now` fails, though it is done; the log is emptied as soon as that reader is gone. One for `later` is
+        done when nothing else waits, in a transaction of its own, and whoever submits such bounds how many there are. What
+        is to be done `lazily` is done then too, but with others of its kind, after it has lingered for them.
+        """
+        future: Future[T] = Future()
+        command = _Command(run, future, weight, erases)
+        with self._lock:
+            if why := self._refusal(weight, later=later, lazily=lazily):
+                future.set_exception(StoreError(f"{self._path} {why}", file=str(self._path)))
+            elif not lazily:
+                (self._later if later else self._waiting).append(command)
+                self._bytes += weight
+                self._wake()
+            elif self._lazy.add(command, weight):
+                self._wake()
+        return future
+
+    def health(self) -> Health:
+        with self._lock:
+            return Health(
+                state=self._state,
+                why=self._why,
+                warning=self._warning(),
+                waiting=len(self._waiting),
+                wal_bytes=self._wal_bytes(),
+            )
+
+    def close(self) -> None:
+        """Do what waits, then end."""
+        with self._lock:
+            self._closing = True
+            self._wake()
+        self._thread.join()
+        self._connection.close()
+
+    def _wake(self) -> None:
+        if self._asleep:
+            self._asleep = False
+            self._bell.put(None)
+
+    def _warning(self) -> str:
+        """A log that was not emptied for long, though every checkpoint tries: soon nothing more may be written."""
+        size, most = self._wal_bytes(), self._limits.wal_bytes
+        if size <= most // 4:
+            return ""
+        return f"the log has {size} bytes of at most {most}, because another process reads without end: find and end it"
+
+    def _refusal(self, weight: int, *, later: bool, lazily: bool) -> str:
+        if self._closing:
+            return "is closed"
+        if self._state == "read-only":
+            return self._given_up()
+        count, size = (len(self._lazy), self._lazy.bytes) if lazily else (len(self._waiting), self._bytes)
+        full = count >= self._limits.waiting or size + weight > self._limits.waiting_bytes
+        if full and not later:
+            return f"is too slow: {count} writes of {size} bytes wait already"
+        return ""
+
+    def _given_up(self) -> str:
+        return f"is read-only since a failure: {self._why}"
+
+    def _work(self) -> None:
+        while batch := self._next_batch():
+            self._run(batch)
+            del batch  # the next one may not come for hours, and these have whole bodies
+            if self._state == "read-only":
+                continue  # a checkpoint writes, too
+            if self._uncleared and not self._waiting:  # a turn that came meanwhile has waited long enough
+                self._clear(wait=False)
+            elif self._wal_pages >= self._limits.checkpoint_pages:
+                self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+    def _next_batch(self) -> list[_Command]:
+        """What waits, up to the bound; nothing once the writer closes and all is done."""
+        while True:
+            with self._lock:
+                batch = self._taken()
+                if batch or self._closing:
+                    return batch
+                self._asleep = True
+                seconds = self._lazy.left()
+            with suppress(Empty):
+                self._bell.get(timeout=seconds)
+
+    def _taken(self) -> list[_Command]:
+        self._asleep = False
+        if not self._waiting and not self._later:
+            return self._lazy.taken() if self._closing or self._lazy.is_due() else []
+        source, most = (self._waiting, self._limits.batch) if self._waiting else (self._later, 1)
+        batch: list[_Command] = []
+        while source and len(batch) < most:
+            batch.append(source.popleft())
+            self._bytes -= batch[-1].weight
+        return batch
+
+    def _run(self, batch: list[_Command]) -> None:
+        running = [command for command in batch if command.future.set_running_or_notify_cancel()]
+        if self._state == "read-only":  # since a batch that these waited for
+            for command in running:
+                command.future.set_exception(StoreError(f"{self._path} {self._given_up()}", file=str(self._path)))
+            return
+        try:
+            self._check_log()
+            results = self._transact(running)
+        except Exception as error:
+            self._fail(error)
+            for command in running:
+                command.future.set_exception(store_error(error, self._path))
+            return
+        self._report(list(zip(running, results, strict=True)))
+
+    def _report(self, ended: list[tuple[_Command, tuple[Any, Exception | None]]]) -> None:
+        """Those that erase last: they wait for the log."""
+        erasing: list[tuple[_Command, tuple[Any, Exception | None]]] = []
+        for each in ended:
+            command, (result, failure) = each
+            if failure is None and self._state != "ok":
+                self._state, self._why = "ok", ""
+            if command.erases:
+                self._uncleared = True
+            if command.erases == "now":
+                erasing.append(each)
+            else:
+                _end(command, result, failure)
+        left = self._clear(wait=True) if erasing else None
+        for command, (result, failure) in erasing:
+            _end(command, result, failure or left)
+
+    def _clear(self, *, wait: bool) -> StoreError | None:
+        """Empty the log. Why not, if a reader is in the way, and for longer than anybody waits if this one does."""
+        self._connection.set_busy_timeout(int(self._busy * 1000) if wait else 0)
+        self._uncleared = not self._checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        self._connection.set_busy_timeout(int(self._busy * 1000))
+        if not self._uncleared:
+            return None
+        why = "has it deleted, but not from its log yet, because another process reads without end: find and end that one"
+        return StoreError(f"{self._path} {why}", file=str(self._path))
+
+    def _transact(self, running: list[_Command]) -> list[tuple[Any, Exception | None]]:
+        """A transaction that is a writer's from its start, so that it cannot find itself overtaken in the middle."""
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            attempt = self._attempt if len(running) == 1 else self._attempt_apart
+            results = [attempt(command) for command in running]
+            connection.execute("COMMIT" if any(failure is None for _, failure in results) else "ROLLBACK")
+        except BaseException:
+            if connection.in_transaction:  # some failures have rolled back by themselves
+                connection.execute("ROLLBACK")
+            raise
+        return results
+
+    def _attempt(self, command: _Command) -> tuple[Any, Exception | None]:
+        """The result of one command, or the failure that is its own. One that hits the whole file is raised."""
+        try:
+            return command.run(self._connection), None
+        except (apsw.FullError, apsw.IOError, apsw.CorruptError):
+            raise
+        except Exception as error:
+            return None, store_error(error, self._path) if isinstance(error, (apsw.Error, *UNREADABLE)) else error
+
+    def _attempt_apart(self, command: _Command) -> tuple[Any, Exception | None]:
+        """The same where others are done in the same transaction."""
+        self._connection.execute("SAVEPOINT command")
+        result, failure = self._attempt(command)
+        if failure is not None:
+            self._connection.execute("ROLLBACK TO command")
+        self._connection.execute("RELEASE command")
+        return result, failure
+
+    def _fail(self, error: Exception) -> None:
+        with self._lock:
+            self._state = "read-only" if isinstance(error, apsw.IOError | apsw.CorruptError) else "degraded"
+            self._why = str(store_error(error, self._path))
+
+    def _check_log(self) -> None:
+        """Each batch looks anew, so that writing goes on as soon as the reader that was in the way is gone."""
+        if self._wal_bytes() > self._limits.wal_bytes:
+            self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
+        if self._wal_bytes() > self._limits.wal_bytes:
+            why = f"has a log of {self._wal_bytes()} bytes, because another process reads without end"
+            raise StoreError(f"{self._path} {why}", file=str(self._path))
+
+    def _note_pages(self, connection: Database, name: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+    def _wal_bytes(self) -> int:
+        return self._wal_pages * 4096
+
+    def _checkpoint(self, mode: int) -> bool:
+        """As far as readers allow. When all is in the file, the log begins anew with the next commit. False if it failed."""
+        try:
+            log, done = self._connection.wal_checkpoint(mode=mode)
+        except apsw.BusyError:
+            return False  # a reader is in the way: the next checkpoint does it
+        except apsw.Error as error:
+            self._fail(error)
+            return False
+        self._wal_pages = 0 if log == done else log
+        return True
+
+
+def _end(command: _Command, result: object, failure: Exception | None) -> None:
+    if failure is None:
+        command.future.set_result(result)
+    else:
+        command.future.set_exception(failure)

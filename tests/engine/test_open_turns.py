@@ -1,0 +1,65 @@
+"""Open turns: what of a stream is kept while it comes, and what may replace what."""
+
+import asyncio
+from concurrent.futures import Future
+from typing import cast
+
+from clew.engine.exchange import Exchange
+from clew.engine.open_turns import OpenTurns
+from clew.engine.parts import Parts
+from clew.engine.streamed import StreamedAnswer
+
+
+class Stream:
+    """An answer of which so many blocks are whole."""
+
+    def __init__(self, stops: int) -> None:
+        self.stops = stops
+
+    def heard(self, *, whole: bool) -> int:
+        return self.stops
+
+
+class Ended:
+    """Tells of a turn by how many blocks it has."""
+
+    def __init__(self) -> None:
+        self.answering = self.ending = self
+
+    def turn(self, outcome: str, heard: int) -> int:
+        return heard
+
+
+class Kept:
+    """A store that is asked to keep a seal's block in the very moment in which it takes what may linger."""
+
+    def __init__(self) -> None:
+        self.lingers: Future[bool] = Future()
+        self.kept: list[int] = []
+        self.turns: OpenTurns
+        self.store = self
+        self.commit_seconds = 0.01
+
+    def wall(self) -> float:
+        return 0.0
+
+    def record(self, turn: int) -> Future[bool]:
+        self.kept.append(turn)
+        return Future()
+
+    def record_open(self, turn: int) -> Future[bool]:
+        self.turns.secure(cast("StreamedAnswer", Stream(1)), lambda: None)
+        return self.lingers
+
+
+def test_what_is_put_together_in_a_thread_does_not_replace_what_a_seal_refers_to_meanwhile() -> None:
+    """Law 8: it has less, and would be written after it."""
+
+    async def scene() -> tuple[list[int], bool]:
+        kept = Kept()
+        kept.turns = turns = OpenTurns(cast("Parts", kept), cast("Exchange", Ended()))
+        turns._flushed = 0
+        turns._keep(cast("StreamedAnswer", Stream(0)), 0)
+        return kept.kept, kept.lingers.cancelled()
+
+    assert asyncio.run(scene()) == ([1], True)

@@ -1,0 +1,23 @@
+"""Every kind of store, each with an address of its own for a test. The kinds are those of the registry."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from clew.store import Store, StoreLocation, location_of
+from clew.store.kinds import BODIES
+
+__all__ = ["ADDRESSES", "located", "opened"]
+
+ADDRESSES: Final[Mapping[str, Callable[[Path], str]]] = {"sqlite": lambda folder: str(folder / "home" / "store.sqlite")}
+"""By a kind's name: an address that nothing is kept at yet."""
+
+
+def located(kind: str, folder: Path) -> StoreLocation:
+    location = location_of(f"{kind}:{ADDRESSES[kind](folder)}", folder)
+    assert location is not None
+    return location
+
+
+def opened(location: StoreLocation, *, content: bool = True, bodies: int | None = BODIES) -> Store:
+    return location.open(content=content, bodies=bodies)

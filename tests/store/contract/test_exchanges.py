@@ -1,0 +1,95 @@
+"""Exchanges: what befell each request, one by one, in order, and as they come."""
+
+import pytest
+
+from clew.errors import StoreError
+from clew.store import Store, StoreLocation
+from clew.store.values import DAY, Retention, Try, Usage
+from tests.store.contract.opening import opened
+from tests.store.turns import NOON, recorded, turn
+
+TRIES = (
+    Try(backend="claude", status=529, seconds=0.25, why="overloaded"),
+    Try(backend="claude", seconds=1.5, why="connection refused"),
+    Try(backend="glm", status=200, seconds=2.0),
+)
+
+
+def test_an_exchange_keeps_its_tries_and_how_it_was_asked_and_ended(store: Store) -> None:
+    """Law 6."""
+    more = {
+        "streamed": True,
+        "stop_reason": "tool_use",
+        "request_id": "req_1",
+        "heals": 2,
+        "kept": 3,
+        "tries": TRIES,
+        "attempts": 3,
+        "betas": ("one-2026-01-01", "two-2026-01-02"),
+    }
+    made = turn(recorded("r"), **more)
+    store.record(made).result(120)
+    assert store.exchanges("local") == [made.exchange]
+    assert store.exchange("local", "x-r") == made.exchange
+    assert (store.exchange("other", "x-r"), store.exchange("local", "r")) == (None, None)
+
+
+def test_exchanges_are_followed_from_any_one_oldest_first(store: Store) -> None:
+    for number in range(5):
+        store.record(turn(recorded(f"r{number}", thread=f"t{number % 2}"), exchange=f"x{number}")).result(5)
+    store.record(turn(recorded("foreign", principal="other"), exchange="x9")).result(120)
+
+    def after(id: str, **more) -> list[str]:
+        return [each.id for each in store.exchanges("local", after=id, **more)]
+
+    assert after("x1") == ["x2", "x3", "x4"]
+    assert after("x1", limit=2) == ["x2", "x3"]
+    assert after("x0", thread="t0") == ["x2", "x4"]
+    assert after("x1", thread="t0") == ["x2", "x4"]
+    assert after("x4") == after("gone") == after("x9") == []
+
+
+def test_a_count_of_tokens_is_an_exchange_but_no_turn_of_its_thread(store: Store) -> None:
+    """Design §4: a count records nothing."""
+    counted = turn(at=NOON, exchange="count", kind="count_tokens", outcome="whole", status=200)
+    assert store.record(counted).result(120) is True
+    assert store.exchanges("local") == [counted.exchange]
+    assert (store.threads("local"), store.passages("local", "t")) == ([], [])
+
+
+def test_counts_go_by_age_and_by_size(store: Store) -> None:
+    for number in range(3):
+        store.record(turn(at=NOON + number * DAY, exchange=f"c{number}", kind="count_tokens")).result(120)
+    assert store.retain(Retention(age=DAY, bytes=None), now=NOON + 2.5 * DAY).result(120) == 2
+    assert [each.id for each in store.exchanges("local")] == ["c2"]
+    while store.retain(Retention(age=None, bytes=0), now=NOON).result(120):
+        pass
+    assert store.exchanges("local") == []
+
+
+def test_a_change_by_anyone_is_seen_and_a_look_is_none(store: Store, location: StoreLocation) -> None:
+    """By this store's own writer as by another's."""
+    first = store.changed()
+    assert [store.changed(), store.exchanges("local"), store.changed()] == [first, [], first]
+    store.record(turn(recorded("r"))).result(120)
+    second = store.changed()
+    with opened(location) as other:
+        assert store.changed() == second
+        other.set("active", "glm", at=NOON).result(120)
+        third = store.changed()
+        assert other.changed() == other.changed()
+    assert len({first, second, third}) == 3
+    assert store.changed() == third
+
+
+def test_a_closed_store_sees_nothing(location: StoreLocation) -> None:
+    store = opened(location)
+    store.close()
+    with pytest.raises(StoreError, match="is closed"):
+        store.changed()
+
+
+def test_usage_of_an_exchange_that_never_ended_is_marked(store: Store) -> None:
+    made = turn(at=NOON, exchange="cut", outcome="cut", usage=Usage(input=3, output=1, estimated=True))
+    store.record(made).result(120)
+    assert store.exchange("local", "cut") == made.exchange
