@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from clew.dialects.anthropic.errors import error_type_of
 from clew.model.facts.efforts import bands
 from clew.model.facts.failures import Meaning, meanings
 from clew.model.facts.validators import Validator, validators
+from clew.model.failure import error_type_of
 
 Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
 

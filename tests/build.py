@@ -6,7 +6,6 @@ import itertools
 import json
 from typing import Any
 
-from clew.dialects.anthropic.requests import encode, parse
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request
@@ -14,6 +13,7 @@ from clew.model.target import Target
 from clew.thinking.profiles import profile_for
 from clew.thinking.recognise import Context
 from clew.thinking.record import recording_of
+from clew.wire.requests import encode, parse
 
 Json = dict[str, Any]
 

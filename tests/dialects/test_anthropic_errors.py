@@ -7,7 +7,8 @@ import pytest
 from anthropic.types.shared import ErrorType
 
 from clew import errors
-from clew.dialects.anthropic.errors import ERROR_TYPES, error_body, error_event, error_type_of
+from clew.dialects.anthropic.errors import error_body, error_event
+from clew.model.failure import ERROR_TYPES, error_type_of
 
 
 def test_a_body_has_the_vendors_shape() -> None:

@@ -16,8 +16,7 @@ import msgspec
 from clew.backends.chat import wire_of
 from clew.backends.presets import presets
 from clew.backends.row import Backend, target_of
-from clew.dialects.anthropic.requests import parse
-from clew.dialects.openai_chat.failures.heals import Rung, heal
+from clew.dialects.openai_chat.heals import Rung, heal
 from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import RequestInvalid, SealInvalid, Unrepresentable
@@ -31,6 +30,7 @@ from clew.pipeline.step import Facts
 from clew.thinking.recognise import Context
 from clew.thinking.record import recording_of
 from clew.thinking.seal import Seal
+from clew.wire.requests import parse
 from tests.build import request, target
 from tests.golden.cases import Scene
 from tests.golden.driving import PlainSealer

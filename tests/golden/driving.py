@@ -14,17 +14,18 @@ import msgspec
 
 from clew.backends.manner import Quirks
 from clew.backends.row import Backend
+from clew.dialects.failures.reading import failure_of
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.answer.whole import translated
-from clew.dialects.openai_chat.failures.errors import Failure, failure_of
 from clew.dialects.openai_chat.speech import Speech
 from clew.engine.call import Call
 from clew.engine.dialects import Hints
 from clew.engine.dialects.messages import Messages
 from clew.errors import StreamIllegal
 from clew.model.events import Event
+from clew.model.failure import Failure
 from clew.model.lifecycle import STRICT, Lifecycle
 from clew.model.origin import Origin
 from clew.pipeline.stream.dress import Dress, Wear

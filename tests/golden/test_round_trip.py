@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.anthropic.requests import parse
 from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.model.assemble import assemble
@@ -22,6 +21,7 @@ from clew.pipeline.step import Facts
 from clew.thinking.profiles import profile_for
 from clew.thinking.seal import PREFIX, Seal
 from clew.wire.events import decode_event
+from clew.wire.requests import parse
 from clew.wire.sse import SseReader
 from tests.golden.cases import Scene, scenes
 from tests.golden.driving import ORIGIN, PlainSealer

@@ -14,7 +14,7 @@ from clew.chat.formats.shape import Numbered, Reading
 from clew.chat.markdown import render_finished, render_markdown
 from clew.cli.transcripts import excerpts
 from clew.cli.transcripts import read as read_lines
-from clew.dialects.openai_chat.failures.errors import failure_of
+from clew.dialects.failures.reading import failure_of
 from clew.errors import SettingsInvalid
 from clew.http.client.message import ResponseBroken, ResponseLimits
 from clew.http.client.reader import ResponseReader

@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 
-from clew.dialects.anthropic.requests import messages_after_last_answer, parse
 from clew.dialects.openai_chat.request.requests import encode as encode_chat
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import ClewError
@@ -22,6 +21,7 @@ from clew.thinking.compliance import check
 from clew.thinking.history import answers_of
 from clew.thinking.seal import Seal, Sealer
 from clew.wire.body import decode_json
+from clew.wire.requests import messages_after_last_answer, parse
 from clew.wire.splice import duplicate_keys
 from tests.build import GLM, OPUS, Scribe, assistant, raw, request, target, thinking, user
 from tests.growth.requests import REQUESTS

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from clew.dialects.anthropic.requests import encode, parse
 from clew.model.blocks import made
 from clew.model.facts import model_facts
 from clew.model.origin import Origin
@@ -34,6 +33,7 @@ from clew.thinking.recognise import recognise
 from clew.thinking.record import recording_of
 from clew.thinking.refusals import refusal_in
 from clew.thinking.seal import Seal, Sealer
+from clew.wire.requests import encode, parse
 from tests.build import GLM, OPUS, SONNET, Json, Scribe, assistant, redacted, text, thinking, tool_result, tool_use, user
 from tests.identity.gathered import gathered
 from tests.properties.talks import spaced

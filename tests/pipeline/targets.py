@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from clew.dialects.anthropic.requests import encode
 from clew.model.change import Change
 from clew.model.facts import model_facts
 from clew.model.request import Request
 from clew.model.target import Target
 from clew.pipeline.options import Options
 from clew.pipeline.step import Facts
+from clew.wire.requests import encode
 
 Step = Callable[[Request, Target, Facts], tuple[Request, tuple[Change, ...]]]
 

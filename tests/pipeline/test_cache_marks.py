@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.requests import encode
 from clew.model.change import Change
 from clew.pipeline.cache_marks import cache_marks
 from clew.pipeline.options import CacheRules, Options
 from clew.pipeline.step import Facts
+from clew.wire.requests import encode
 from tests.build import assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
 from tests.manifest import proves

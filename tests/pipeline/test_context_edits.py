@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.anthropic.requests import encode, parse
 from clew.model.change import Change
 from clew.model.facts.dated import CONTEXT_BETA
 from clew.pipeline.context_edits import context_edits, context_management
 from clew.pipeline.options import Options
 from clew.pipeline.step import Facts
+from clew.wire.requests import encode, parse
 from tests.build import raw, request, user
 from tests.manifest import proves
 from tests.pipeline.targets import model, run

@@ -6,7 +6,6 @@ from typing import Any
 import anthropic
 import pytest
 
-from clew.dialects.anthropic.requests import encode
 from clew.model.facts import models
 from clew.pipeline.heal import heal
 from clew.pipeline.options import Options
@@ -16,6 +15,7 @@ from clew.testing import Simulator
 from clew.thinking.budgets import BudgetRules, parse_wish
 from clew.thinking.compliance import check
 from clew.thinking.refusals import refusal_in
+from clew.wire.requests import encode
 from tests.build import assistant, raw, request, text, thinking, tool_result, tool_use, user
 from tests.manifest import accepts, proves
 from tests.pipeline.targets import model

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from clew.dialects.anthropic.requests import encode
 from clew.model.change import Change
 from clew.model.request import Request
 from clew.pipeline.heal import Heal, Remedy, heal
 from clew.pipeline.step import Facts
 from clew.thinking.profiles import profile_for
 from clew.thinking.refusals import Refusal, refusal_in
+from clew.wire.requests import encode
 from tests.build import OPUS, Scribe, assistant, request, sent, target, thinking, tool_result, tool_use, user
 
 BOUND = (

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from clew.dialects.anthropic.requests import encode, parse
-from clew.dialects.anthropic.retelling import read_on
 from clew.model.change import Change
 from clew.model.request import Request
 from clew.pipeline.normalise import normalise
 from clew.pipeline.step import Facts
+from clew.wire.known_history import read_on
+from clew.wire.requests import encode, parse
 from tests.build import assistant, raw, redacted, request, text, thinking, tool_result, tool_use, user
 from tests.manifest import proves
 from tests.pipeline.targets import model, run

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.anthropic.requests import encode, parse
 from clew.model.change import Change
 from clew.model.facts import ModelFacts, models
 from clew.pipeline.modes import is_on, mode_of
 from clew.pipeline.parameter import thinking_off, thinking_parameter
 from clew.pipeline.step import Facts
 from clew.thinking.effort import LEVELS
+from clew.wire.requests import encode, parse
 from tests.build import assistant, raw, request, system, thinking, tool_result, tool_use, user
 from tests.manifest import proves
 from tests.pipeline.targets import model, run

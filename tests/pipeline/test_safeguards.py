@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from clew.dialects.anthropic.requests import encode
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.pipeline.safeguards import safeguards
 from clew.pipeline.step import Facts
+from clew.wire.requests import encode
 from tests.build import GLM, OPUS, SONNET, request, target, user
 
 SETTINGS = {"mode": "auto", "unknown": [1.0, {"a": None}]}

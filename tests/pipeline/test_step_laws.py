@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.requests import encode, parse
 from clew.model.facts import models
 from clew.pipeline.budget import thinking_budget
 from clew.pipeline.cache_marks import cache_marks
@@ -23,6 +22,7 @@ from clew.pipeline.system_messages import system_messages
 from clew.pipeline.tool_structure import tool_structure
 from clew.thinking.budgets import BudgetRules
 from clew.thinking.compliance import check
+from clew.wire.requests import encode, parse
 from tests.build import request
 from tests.counts import examples
 from tests.pipeline.histories import MODELS, histories, settings_of, wild_histories

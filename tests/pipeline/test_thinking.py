@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from clew.dialects.anthropic.requests import encode
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.pipeline.options import Options
@@ -17,6 +16,7 @@ from clew.pipeline.thinking.as_recorded import CHANGED
 from clew.thinking.keys import block_key, of_proofs
 from clew.thinking.profiles import profile_for
 from clew.thinking.seal import Seal, Sealer
+from clew.wire.requests import encode
 from tests.build import (
     GLM,
     OPUS,

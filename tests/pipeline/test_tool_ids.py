@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.requests import encode, parse
 from clew.model.blocks import made
 from clew.model.origin import Origin
 from clew.pipeline.step import Facts
 from clew.pipeline.tool_ids import maker_ids
 from clew.thinking.recognise import Context
+from clew.wire.requests import encode, parse
 from tests.build import GLM, OPUS, Json, Scribe, assistant, raw, request, sent, target, text, tool_result, tool_use, user
 from tests.counts import examples
 

@@ -6,12 +6,12 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.requests import encode
 from clew.model.request import blocks_of
 from clew.pipeline import thinking as steps
 from clew.pipeline.options import Options
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking import keep_thinking
+from clew.wire.requests import encode
 from tests.build import assistant, request, thinking, user
 from tests.counts import examples
 from tests.pipeline.histories import histories, wild_histories

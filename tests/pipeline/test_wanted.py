@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from clew.dialects.anthropic.requests import encode
 from clew.dialects.openai_chat.request.requests import encode as encode_chat
 from clew.dialects.openai_chat.wire import Wire
 from clew.model.request import Request
@@ -14,6 +13,7 @@ from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.pipeline.tool_structure import tool_structure
 from clew.thinking.profiles import profile_for
+from clew.wire.requests import encode
 from tests.build import assistant, request, tool_use, user
 
 CLAUDE = Target(backend="claude", model="claude-opus-5-5", profile=profile_for("claude-opus-5-5"))

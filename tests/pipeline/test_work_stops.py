@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from clew.dialects.anthropic.requests import parse
 from clew.model.wanted import NotWanted, Wanted
 from clew.pipeline.step import Facts
 from clew.pipeline.tool_structure import tool_structure
+from clew.wire.requests import parse
 from tests.build import assistant, target, tool_use, user
 
 CALLS = 1000

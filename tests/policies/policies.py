@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from clew.dialects.anthropic.requests import encode, parse
 from clew.model.blocks import FILLER, made
 from clew.model.recording import Shelf
 from clew.model.request import Request
@@ -27,6 +26,7 @@ from clew.thinking.record import recording_of
 from clew.thinking.refusals import refusal_in
 from clew.thinking.registry import ThinkingRegistry
 from clew.thinking.seal import Seal, Sealer
+from clew.wire.requests import encode, parse
 from tests.build import Json, text
 from tests.identity.answers import THINKING
 from tests.identity.client import ClaudeCode

@@ -13,7 +13,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.requests import encode, parse
 from clew.model.blocks import made
 from clew.model.origin import Origin
 from clew.model.request import Request
@@ -21,6 +20,7 @@ from clew.pipeline.project import Projection, project
 from clew.pipeline.step import Facts
 from clew.thinking.record import recording_of
 from clew.thinking.seal import Seal, Sealer
+from clew.wire.requests import encode, parse
 from tests.build import (
     GLM,
     OPUS,

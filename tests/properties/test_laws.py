@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from clew.dialects.anthropic.requests import encode, parse
 from clew.pipeline.project import default_steps, project
+from clew.wire.requests import encode, parse
 from tests.build import Json, target
 from tests.counts import examples
 from tests.numbers import note

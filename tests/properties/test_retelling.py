@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.requests import encode, parse, raw_of, read_array
-from clew.dialects.anthropic.retelling import read_on
 from clew.engine import histories
 from clew.engine.call import Call
 from clew.engine.histories import Histories
@@ -26,6 +24,8 @@ from clew.pipeline.step import Facts
 from clew.thinking.keys import key_of
 from clew.thinking.recognise import Context
 from clew.thinking.record import recording_of
+from clew.wire.known_history import read_on
+from clew.wire.requests import encode, parse, raw_of, read_array
 from tests.build import GLM, OPUS, SONNET, raw, target, text, thinking, tool_use, user
 from tests.build import assistant as answer
 from tests.counts import examples

@@ -5,9 +5,9 @@ from typing import SupportsIndex
 import msgspec
 import pytest
 
-from clew.dialects.anthropic import requests
 from clew.errors import RequestInvalid
 from clew.model.request import Body
+from clew.wire import requests
 from clew.wire.body import find_fault
 from clew.wire.large_faults import LARGE_BYTES, SLICE_BYTES, find_large_fault
 

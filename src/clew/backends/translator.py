@@ -12,17 +12,18 @@ import json
 from clew.backends.chat import speech_of, wire_of
 from clew.backends.presets import presets
 from clew.backends.row import Backend
-from clew.dialects.anthropic.requests import parse
+from clew.dialects.failures.reading import failure_of
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.answer.whole import translated
-from clew.dialects.openai_chat.failures.errors import Failure, failure_of
 from clew.dialects.openai_chat.request.requests import Encoded, encode
 from clew.dialects.openai_chat.request.tool_names import own_name
 from clew.errors import BackendRejected, SettingsInvalid
 from clew.model.events import Event
+from clew.model.failure import Failure
 from clew.model.json import JsonObject
 from clew.wire.events import encode_event
+from clew.wire.requests import parse
 
 __all__ = ["Translator"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from clew.dialects.anthropic.errors import ERROR_TYPES
 from clew.errors import (
     BackendBroken,
     BackendError,
@@ -14,6 +13,7 @@ from clew.errors import (
     BackendTimedOut,
     ClewError,
 )
+from clew.model.failure import ERROR_TYPES
 from clew.model.json import JsonObject
 
 __all__ = ["broken_off", "in_their_words"]

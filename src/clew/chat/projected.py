@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Raw, Struct
 
 from clew.backends.row import Backend, account_of, target_of
-from clew.dialects.anthropic.requests import parse
 from clew.engine.dialects import dialect_of
 from clew.engine.gathering import shelf_for
 from clew.engine.snapshot import Snapshot
@@ -21,6 +20,7 @@ from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.store import Store
 from clew.thinking.recognise import Context
+from clew.wire.requests import parse
 
 __all__ = ["Projected", "projection_of"]
 

@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from clew.dialects.anthropic.requests import raw_of
 from clew.errors import RequestInvalid, SealInvalid
 from clew.model.blocks import Block, is_thinking, string_of
 from clew.model.change import Change
@@ -22,6 +21,7 @@ from clew.pipeline.step import Facts
 from clew.pipeline.thinking.open import UNRECORDED
 from clew.thinking.keys import key_of, proof_of
 from clew.thinking.seal import is_seal
+from clew.wire.requests import raw_of
 
 __all__ = ["Seen", "Verdict", "is_ours", "seen_blocks", "thinking_in"]
 

@@ -26,7 +26,6 @@ from clew.cli.findings import as_json, page
 from clew.cli.json_output import visible_json, visible_on_terminal
 from clew.cli.pages import Line, show
 from clew.cli.transcripts import MAIN, Place, Talk, Transcript, looks_like_transcript, mended, read
-from clew.dialects.anthropic.requests import encode, parse
 from clew.errors import ClewError, SettingsInvalid, StoreError
 from clew.model.change import Change
 from clew.pipeline.project import project
@@ -38,6 +37,7 @@ from clew.settings.secret import known_keyring
 from clew.settings.values import Settings
 from clew.store.kinds import BODIES, location_of
 from clew.thinking.seal import Sealer
+from clew.wire.requests import encode, parse
 
 __all__ = ["check"]
 

@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 
 from clew.cli.block_verdicts import Seen, is_ours, seen_blocks, thinking_in
 from clew.cli.check_targets import targets_for
-from clew.dialects.anthropic.requests import MAX_BYTES, encode, parse
 from clew.errors import BodyTooLarge, ClewError, RequestInvalid, Unrepresentable
 from clew.model.facts import rules
 from clew.model.origin import ANTHROPIC
@@ -25,6 +24,7 @@ from clew.thinking.compliance import Violation, check, not_checkable
 from clew.thinking.keys import proof_of
 from clew.thinking.seal import is_seal
 from clew.wire.body import Fault, find_fault
+from clew.wire.requests import MAX_BYTES, encode, parse
 from clew.wire.splice import duplicate_keys
 
 __all__ = ["Judged", "Report", "examine"]

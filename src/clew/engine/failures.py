@@ -8,13 +8,14 @@ import msgspec
 from msgspec import Struct, structs
 
 from clew.backends.row import Credential, Secret
-from clew.dialects.anthropic.errors import error_body, error_event, error_type_of
+from clew.dialects.anthropic.errors import error_body, error_event
 from clew.engine.outgoing import place_of
 from clew.engine.redact import SHORTEST
 from clew.engine.reply_head import JSON_TYPE
 from clew.engine.route import Way
 from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, Unrepresentable
 from clew.http.responder import Responder
+from clew.model.failure import error_type_of
 from clew.pipeline.attempts import Outcome
 from clew.pipeline.stream.hidden import HIDDEN, hidden, hidden_in
 

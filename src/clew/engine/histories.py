@@ -1,8 +1,8 @@
 """Histories: what was read of the last requests, so that the next of a conversation is read from where it goes on.
 
-A request is looked for by whose it is, and by how its history begins; what is found is compared with it byte for byte
-(`retelling`), so a wrong guess costs time and nothing else, and nobody's history is compared with another principal's. What
-is kept is bounded in bytes over all; the longest unused goes first. Several histories may begin alike (forks, sub-agents of
+A request is looked for by its owner and by how its history begins; the candidate is compared byte for byte
+(`wire.known_history`), so a wrong guess costs time and nothing else, and histories of two principals are never compared.
+What is kept is bounded in bytes over all; the longest unused goes first. Several may begin alike (forks, sub-agents of
 one prompt), so a few are kept for each beginning.
 """
 
@@ -13,12 +13,12 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
-from clew.dialects.anthropic.requests import parse
-from clew.dialects.anthropic.retelling import read_on
 from clew.engine.aside import LARGE
 from clew.engine.call import Call
 from clew.model.past import Fold, Retold, folded
 from clew.model.request import Request, Source, blocks_of
+from clew.wire.known_history import read_on
+from clew.wire.requests import parse
 
 __all__ = ["Histories"]
 

@@ -8,7 +8,6 @@ from operator import itemgetter
 
 from msgspec import Struct, structs
 
-from clew.dialects.anthropic.requests import messages_after_last_answer
 from clew.engine.asking import Asking
 from clew.engine.call import Entry
 from clew.engine.dialects import Remembered
@@ -25,6 +24,7 @@ from clew.pipeline.stream.answer import Answer
 from clew.store.values import Usage
 from clew.thinking.keys import Asked, asked_of, key_of
 from clew.thinking.record import recording_of
+from clew.wire.requests import messages_after_last_answer
 
 __all__ = [
     "Heard",

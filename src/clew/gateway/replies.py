@@ -12,10 +12,11 @@ from typing import Final
 
 import msgspec
 
-from clew.dialects.anthropic.errors import error_body, error_type_of
+from clew.dialects.anthropic.errors import error_body
 from clew.errors import BackendDisabled, BackendOverloaded, BackendRejected, BackendUnknown, ClewError
 from clew.http.message import Refusal
 from clew.http.responder import Responder
+from clew.model.failure import error_type_of
 from clew.model.json import JsonValue
 
 __all__ = ["BUSY", "ENDING", "fail", "refuse", "send_json"]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from clew.dialects.anthropic.requests import raw_of
 from clew.model.blocks import Block, is_thinking, made, text_block
 from clew.model.change import Change
 from clew.model.json import JsonObject
@@ -23,6 +22,7 @@ from clew.pipeline.marks import MOST, can_carry, fitting_ttl, is_off, mark_of, p
 from clew.pipeline.places import block_path, message_path
 from clew.pipeline.step import Facts
 from clew.pipeline.values import bytes_of, changed_fields, value_of
+from clew.wire.requests import raw_of
 from clew.wire.splice import apply, drop_key, edit_array, elements, set_key
 
 __all__ = ["cache_marks"]

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, Raw, UnsetType
 
-from clew.dialects.anthropic.requests import raw_of
 from clew.model.blocks import Block, filler, is_thinking, made
 from clew.model.change import Change
 from clew.model.past import Fold, folded
@@ -28,6 +27,7 @@ from clew.pipeline.places import block_path, message_path
 from clew.pipeline.step import Facts
 from clew.pipeline.system_prompt import tidied_prompt
 from clew.pipeline.values import changed_fields
+from clew.wire.requests import raw_of
 from clew.wire.splice import drop_key
 
 __all__ = ["normalise", "without_trailing"]

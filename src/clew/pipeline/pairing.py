@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import UNSET, Struct, structs
 
-from clew.dialects.anthropic.requests import raw_of
 from clew.model.blocks import Block, Made, made, text_block
 from clew.model.facts import blocks as block_facts
 from clew.model.halves import encoded
 from clew.model.request import Request
 from clew.pipeline.blank import is_empty_text
+from clew.wire.requests import raw_of
 from clew.wire.splice import set_key
 
 __all__ = ["NO_RESULT", "ORPHAN_LABEL", "Pairing", "UsedIds", "paired", "renamed", "unanswered", "with_texts"]

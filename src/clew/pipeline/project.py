@@ -11,7 +11,6 @@ import json
 
 from msgspec import Struct
 
-from clew.dialects.anthropic.requests import encode, parse
 from clew.errors import RequestInvalid
 from clew.model.change import Change
 from clew.model.json import JsonObject
@@ -30,6 +29,7 @@ from clew.pipeline.system_messages import system_messages
 from clew.pipeline.thinking import keep_thinking
 from clew.pipeline.tool_ids import maker_ids
 from clew.pipeline.tool_structure import tool_structure
+from clew.wire.requests import encode, parse
 
 __all__ = ["Projection", "default_steps", "project", "steps_for"]
 

@@ -13,12 +13,12 @@ from typing import Final
 
 import msgspec
 
-from clew.dialects.anthropic.requests import encode
-from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of
 from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import object_of, objects_of, text_of
 from clew.model.request import Request
 from clew.pipeline.image_tokens import USUAL, image_tokens
 from clew.pipeline.text_tokens import tokens_of
+from clew.wire.requests import encode
 
 __all__ = ["LEAST_FACTOR", "MOST_FACTOR", "calibrate", "estimate"]
 

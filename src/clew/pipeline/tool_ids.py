@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from clew.dialects.anthropic.requests import raw_of
 from clew.model.blocks import Block, is_signed, made
 from clew.model.change import Change
 from clew.model.recording import Recording
 from clew.model.request import Message, Request, blocks_of, with_content
 from clew.model.target import Target
 from clew.pipeline.step import Facts
+from clew.wire.requests import raw_of
 from clew.wire.splice import set_key
 
 __all__ = ["maker_ids"]

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from clew.dialects.openai_chat.failures.heals import Rung, heal
+from clew.dialects.openai_chat.heals import Rung, heal
 from clew.dialects.openai_chat.wire import Wire
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.anthropic.requests import parse
 from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import RequestInvalid, Unrepresentable
+from clew.wire.requests import parse
 from tests.build import Json, request, user
 from tests.dialects.openai_chat.encoding import body, told
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clew.dialects.anthropic.requests import parse
 from clew.errors import RequestInvalid, Unrepresentable
+from clew.wire.requests import parse
 from tests.build import Json, assistant, request, system, text, tool_result, tool_use, user
 from tests.dialects.openai_chat.encoding import body, changes, messages, told
 

@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.requests import parse
 from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.model.change import Change
+from clew.wire.requests import parse
 from tests.build import Json, request, text, user
 from tests.counts import examples
 from tests.dialects.openai_chat.encoding import changes

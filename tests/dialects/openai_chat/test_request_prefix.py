@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.requests import parse
 from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import Unrepresentable
+from clew.wire.requests import parse
 from tests.build import Json, assistant, raw, redacted, system, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
 from tests.dialects.openai_chat.encoding import body, told

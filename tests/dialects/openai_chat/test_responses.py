@@ -5,9 +5,10 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.dialects.failures.reading import UNREADABLE
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.responses import Answer, answer_of
-from clew.dialects.openai_chat.failures.errors import UNREADABLE, Failure
+from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue
 from tests.counts import examples
 from tests.dialects.openai_chat.chat import ASKED, DONE, Told, chunk

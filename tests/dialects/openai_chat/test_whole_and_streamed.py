@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.dialects.openai_chat.answer.responses import Answer, answer_of
-from clew.dialects.openai_chat.failures.errors import Failure
 from clew.dialects.openai_chat.speech import Speech
+from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue
 from tests.counts import examples
 from tests.dialects.openai_chat.chat import ASKED, DONE, Told, call, chunk

@@ -17,13 +17,13 @@ from clew.chat.formats.documents import document_reader
 from clew.chat.formats.resendable import asked_messages, held_blocks, model_of
 from clew.chat.formats.shape import UNREADABLE, Format
 from clew.chat.formats.turns import answers_in_line
-from clew.dialects.anthropic.requests import parse
 from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import ClewError
 from clew.model.blocks import FILLER
 from clew.model.json import JsonObject, JsonValue
 from clew.store.values import Thread, Turn
+from clew.wire.requests import parse
 
 __all__ = ["OPENAI_JSON"]
 

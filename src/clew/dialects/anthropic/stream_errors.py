@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.dialects.anthropic.errors import ERROR_TYPES
-from clew.dialects.openai_chat.failures.errors import failure_in, failure_named
-from clew.dialects.openai_chat.shapes import read_object
+from clew.dialects.failures.reading import failure_in, failure_named
 from clew.errors import StreamIllegal
 from clew.model.events import Event, StreamFailed, Unknown
+from clew.model.failure import ERROR_TYPES
+from clew.model.loose_json import read_object
 from clew.wire.events import decode_event
 from clew.wire.sse import SseEvent
 

@@ -9,11 +9,10 @@ import msgspec
 from msgspec import Struct, structs
 
 from clew.backends.row import Backend
-from clew.dialects.anthropic.headers import request_headers, response_headers
 from clew.dialects.anthropic.in_order import InOrder
-from clew.dialects.anthropic.requests import encode
-from clew.dialects.openai_chat.failures.errors import failure_in, failure_of
-from clew.dialects.openai_chat.failures.said_waits import said_wait
+from clew.dialects.failures.reading import failure_in, failure_of
+from clew.dialects.failures.waits import said_wait
+from clew.dialects.headers import request_headers, response_headers
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused, refused_for, refused_with, waiting
 from clew.engine.dialects.shape import Hints, Recalled, Remembered, Repair, Written
@@ -28,6 +27,7 @@ from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relay, Relays
 from clew.pipeline.stream.translated import TranslatedRelay
 from clew.thinking.repairs import LEFT_OUT
+from clew.wire.requests import encode
 
 __all__ = ["Messages"]
 

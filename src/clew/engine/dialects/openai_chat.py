@@ -12,12 +12,12 @@ from msgspec import Struct, structs
 from clew.backends.chat import path_of, speech_of, wire_of
 from clew.backends.manner import Speech, Wire
 from clew.backends.row import Backend
+from clew.dialects.failures.reading import failure_of
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.headers import response_headers
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.answer.whole import translated
-from clew.dialects.openai_chat.failures.errors import Failure, failure_of
-from clew.dialects.openai_chat.failures.heals import LASTING, LOOP_LONG, Heal, Rung, heal, held
+from clew.dialects.openai_chat.heals import LASTING, LOOP_LONG, Heal, Rung, heal, held
 from clew.dialects.openai_chat.request.lighter import all_lighter, lighter_in
 from clew.dialects.openai_chat.request.requests import encode
 from clew.dialects.openai_chat.request.tool_names import own_name
@@ -26,6 +26,7 @@ from clew.engine.dialects.refused import Refused, refused_for
 from clew.engine.dialects.shape import Hints, Recalled, Remembered, Repair, Written
 from clew.http.client.message import Headers
 from clew.model.change import Change
+from clew.model.failure import Failure
 from clew.model.json import JsonObject
 from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress

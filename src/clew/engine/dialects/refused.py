@@ -8,10 +8,11 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from clew.dialects.anthropic.errors import ERROR_TYPES, error_body
-from clew.dialects.openai_chat.failures.errors import Failure, failure_in
+from clew.dialects.anthropic.errors import error_body
+from clew.dialects.failures.reading import failure_in
 from clew.http.client.message import Headers
 from clew.model.events import StreamFailed
+from clew.model.failure import ERROR_TYPES, Failure
 from clew.model.json import JsonObject
 from clew.model.wait import Wait
 from clew.pipeline.retry_hints import retry_after_of

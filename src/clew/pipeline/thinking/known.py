@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clew.dialects.anthropic.requests import raw_of
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Strand
@@ -22,6 +21,7 @@ from clew.pipeline.thinking.pieces import applied
 from clew.thinking.history import answers_of
 from clew.thinking.keys import key_of, said_of
 from clew.thinking.recognise import Found
+from clew.wire.requests import raw_of
 
 __all__ = ["keep_known"]
 

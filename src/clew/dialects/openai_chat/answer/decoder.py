@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from clew.dialects.failures.reading import CUT, failure_in
 from clew.dialects.openai_chat.answer.details import DetailTexts, without_told
 from clew.dialects.openai_chat.answer.scribes import EventScribe
 from clew.dialects.openai_chat.answer.snapshots import Snapshots
@@ -21,10 +22,10 @@ from clew.dialects.openai_chat.answer.thoughts import Thought, part_text, signed
 from clew.dialects.openai_chat.answer.tool_ids import ToolIds
 from clew.dialects.openai_chat.answer.unsaid import Unsaid
 from clew.dialects.openai_chat.answer.usage import Usage, usage_in, usage_of
-from clew.dialects.openai_chat.failures.errors import CUT, Failure, failure_in
-from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of
 from clew.dialects.openai_chat.speech import Speech
+from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import object_of, objects_of, text_of
 
 __all__ = ["Asked", "ChatDecoder"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.dialects.openai_chat.shapes import text_of
 from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import text_of
 
 __all__ = ["DetailTexts", "join_entry", "without_told"]
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
-from clew.dialects.anthropic.headers import response_headers as anthropic_headers
+from clew.dialects.headers import response_headers as anthropic_headers
 from clew.wire.waits import duration_of, moment_of
 
 __all__ = ["rate_headers", "response_headers"]

@@ -12,9 +12,9 @@ from __future__ import annotations
 import msgspec
 
 from clew.dialects.openai_chat.answer.details import join_entry
-from clew.dialects.openai_chat.shapes import object_of, objects_of, read_object, text_of
 from clew.model.halves import whole_value
 from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import object_of, objects_of, read_object, text_of
 
 __all__ = ["Payload", "late_thought", "payload_of", "proof"]
 

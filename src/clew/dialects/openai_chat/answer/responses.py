@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from clew.dialects.failures.reading import UNREADABLE
 from clew.dialects.openai_chat.answer.decoder import Asked, ChatDecoder
 from clew.dialects.openai_chat.answer.scribes import EventScribe
-from clew.dialects.openai_chat.failures.errors import UNREADABLE, Failure
-from clew.dialects.openai_chat.shapes import object_of, objects_of, read_object
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.assemble import Assembler
 from clew.model.broken_calls import broken_calls
+from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import object_of, objects_of, read_object
 
 __all__ = ["Answer", "answer_of"]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from clew.dialects.openai_chat.shapes import text_of
 from clew.model.json import JsonObject
+from clew.model.loose_json import text_of
 
-__all__ = ["FAILED", "failed_reason", "stop_of"]
+__all__ = ["stop_of"]
 
 _STRONG: Final = {
     "length": "max_tokens",
@@ -29,23 +29,6 @@ _STRONG: Final = {
     "blocklist": "refusal",
     "model_context_window_exceeded": "model_context_window_exceeded",
 }
-
-FAILED: Final = {
-    "error": 502,
-    "network_error": 502,
-    "insufficient_system_resource": 529,
-    "malformed_function_call": 502,  # Gemini, from here on: what the model said was thrown away
-    "malformed_response": 502,
-    "unexpected_tool_call": 502,
-}
-"""Finish reasons that are failures, with the status that says so."""
-
-
-def failed_reason(choice: JsonObject) -> str:
-    """The finish reason, if it is one of those; else "". Gemini writes its own behind another word: `filter: REASON`."""
-    said = text_of(choice.get("finish_reason"))
-    reason = said.rpartition(" ")[2].lower() if said else ""
-    return reason if reason in FAILED else ""
 
 
 def stop_of(choice: JsonObject, *, called: bool, refused: bool, stops: Collection[str] = ()) -> JsonObject:

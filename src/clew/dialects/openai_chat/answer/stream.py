@@ -10,14 +10,15 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+from clew.dialects.failures.bodies import error_in
+from clew.dialects.failures.reading import CUT, UNREADABLE, failure_named
 from clew.dialects.openai_chat.answer.decoder import Asked, ChatDecoder
 from clew.dialects.openai_chat.answer.scribes import EventScribe
-from clew.dialects.openai_chat.failures.bodies import error_in
-from clew.dialects.openai_chat.failures.errors import CUT, UNREADABLE, Failure, failure_named
-from clew.dialects.openai_chat.shapes import objects_of, read_object, read_value
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.events import Event
+from clew.model.failure import Failure
 from clew.model.json import JsonObject
+from clew.model.loose_json import objects_of, read_object, read_value
 from clew.wire.frames import Frames, SseLimits
 from clew.wire.sse import OTHER, SseEvent, read_fields
 

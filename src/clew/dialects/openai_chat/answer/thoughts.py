@@ -13,8 +13,8 @@ from typing import Final
 from msgspec import Struct, field
 
 from clew.dialects.openai_chat.answer.details import DetailTexts
-from clew.dialects.openai_chat.shapes import object_of, objects_of, text_of
 from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import object_of, objects_of, text_of
 
 __all__ = ["FIELDS", "THOUGHTS", "Thought", "part_text", "signed_in", "thought_in", "word_of"]
 

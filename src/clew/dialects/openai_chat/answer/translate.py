@@ -14,9 +14,9 @@ from dataclasses import replace
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.payloads import late_thought, proof
 from clew.dialects.openai_chat.answer.stream import ChatStream
-from clew.dialects.openai_chat.failures.errors import Failure
 from clew.dialects.openai_chat.speech import Speech
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
+from clew.model.failure import Failure
 from clew.model.json import JsonObject
 
 __all__ = ["Translation"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from clew.dialects.openai_chat.shapes import object_of, text_of
 from clew.model.change import Change
 from clew.model.json import JsonObject
+from clew.model.loose_json import object_of, text_of
 
 __all__ = ["Unsaid", "left_out"]
 

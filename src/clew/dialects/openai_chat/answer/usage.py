@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from clew.dialects.openai_chat.shapes import count_of, object_of, objects_of
 from clew.model.json import JsonObject
+from clew.model.loose_json import count_of, object_of, objects_of
 
 __all__ = ["Usage", "usage_in", "usage_of"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.payloads import proof
 from clew.dialects.openai_chat.answer.responses import Answer, answer_of
-from clew.dialects.openai_chat.failures.errors import Failure
-from clew.dialects.openai_chat.shapes import objects_of
 from clew.dialects.openai_chat.speech import Speech
+from clew.model.failure import Failure
 from clew.model.json import JsonObject
+from clew.model.loose_json import objects_of
 
 __all__ = ["translated"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clew.dialects.openai_chat.answer.details import join_entry
-from clew.dialects.openai_chat.shapes import objects_of
 from clew.model.json import JsonObject
+from clew.model.loose_json import objects_of
 
 __all__ = ["reunited"]
 

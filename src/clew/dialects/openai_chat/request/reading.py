@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from clew.dialects.anthropic.requests import encode
 from clew.errors import RequestInvalid
 from clew.model.request import Message, Request, blocks_of
+from clew.wire.requests import encode
 
 __all__ = [
     "BOOLEAN",

@@ -13,9 +13,9 @@ from typing import Final
 from msgspec import Struct
 
 from clew.dialects.openai_chat.request.schema_rewrites import REWRITES, merged, resolved, without
-from clew.dialects.openai_chat.shapes import object_of, objects_of
 from clew.model.facts.validators import Validator
 from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import object_of, objects_of
 
 __all__ = ["Fitted", "fitted"]
 

@@ -12,11 +12,11 @@ from msgspec.json import Decoder
 from clew.dialects.openai_chat.request.notes import Notes
 from clew.dialects.openai_chat.request.reading import decoded
 from clew.dialects.openai_chat.request.schemas import Fitted, fitted
-from clew.dialects.openai_chat.shapes import object_of
 from clew.dialects.openai_chat.wire import Wire
 from clew.errors import RequestInvalid
 from clew.model.facts.validators import validator
 from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import object_of
 
 __all__ = ["is_closed", "schema_to_send"]
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.failures.errors import Failure, failure_in, failure_of
+from clew.dialects.failures.reading import failure_in, failure_of
 from clew.model.facts.failures import meanings
+from clew.model.failure import Failure
 from clew.model.json import JsonObject
 from clew.model.wait import NO_WAIT, Wait
 from tests.build import Json

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from clew.dialects.openai_chat.shapes import count_of
 from clew.model.facts.failures import numbers
 from clew.model.json import JsonObject
+from clew.model.loose_json import count_of
 
 __all__ = ["over_the_cap", "room_in", "too_long"]
 

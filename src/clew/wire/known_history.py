@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from clew.dialects.anthropic.requests import MAX_BYTES, MAX_MESSAGES, array_of, read_array
 from clew.errors import ClewError
 from clew.model.past import Retold, retold
 from clew.model.request import Body, Message, Source
 from clew.wire.arrays import Array, opening_of
+from clew.wire.requests import MAX_BYTES, MAX_MESSAGES, array_of, read_array
 from clew.wire.spans import Span, elements
 
 __all__ = ["read_on"]

@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from msgspec import Struct, structs
 
-from clew.dialects.openai_chat.failures.overflow import room_in
+from clew.dialects.failures.overflow import room_in
 from clew.dialects.openai_chat.wire import Apart, Wire
 from clew.model.facts.failures import is_refusal
 

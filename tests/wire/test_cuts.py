@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from clew.dialects.anthropic import requests
-from clew.dialects.anthropic.cuts import cuts
-from clew.dialects.anthropic.requests import encode, parse
 from clew.model.blocks import text_block
 from clew.model.request import Request, blocks_of, with_content
+from clew.wire import requests
+from clew.wire.cuts import cuts
 from clew.wire.offsets import offset_of
+from clew.wire.requests import encode, parse
 from tests.build import Json, assistant, redacted, text, thinking, user
 from tests.counts import examples
 

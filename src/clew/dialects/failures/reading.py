@@ -10,20 +10,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Struct
-
-from clew.dialects.anthropic.errors import error_type_of
-from clew.dialects.openai_chat.answer.stops import FAILED, failed_reason
-from clew.dialects.openai_chat.failures.bodies import codes_of, error_in, error_of, message_of
-from clew.dialects.openai_chat.failures.overflow import over_the_cap, too_long
-from clew.dialects.openai_chat.failures.said_waits import wait_of
-from clew.dialects.openai_chat.shapes import count_of, object_of, objects_of
-from clew.model.events import StreamFailed
+from clew.dialects.failures.bodies import codes_of, error_in, error_of, message_of
+from clew.dialects.failures.overflow import over_the_cap, too_long
+from clew.dialects.failures.waits import wait_of
 from clew.model.facts.failures import Reason, meaning_of, usual_status
+from clew.model.failure import Failure, error_type_of
 from clew.model.json import JsonObject, JsonValue
-from clew.model.wait import NO_WAIT, Wait
+from clew.model.loose_json import count_of, object_of, objects_of, text_of
+from clew.model.wait import NO_WAIT
 
-__all__ = ["CUT", "UNREADABLE", "Failure", "failure_in", "failure_named", "failure_of"]
+__all__ = ["CUT", "UNREADABLE", "failed_reason", "failure_in", "failure_named", "failure_of"]
+
+FAILED: Final = {
+    "error": 502,
+    "network_error": 502,
+    "insufficient_system_resource": 529,
+    "malformed_function_call": 502,  # Gemini, from here on: what the model said was thrown away
+    "malformed_response": 502,
+    "unexpected_tool_call": 502,
+}
+"""Finish reasons that are failures, with the status that says so."""
 
 _UNSAID: Final[dict[int, str]] = {
     413: "Request exceeds the maximum size",
@@ -37,25 +43,6 @@ BAD_CALL: Final = "the model's answer was no valid tool call or JSON, and the ba
 
 _BEFORE: Final[dict[Reason, str]] = {"filter": FILTERED, "answer": BAD_CALL}
 _WAITING: Final = frozenset({429, 529})
-
-
-class Failure(Struct, frozen=True):
-    """What went wrong: the status that it would have as a response, its type, its message, and how long to wait."""
-
-    status: int
-    type: str
-    message: str
-    wait: Wait = NO_WAIT
-    broken: bool = False
-    """No error that the backend told: what came is no answer, or not all of one."""
-
-    def error(self) -> JsonObject:
-        """As the error object of a body or of an error event."""
-        return {"type": self.type, "message": self.message}
-
-    def event(self) -> StreamFailed:
-        """As the end of a stream. A response could still be made of it, if nothing else was told."""
-        return StreamFailed(self.error(), status=self.status, wait=self.wait, broken=self.broken)
 
 
 CUT: Final = Failure(502, "api_error", "the backend's stream ended before the answer did", broken=True)
@@ -81,6 +68,13 @@ def failure_in(chunk: JsonObject) -> Failure | None:
 def failure_named(data: bytes) -> Failure:
     """The failure that an event tells whose name says that it is one, whatever is in it."""
     return _from(error_of(data), 0)
+
+
+def failed_reason(choice: JsonObject) -> str:
+    """The finish reason, if it is one of those; else "". Gemini writes its own behind another word: `filter: REASON`."""
+    said = text_of(choice.get("finish_reason"))
+    reason = said.rpartition(" ")[2].lower() if said else ""
+    return reason if reason in FAILED else ""
 
 
 def _given_up(error: JsonObject, reason: str) -> Failure:

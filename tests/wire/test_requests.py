@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
-from clew.dialects.anthropic.requests import encode, messages_after_last_answer, parse, raw_of
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import made, text_block
 from clew.model.request import Edited, Message, blocks_of, with_blocks, with_content
+from clew.wire.requests import encode, messages_after_last_answer, parse, raw_of
 from tests.build import assistant, raw, request, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
 

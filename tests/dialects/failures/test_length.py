@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from clew.dialects.openai_chat.failures.errors import Failure, failure_of
-from clew.dialects.openai_chat.failures.heals import heal
+from clew.dialects.failures.reading import failure_of
+from clew.dialects.openai_chat.heals import heal
 from clew.dialects.openai_chat.wire import Wire
 from clew.model.change import Change
+from clew.model.failure import Failure
 from tests.build import request, user
+from tests.dialects.failures.test_reading import error, said
 from tests.dialects.openai_chat.encoding import body, changes
-from tests.dialects.openai_chat.test_errors import error, said
 
 REFUSALS = {
     "max_tokens is too large: 128000. This model supports at most 16384 completion tokens, whereas you provided 128000.": 16384,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from clew.dialects.openai_chat.failures.bodies import error_of, message_of, vendors_error
+from clew.dialects.failures.bodies import error_of, message_of, vendors_error
 from clew.model.facts.failures import Path, waits
 from clew.model.json import JsonObject, JsonValue
 from clew.model.wait import Wait

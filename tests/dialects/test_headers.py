@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.dialects.anthropic.headers import request_headers, response_headers
+from clew.dialects.headers import request_headers, response_headers
 
 CLAUDE_CODE = {
     "accept": "application/json",
