@@ -1,0 +1,184 @@
+"""The one shape of a dialect: what each folder beside this file gives, for both roles.
+
+A dialect is a wire protocol. As a *front* it is spoken with clients: it reads requests and writes answers. As a *back* it is
+spoken with backends: it writes requests and reads answers. Between the two are the values of `model`: `Request`, messages,
+events, `Failure`. A dialect knows nothing of another one, so n dialects are n folders and no pairs.
+
+What differs between two backends of one dialect is that dialect's own `options`, a value that a backend's row fills in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from clew.model.change import Change
+from clew.model.events import Event
+from clew.model.failure import Failure
+from clew.model.json import JsonObject
+from clew.model.request import Request
+
+__all__ = [
+    "AnswerContext",
+    "BackendHeaders",
+    "ClientHeaders",
+    "ClientSession",
+    "Dialect",
+    "Operation",
+    "RequestRepair",
+    "RequestRepairs",
+    "StreamReader",
+    "StreamWriter",
+    "WrittenRequest",
+]
+
+Options = TypeVar("Options")
+
+Operation: TypeAlias = Literal["messages", "count_tokens"]
+"""What a client asks for: an answer, or how many tokens its request has."""
+
+ClientHeaders: TypeAlias = Mapping[str, str]
+"""A client's headers: names in lower case, values of repeated ones joined."""
+
+BackendHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
+"""A backend's headers as they came."""
+
+
+class WrittenRequest(NamedTuple):
+    """A request in a backend's dialect, and what had to be altered or left out to say it there."""
+
+    body: bytes
+    changes: tuple[Change, ...] = ()
+
+
+class AnswerContext(Struct, frozen=True, kw_only=True, eq=False):
+    """What reading or writing an answer must know of the request that it answers."""
+
+    model: str
+    """The name that the client asked for. Claude Code drops thinking of a model that it did not ask for."""
+    message_id: str = "msg_0"
+    """Unique. Ids that a dialect needs, and the other side did not give, are made from it."""
+    created: int = 0
+    """The time of the request in whole seconds since 1970, for dialects that say it."""
+    input_tokens: int = 0
+    """About how many tokens the request has: a stream says so before anybody has counted."""
+    stops: tuple[str, ...] = ()
+    """The stop sequences that were asked for."""
+    called: Callable[[str], str] = str
+    """The client's name of the tool that a call names."""
+    unsaid: Callable[[str], object] = str
+    """Called with every kind of part that the client does not get."""
+    own_ids: bool = True
+    """Tool calls keep the backend's ids; the gateway makes them safe later."""
+    eager: bool = False
+    """The answer begins at once, with an empty text block."""
+    include_usage: bool = True
+    """The client wants to be told what a streamed answer cost."""
+
+
+class ClientSession(NamedTuple):
+    """Which conversation of which client a request belongs to, as its headers say; "" for what they do not."""
+
+    session: str = ""
+    agent: str = ""
+    request_class: str = ""
+
+
+class StreamReader(Protocol):
+    """Reads one streamed answer of a backend. The events do not depend on where the bytes were cut."""
+
+    @property
+    def late(self) -> JsonObject | None:
+        """A thinking block that came too late for the client, and that its maker needs back."""
+        ...
+
+    def begin(self) -> Sequence[Event]:
+        """The events that go out before the backend has said anything; none unless the context says `eager`."""
+        ...
+
+    def feed(self, data: bytes) -> Sequence[Event]:
+        """The events that these bytes complete. Raises StreamIllegal, SseTooLarge."""
+        ...
+
+    def flush(self) -> Sequence[Event]:
+        """The events that the end of the bytes completes: a `StreamFailed` if the answer was not whole."""
+        ...
+
+
+class StreamWriter(Protocol):
+    """Writes one streamed answer for a client. It cannot write an illegal stream: it raises StreamIllegal instead."""
+
+    def write(self, event: Event) -> bytes:
+        """The bytes for this event; none where the dialect says nothing for it."""
+        ...
+
+    def keep_alive(self) -> bytes:
+        """The bytes that show a silent client that the answer is still coming."""
+        ...
+
+
+class RequestRepair(NamedTuple):
+    """A weaker form of a request, after the backend refused it."""
+
+    name: str
+    options: object
+    what: str
+    """What is altered, as a `Change` names it: "replaced" or "healed"."""
+    path: str
+    why: str
+
+
+class RequestRepairs(Protocol):
+    """How a dialect writes a refused request again, in a weaker form."""
+
+    lasting: Sequence[str]
+    """Names of repairs that hold for the rest of the conversation,"""
+    loop_long: Sequence[str]
+    """and of those that hold until the tool loop is over."""
+
+    def repair(self, options: object, status: int, words: str, tried: Sequence[str]) -> RequestRepair | None:
+        """What to try after this refusal; None if it is about something else, or nothing is left."""
+        ...
+
+    def repeat(self, options: object, names: Sequence[str]) -> Sequence[RequestRepair]:
+        """Those of the named repairs that change anything, one upon the other: the last has the options to begin with."""
+        ...
+
+
+class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
+    """One dialect, as functions of its folder."""
+
+    name: str
+    """As backends' rows call it."""
+
+    # The front role: spoken with clients.
+    routes: Mapping[str, Operation]
+    """The paths that clients of this dialect ask, and what for."""
+    session_of: Callable[[ClientHeaders], ClientSession]
+    read_request: Callable[[bytes, ClientHeaders], Request]
+    """A client's request body. Raises RequestInvalid with a JSON path, BodyTooLarge."""
+    stream_writer: Callable[[AnswerContext], StreamWriter]
+    write_answer: Callable[[JsonObject, AnswerContext], bytes]
+    """An answer in one piece, from the canonical message."""
+    write_error: Callable[[Failure, str], bytes]
+    """The body of a response that is an error; with the id of the exchange."""
+
+    # The back role: spoken with backends.
+    paths: Mapping[Operation, str]
+    """What is appended to a backend's base URL. An operation that is not here is answered by the gateway itself."""
+    request_headers: Callable[[ClientHeaders, Request, Options], tuple[tuple[bytes, bytes], ...]]
+    """What goes along with a request, besides the credential."""
+    write_request: Callable[[Request, Options], WrittenRequest]
+    """A projected request. Bytes that came in this dialect and need no change go as they came. Raises Unrepresentable,
+    RequestInvalid."""
+    stream_reader: Callable[[AnswerContext, Options], StreamReader]
+    read_answer: Callable[[bytes, AnswerContext, Options], JsonObject | Failure | None]
+    """An answer in one piece as a canonical message; the failure that it reports; None if it is no answer at all."""
+    read_error: Callable[[int, BackendHeaders, bytes], Failure]
+    """The failure that a response with this status reports."""
+    response_headers: Callable[[BackendHeaders, float], list[tuple[str, str]]]
+    """What of a backend's headers the client is told; with the time of day in seconds since 1970."""
+    repairs: RequestRepairs | None = None
+    """None: what the backend refuses is repaired by the pipeline alone."""
