@@ -24,8 +24,8 @@ from clew.model.partial_json import partial
 from clew.model.recording import Shelf
 from clew.settings.load import load
 from clew.simulator.script import parse
-from clew.wire.body import find_fault
-from clew.wire.frames import Frames, SseLimits
+from clew.wire.sse import Frames, SseLimits
+from clew.wire.strict_json import find_fault
 from tests.build import assistant, thinking, tool_result, tool_use, user
 from tests.growth.work import check_growth, each_with
 

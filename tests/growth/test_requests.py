@@ -20,9 +20,9 @@ from clew.simulator.judge.judging import static_violations
 from clew.thinking.compliance import check
 from clew.thinking.history import answers_of
 from clew.thinking.seal import Seal, Sealer
-from clew.wire.body import decode_json
 from clew.wire.requests import messages_after_last_answer, parse
 from clew.wire.splice import duplicate_keys
+from clew.wire.strict_json import decode_json
 from tests.build import GLM, OPUS, Scribe, assistant, raw, request, target, thinking, user
 from tests.growth.requests import REQUESTS
 from tests.growth.work import check_growth, each_with

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from clew.errors import SseTooLarge
-from clew.wire.frames import Frames, SseLimits
+from clew.wire.sse import Frames, SseLimits
 
 
 def fed(*chunks: bytes, limits: SseLimits | None = None) -> list[bytes]:

@@ -8,8 +8,7 @@ import pytest
 from clew.errors import RequestInvalid
 from clew.model.request import Body
 from clew.wire import requests
-from clew.wire.body import find_fault
-from clew.wire.large_faults import LARGE_BYTES, SLICE_BYTES, find_large_fault
+from clew.wire.strict_json import LARGE_BYTES, SLICE_BYTES, find_fault, find_large_fault
 
 LINES = 'ä"\n'.encode() * (SLICE_BYTES // 3)  # no slice ends where a line or a character does
 TEXT = b'{"messages": [], "model": "' + b"\\\\" * LARGE_BYTES + b'",\n"a": "'

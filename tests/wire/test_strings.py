@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.wire.strings import marked, read_marked
+from clew.wire.events import marked, read_marked
 
 
 def test_strings_are_read_as_one() -> None:

@@ -23,9 +23,9 @@ from clew.settings.values import Settings
 from clew.thinking.compliance import Violation, check, not_checkable
 from clew.thinking.keys import proof_of
 from clew.thinking.seal import is_seal
-from clew.wire.body import Fault, find_fault
 from clew.wire.requests import MAX_BYTES, encode, parse
 from clew.wire.splice import duplicate_keys
+from clew.wire.strict_json import JsonFault, find_fault
 
 __all__ = ["Judged", "Report", "examine"]
 
@@ -59,7 +59,7 @@ class Report(Struct, frozen=True, kw_only=True):
     judged: tuple[Judged, ...] = ()
     unchecked: tuple[str, ...] = ()
     doubled: tuple[str, ...] = ()
-    fault: Fault | None = None
+    fault: JsonFault | None = None
     """Where the text stops being JSON, and the line that it happens in."""
     near: str = ""
     is_ours: bool = False

@@ -21,8 +21,8 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import THINKING_TYPES, filler, well_made
-from clew.wire.body import Fault, find_fault
 from clew.wire.splice import apply, edit_array, locate, shift
+from clew.wire.strict_json import JsonFault, find_fault
 
 __all__ = ["MAIN", "Answer", "Excerpt", "Place", "Talk", "Transcript", "excerpts", "looks_like_transcript", "mended", "read"]
 
@@ -73,7 +73,7 @@ class Transcript(Struct):
     lines: list[bytes]
     talks: dict[str, Talk] = {}
     other: Counter[str] = msgspec.field(default_factory=Counter[str])
-    broken: list[tuple[int, Fault]] = []
+    broken: list[tuple[int, JsonFault]] = []
 
 
 class _Message(Struct):
@@ -149,11 +149,11 @@ def _decoded(line: bytes) -> _Line | None:
         return None
 
 
-def _fault(line: bytes, error: Exception) -> Fault:
+def _fault(line: bytes, error: Exception) -> JsonFault:
     try:
         return find_fault(line, str(error))
     except BodyTooLarge as too_deep:
-        return Fault(str(too_deep), 0, 1, 1)
+        return JsonFault(str(too_deep), 0, 1, 1)
 
 
 def _talk(transcript: Transcript, entry: _Line) -> Talk:

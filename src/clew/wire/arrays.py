@@ -1,14 +1,14 @@
-"""Rewrites one long array inside a document, touching no more bytes than it must.
+"""Rewrites one long array inside a document, touching no more bytes than necessary.
 
-A history of megabytes is an array under one key. Its elements are measured by one pass of the decoder; the array's place is
-then found by its key, and proved by decoding only what stands before and after it. So an edit costs one scan of the
-document, not one for each level.
+A history of megabytes is an array under one key. One pass of the decoder measures its elements. The array's place is then
+found by its key, and proved by decoding only the bytes before and after it. So an edit costs one scan of the document, not
+one for each level.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -46,9 +46,9 @@ def find_array(raw: bytes, key: str, values: Sequence[msgspec.Raw]) -> Array:
         at = raw.find(name, at + 1)
         if at < 0:
             break
-        if (opening := _OPEN.match(raw, at + len(name))) and _is_member(raw, at, key):
-            found = _measured(raw, opening, values)
-            if found and _is_last(raw, found, key):
+        if (opening := _OPEN.match(raw, at + len(name))) and _is_first_member(raw, at, key):
+            found = _measure(raw, opening, values)
+            if found and key not in _members(b'{"":0' + raw[found.end :], key):
                 return found
     # An escape in the key's own name, a doubled key, or the same key in many other places: `locate` reads each member once,
     # and refuses a doubled one.
@@ -56,15 +56,15 @@ def find_array(raw: bytes, key: str, values: Sequence[msgspec.Raw]) -> Array:
     value = b":" + raw[start:end]
     opening = _OPEN.match(value)
     assert opening is not None
-    found = _measured(value, opening, values)
+    found = _measure(value, opening, values)
     assert found is not None
     return Array(start, end, [Span(span.start + start - 1, span.end + start - 1) for span in found.spans])
 
 
 def opening_of(raw: bytes, key: str) -> int:
-    """Where the array under a key of the outermost object opens, by what stands before it: what follows may be anything.
+    """Where the array under a key of the outermost object opens. Only the bytes before the array are read.
 
-    Raises RequestInvalid if it is not found at once.
+    Raises RequestInvalid if the key is not found within a few tries.
     """
     name = b'"%b"' % key.encode()
     at = -1
@@ -72,29 +72,26 @@ def opening_of(raw: bytes, key: str) -> int:
         at = raw.find(name, at + 1)
         if at < 0:
             break
-        if (opening := _OPEN.match(raw, at + len(name))) and _is_member(raw, at, key):
+        if (opening := _OPEN.match(raw, at + len(name))) and _is_first_member(raw, at, key):
             return raw.index(b"[", opening.start())
     raise RequestInvalid(f"{key} is not found at once", path=key)
 
 
-def _is_member(raw: bytes, at: int, key: str) -> bool:
-    """Whether a member of the outermost object begins here, the first of its name: all before it must be an object."""
+def _is_first_member(raw: bytes, at: int, key: str) -> bool:
+    """Whether a member of the outermost object begins here, the first of its name: the bytes before it form an object."""
+    return key not in _members(raw[:at].rstrip(b" \t\n\r").removesuffix(b",") + b"}", key)
+
+
+def _members(raw: bytes, key: str) -> Collection[str]:
+    """The keys of an object; `key` alone if the bytes are no object."""
     try:
-        return key not in _keys.decode(raw[:at].rstrip(b" \t\n\r").removesuffix(b",") + b"}")
+        return _keys.decode(raw)
     except (msgspec.MsgspecError, RecursionError):
-        return False
+        return (key,)
 
 
-def _is_last(raw: bytes, array: Array, key: str) -> bool:
-    """No later member of that name."""
-    try:
-        return key not in _keys.decode(b'{"":0' + raw[array.end :])
-    except (msgspec.MsgspecError, RecursionError):
-        return False
-
-
-def _measured(raw: bytes, opening: re.Match[bytes], values: Sequence[msgspec.Raw]) -> Array | None:
-    """The array that opens here, by the lengths of its values; None if what stands between them is no comma."""
+def _measure(raw: bytes, opening: re.Match[bytes], values: Sequence[msgspec.Raw]) -> Array | None:
+    """The array that opens here, by the lengths of its values; None if they are not separated by commas."""
     spans: list[Span] = []
     at = opening.end()
     for value in values:
@@ -121,29 +118,24 @@ _FEW = 8
 
 
 def last_elements(raw: bytes, count: int, begins: bytes) -> list[bytes] | None:
-    """The last elements of an array in the document's outermost object, without a look at all that stands before them.
+    """The last elements of an array in the document's outermost object, without reading the bytes before them.
 
-    They are looked for from the end, by how each `begins`. None if they cannot be found so, or are more than a few: each try
-    reads all that comes after it. Which array it is cannot be seen from its end: whoever asks must know what the elements
-    say, and compare.
+    The search runs backwards from the end, by how each element `begins`. None if they are not found so, or are more than a
+    few: each try reads all bytes after it. The end of a document does not tell which array it is, so the caller must know
+    the elements and compare them.
     """
     at = len(raw)
     for _ in range(count + _FEW if count <= _FEW else 0):
         at = raw.rfind(begins, 0, at)
         if at < 0:
             return None
-        elements = _elements_from(raw, at)
+        try:
+            elements = _rest.decode(b'{"":[' + raw[at:]).elements
+        except (msgspec.MsgspecError, RecursionError):
+            continue  # no element of an array begins here
         if len(elements) >= count:
             return [bytes(each) for each in elements] if len(elements) == count else None
     return None
-
-
-def _elements_from(raw: bytes, at: int) -> list[msgspec.Raw]:
-    """From here to the end of the array, if an element of one begins here."""
-    try:
-        return _rest.decode(b'{"":[' + raw[at:]).elements
-    except (msgspec.MsgspecError, RecursionError):
-        return []
 
 
 class Item(NamedTuple):
@@ -161,7 +153,10 @@ def recompose(raw: bytes, spans: Sequence[Span], bounds: Span, items: Sequence[I
     before: Item | None = None
     for item in items:
         if before is not None:
-            out.append(_between(raw, spans, before, item))
+            if before.at is not None and item.at is not None and item.at == before.at + 1:
+                out.append(raw[spans[before.at].end : spans[item.at].start])
+            else:
+                out.append(b",")
         out.append(_bytes_of(raw, spans, item))
         before = item
     out.append(raw[spans[-1].end : bounds.end])
@@ -173,9 +168,3 @@ def _bytes_of(raw: bytes, spans: Sequence[Span], item: Item) -> bytes:
         return item.new
     assert item.at is not None
     return raw[spans[item.at].start : spans[item.at].end]
-
-
-def _between(raw: bytes, spans: Sequence[Span], before: Item, item: Item) -> bytes:
-    if before.at is not None and item.at is not None and item.at == before.at + 1:
-        return raw[spans[before.at].end : spans[item.at].start]
-    return b","

@@ -1,7 +1,7 @@
-"""A chunk of HTTP/1.1 that is one event and nothing else, and came in a read of its own: nearly every event of a stream.
+"""Chunks of HTTP/1.1 that hold one whole event and arrive in a read of their own: nearly every event of a stream.
 
-Where a chunk has to begin, bytes that begin with the very size that they have, and end as a chunk with an event does, can be
-read in one way only. How they have to begin follows from their length, and is written once for all.
+At a place where a chunk must begin, bytes that start with their own size and end as an event ends can be read in one way
+only. How they must start follows from their length, so it is computed once for each length.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ _CRLF: Final = b"\r\n"
 
 
 def body_of(chunk: bytes) -> bytes:
-    """What stands between its size and its end."""
+    """The bytes between the size line and the end of a chunk."""
     return chunk[chunk.index(b"\n") + 1 : -len(_CRLF)]
 
 
 class Beginnings(dict[int, bytes]):
-    """How a chunk begins whose event begins with `opening`, by the length of all of it; as none does, if it is too long."""
+    """The first bytes of a chunk whose event begins with `opening`, by the length of the whole chunk.
+
+    Of a chunk that is too long, bytes that no chunk begins with.
+    """
 
     __slots__ = ("_opening",)
 
@@ -31,20 +34,13 @@ class Beginnings(dict[int, bytes]):
         self._opening = opening
 
     def __missing__(self, length: int) -> bytes:
-        line = _size_line(length)
-        if not line:
-            return bytes(length + 1)  # nothing begins with what is longer
-        self[length] = begins = line + self._opening
-        return begins
-
-
-def _size_line(length: int) -> bytes:
-    for digits in (1, 2, 3):
-        body = length - digits - len(_CRLF) - len(_CRLF)
-        if 0 < body < _LONGEST and len(line := b"%x\r\n" % body) == digits + len(_CRLF):
-            return line
-    return b""
+        for digits in (1, 2, 3):
+            body = length - digits - len(_CRLF) - len(_CRLF)
+            if 0 < body < _LONGEST and len(line := b"%x\r\n" % body) == digits + len(_CRLF):
+                self[length] = begins = line + self._opening
+                return begins
+        return bytes(length + 1)  # no chunk begins with bytes that are longer than the chunk
 
 
 SIZE_LINES: Final = Beginnings()
-"""The line with the size, and no more."""
+"""The size line of a chunk, by the length of the whole chunk."""

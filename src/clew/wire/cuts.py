@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from clew.model.blocks import Block
 from clew.model.request import Edited, Message, Request
-from clew.wire.offsets import offset_of
+from clew.wire.spans import offset_of
 from clew.wire.splice import Edit
 
 __all__ = ["cuts"]

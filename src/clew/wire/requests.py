@@ -16,10 +16,9 @@ from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import Block, Made
 from clew.model.request import Body, Content, Edited, Message, Request, Source
 from clew.wire.arrays import Array, Item, find_array, last_elements, recompose
-from clew.wire.body import decode_json
 from clew.wire.cuts import cuts
-from clew.wire.large_faults import LARGE_BYTES, find_large_fault
 from clew.wire.splice import Edit, Span, apply, drop_key, edit_object, elements, locate, set_key
+from clew.wire.strict_json import LARGE_BYTES, decode_json, find_large_fault
 
 __all__ = [
     "MAX_BYTES",

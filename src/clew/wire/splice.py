@@ -116,12 +116,29 @@ def drop_key(raw: bytes, key: str, *, path: str = "") -> bytes:
 
 def locate(raw: bytes, path: Sequence[str | int]) -> tuple[int, int]:
     """Where the value at that path begins and ends. Raises RequestInvalid if there is none, or a key is doubled."""
-    span = Span(0, len(raw)) if path else _trimmed(raw)
+    if not path:
+        inner = raw.strip(b" \t\n\r")
+        start = raw.find(inner)
+        return start, start + len(inner)
+    start, end = 0, len(raw)
     for depth, step in enumerate(path):
-        value = raw[span.start : span.end]
-        inner = _element(value, step, path[:depth]) if isinstance(step, int) else _member(value, step, path[:depth])
-        span = Span(span.start + inner.start, span.start + inner.end)
-    return span.start, span.end
+        inside = _child(raw[start:end], step, path[:depth])
+        start, end = start + inside.start, start + inside.end
+    return start, end
+
+
+def _child(raw: bytes, step: str | int, above: Sequence[str | int]) -> Span:
+    """Where the element or the member of a value stands in it; `above` is the path of the value itself."""
+    if isinstance(step, int):
+        spans = elements(raw)
+        if not 0 <= step < len(spans):
+            raise RequestInvalid(f"there is no element {step} among {len(spans)}", path=_joined(*above, step))
+        return spans[step]
+    found = members(raw)
+    place = _only(found, step, _joined(*above))
+    if place < 0:
+        raise RequestInvalid(f"there is no key {step!r}", path=_joined(*above, step))
+    return Span(found[place].value_start, found[place].value_end)
 
 
 def _rearranged(
@@ -129,26 +146,20 @@ def _rearranged(
 ) -> list[Edit]:
     """The edits that leave out and put in whole entries, with the right commas."""
     kept = [i for i in range(len(slots)) if i not in drop]
-    if not kept:
-        return _refilled(raw, slots, [new for _, news in sorted(insert.items()) for new in news])
-    return [*_cuts(slots, kept), *_insertions(slots, kept, insert)]
-
-
-def _refilled(raw: bytes, slots: Sequence[Span], news: Sequence[bytes]) -> list[Edit]:
-    """Nothing of the old is kept: the new stands where the old began, or right behind the opening bracket."""
+    if kept:
+        # One cut for each run of dropped entries.
+        ahead = [-1, *kept[:-1]]
+        cuts = [
+            Edit(slots[last + 1].start, slots[i].start, b"") for last, i in zip(ahead, kept, strict=True) if i > last + 1
+        ]
+        if kept[-1] + 1 < len(slots):
+            cuts.append(Edit(slots[kept[-1]].end, slots[-1].end, b""))
+        return [*cuts, *_insertions(slots, kept, insert)]
+    news = [new for _, news in sorted(insert.items()) for new in news]
     if slots:
         return [Edit(slots[0].start, slots[-1].end, b",".join(news))]
     inside = next(i for i, byte in enumerate(raw) if byte in b"[{") + 1
     return [Edit(inside, inside, b",".join(news))] if news else []
-
-
-def _cuts(slots: Sequence[Span], kept: Sequence[int]) -> list[Edit]:
-    """One cut for each run of dropped entries."""
-    ahead = [-1, *kept[:-1]]
-    cuts = [Edit(slots[last + 1].start, slots[i].start, b"") for last, i in zip(ahead, kept, strict=True) if i > last + 1]
-    if kept[-1] + 1 < len(slots):
-        cuts.append(Edit(slots[kept[-1]].end, slots[-1].end, b""))
-    return cuts
 
 
 def _insertions(slots: Sequence[Span], kept: Sequence[int], insert: Mapping[int, Sequence[bytes]]) -> list[Edit]:
@@ -168,27 +179,6 @@ def _only(found: Sequence[Member], key: str, path: str) -> int:
     if len(places) > 1:
         raise RequestInvalid(f"duplicate key {key!r} cannot be edited safely; send it once", path=_joined(path, key))
     return places[0] if places else -1
-
-
-def _member(raw: bytes, key: str, above: Sequence[str | int]) -> Span:
-    found = members(raw)
-    place = _only(found, key, _joined(*above))
-    if place < 0:
-        raise RequestInvalid(f"there is no key {key!r}", path=_joined(*above, key))
-    return Span(found[place].value_start, found[place].value_end)
-
-
-def _element(raw: bytes, index: int, above: Sequence[str | int]) -> Span:
-    found = elements(raw)
-    if not 0 <= index < len(found):
-        raise RequestInvalid(f"there is no element {index} among {len(found)}", path=_joined(*above, index))
-    return found[index]
-
-
-def _trimmed(raw: bytes) -> Span:
-    inner = raw.strip(b" \t\n\r")
-    start = raw.find(inner)
-    return Span(start, start + len(inner))
 
 
 def _joined(*steps: str | int) -> str:

@@ -1,4 +1,4 @@
-"""How long to wait, as backends say it: `6m0s`, `7.66s`, `120ms`, "try again in 1 minute", or a bare number of seconds.
+"""Reads how long to wait, as backends write it: `6m0s`, `7.66s`, `120ms`, "try again in 1 minute", or a number of seconds.
 
 Or until when: a number of seconds or of milliseconds since 1970.
 """

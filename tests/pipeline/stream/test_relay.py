@@ -16,8 +16,7 @@ from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.dress import Dress, Wear
 from clew.pipeline.stream.relay import Relay
 from clew.wire.events import encode_event
-from clew.wire.frames import SseLimits
-from clew.wire.sse import PING
+from clew.wire.sse import PING, SseLimits
 from tests.counts import SOAK, examples
 from tests.manifest import proves
 from tests.memory import left_by

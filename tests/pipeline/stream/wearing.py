@@ -16,8 +16,7 @@ from clew.pipeline.stream.dress import Dress, Wear
 from clew.pipeline.stream.relay import Relay
 from clew.thinking.seal import Sealer
 from clew.wire.events import decode_event
-from clew.wire.frames import Frames, SseLimits
-from clew.wire.sse import SseReader
+from clew.wire.sse import Frames, SseLimits, SseReader
 from tests.model import streams
 from tests.properties.stream_strategies import ENDS, WORDS, blocks
 

@@ -14,7 +14,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from clew.errors import BodyTooLarge
 from clew.model.json import JsonValue
 from clew.store.values import Usage
-from clew.wire.body import find_fault
+from clew.wire.strict_json import find_fault
 
 __all__ = ["Entry", "Message", "decoded", "is_notice", "time_of", "usage_of", "why_broken"]
 

@@ -15,9 +15,8 @@ from typing import NamedTuple
 from clew.model.events import BlockDelta, Event
 from clew.model.json import JsonObject
 from clew.pipeline.stream.pieces import data_in
-from clew.wire.events import decode_event
+from clew.wire.events import decode_event, marked, read_marked
 from clew.wire.sse import SseEvent
-from clew.wire.strings import marked, read_marked
 
 __all__ = ["Stretch", "joined", "stretches", "stretches_of"]
 

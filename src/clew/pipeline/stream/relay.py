@@ -43,7 +43,7 @@ from clew.pipeline.stream.sealing import Sealing
 from clew.pipeline.stream.usage import lacks_usage, written_with_usage
 from clew.wire.chunks import body_of
 from clew.wire.events import encode_event
-from clew.wire.frames import Frames, SseLimits
+from clew.wire.sse import Frames, SseLimits
 
 __all__ = ["Relay", "Relays"]
 

@@ -26,7 +26,7 @@ from clew.simulator.chat.returned import Returned, returned
 from clew.simulator.chat.rules import Finding, first_of, refusal
 from clew.simulator.chat.vendors import Vendor
 from clew.simulator.interfaces import Stance, Violation
-from clew.wire.body import decode_json
+from clew.wire.strict_json import decode_json
 
 __all__ = ["ChatVerdict", "judge_chat"]
 

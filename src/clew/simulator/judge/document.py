@@ -5,7 +5,7 @@ from __future__ import annotations
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.json import JsonValue
 from clew.simulator.judge.findings import Finding
-from clew.wire.body import Fault, decode_json, find_fault
+from clew.wire.strict_json import JsonFault, decode_json, find_fault
 
 __all__ = ["read_document"]
 
@@ -19,11 +19,11 @@ def read_document(raw: bytes) -> JsonValue | Finding:
     try:
         return decode_json(raw)
     except BodyTooLarge:
-        return _not_json(Fault("recursion limit exceeded", 0, 1, 1))
+        return _not_json(JsonFault("recursion limit exceeded", 0, 1, 1))
     except RequestInvalid:
         fault = find_fault(raw)
         return Finding("R63.lone-surrogate") if fault.reason == _SURROGATE else _not_json(fault)
 
 
-def _not_json(fault: Fault) -> Finding:
+def _not_json(fault: JsonFault) -> Finding:
     return Finding("R4.body-not-json", names=fault._asdict())

@@ -14,7 +14,7 @@ from clew.model.facts import betas
 from clew.model.json import JsonObject, JsonValue
 from clew.thinking.compliance.findings import Finding
 from clew.thinking.compliance.reading import MOST_MESSAGES
-from clew.wire.body import MAX_DEPTH, decode_json, find_fault
+from clew.wire.strict_json import MAX_DEPTH, decode_json, find_fault
 
 __all__ = ["OLDEST", "Headers", "Parsed", "oversize", "parse", "read_headers"]
 

@@ -19,8 +19,7 @@ from clew.model.events import Event
 from clew.model.failure import Failure
 from clew.model.json import JsonObject
 from clew.model.loose_json import objects_of, read_object, read_value
-from clew.wire.frames import Frames, SseLimits
-from clew.wire.sse import OTHER, SseEvent, read_fields
+from clew.wire.sse import OTHER, Frames, SseEvent, SseLimits, read_fields
 
 __all__ = ["ChatStream", "Finish"]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.errors import BodyTooLarge, RequestInvalid
-from clew.wire.body import MAX_DEPTH, Fault, decode_json, find_fault
+from clew.wire.strict_json import MAX_DEPTH, JsonFault, decode_json, find_fault
 from tests.counts import examples
 from tests.wire.json_texts import plain, spelled, trees
 
@@ -62,7 +62,7 @@ def test_a_body_that_is_no_json_says_what_was_expected_and_where(raw: bytes, wor
 
 
 def test_a_fault_has_its_parts() -> None:
-    assert find_fault(b'{\n"a" 1}') == Fault("expecting ':' delimiter", 6, 2, 5)
+    assert find_fault(b'{\n"a" 1}') == JsonFault("expecting ':' delimiter", 6, 2, 5)
 
 
 def test_a_byte_order_mark_is_no_json() -> None:
