@@ -7,7 +7,6 @@ first line the rule. `make golden` rewrites the second and third part; the diff 
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -15,7 +14,7 @@ import pytest
 
 from clew.errors import BlockMismatch, StreamIllegal
 from clew.model.assemble import AssembledBlock, Assembler
-from clew.model.events import Event, Unknown, data_of
+from clew.model.events import Event, Unknown, altered, data_of
 from clew.model.lifecycle import STRICT, Lifecycle
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
@@ -52,7 +51,7 @@ def transcript(stream: bytes, size: int) -> bytes:
 def line(event: Event) -> str:
     if isinstance(event, Unknown):
         return f"unknown {event.name} {event.data!r}"
-    return data_of(replace(event)).decode()
+    return data_of(altered(event)).decode()
 
 
 def outcome(reader: Assembler, events: list[Event], verdict: str) -> str:

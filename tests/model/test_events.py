@@ -1,6 +1,5 @@
 """Events as values: what they refuse, what they keep."""
 
-from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from clew.model.events import (
     Ping,
     StreamFailed,
     Unknown,
+    altered,
     data_of,
     read_event,
     with_raw,
@@ -101,7 +101,7 @@ def test_an_event_with_a_member_amiss_cannot_be_built(data: JsonObject, words: s
 def test_an_event_cannot_be_changed() -> None:
     event: Any = BlockStop(0)
 
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         event.index = 1
 
 
@@ -111,7 +111,7 @@ def test_an_event_that_was_read_keeps_its_bytes_until_it_is_altered() -> None:
 
     assert data_of(event) == b'{"type":"content_block_stop","index":0   }'
     assert event == BlockStop(0)
-    assert data_of(replace(event, index=1)) == b'{"type":"content_block_stop","index":1}'
+    assert data_of(altered(event, index=1)) == b'{"type":"content_block_stop","index":1}'
 
 
 def test_an_unknown_event_is_its_bytes() -> None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
-from clew.model.events import BlockDelta, BlockStop, Event
+from clew.model.events import BlockDelta, BlockStop, Event, altered
 from clew.model.halves import whole_text
 
 __all__ = ["Joining"]
@@ -46,4 +45,4 @@ class Joining:
 
 
 def _saying(event: BlockDelta, text: str) -> BlockDelta:
-    return replace(event, delta={**event.delta, _MEMBERS[event.kind]: text})
+    return altered(event, delta={**event.delta, _MEMBERS[event.kind]: text})

@@ -3,17 +3,22 @@
 An event is its JSON object with names on the members that matter. Members that nobody knows yet live in `extra`, deltas
 and blocks stay JSON objects, so reading and writing an event loses nothing; two events are equal if their JSON is. An
 event that was read keeps the bytes of its data in `raw` and is written back as it came; one that is made, or altered with
-`dataclasses.replace`, has none and is written anew.
+`altered`, has none and is written anew.
 
 What a delta or a block *means* is decided elsewhere: `lifecycle` says which may follow which, `assemble` what they add up
 to. Reading them from SSE, and writing them, is `wire.events`. An event that is the same in every answer can be written
 once, ahead (`written`), and then has its bytes too.
+
+Every chunk of every translated stream becomes one of these, so they are structs without a part in garbage collection, and
+their checks are written out.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 from clew.errors import StreamIllegal
 from clew.model.halves import encoded
@@ -32,54 +37,62 @@ __all__ = [
     "Ping",
     "StreamFailed",
     "Unknown",
+    "altered",
     "data_of",
     "read_event",
     "with_raw",
     "written",
 ]
 
-_NULL = type(None)
 
-
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True, eq=False, gc=False, kw_only=True):
     """Something that happened on a stream. Only the classes below are events."""
 
     type: ClassVar[str] = ""
-    shapes: ClassVar[dict[str, tuple[type, ...]]] = {}
-    extra: JsonObject = field(default_factory=dict[str, JsonValue], kw_only=True)
-    raw: bytes = field(default=b"", init=False, compare=False, repr=False)
+    members: ClassVar[tuple[str, ...]] = ()
+    """What the event says on the wire, besides its type and `extra`."""
+    extra: JsonObject = field(default_factory=dict[str, JsonValue])
+    raw: bytes = b""
 
-    def __post_init__(self) -> None:
-        for name, shape in self.shapes.items():
-            if type(getattr(self, name)) not in shape:
-                _need(self, getattr(self, name), name, *shape)
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, Event):
+            return NotImplemented
+        return self.extra == other.extra and all(getattr(self, name) == getattr(other, name) for name in self.members)
+
+    def __hash__(self) -> int:
+        return hash((self.type, data_of(self)))
 
 
 E = TypeVar("E", bound=Event)
 
 
-@dataclass(frozen=True, slots=True)
-class MessageStart(Event):
+class MessageStart(Event, frozen=True, eq=False, gc=False):
     """The answer begins: the whole message, without content and without an end."""
 
     type: ClassVar[str] = "message_start"
-    shapes: ClassVar[dict[str, tuple[type, ...]]] = {"message": (dict,)}
+    members: ClassVar[tuple[str, ...]] = ("message",)
     message: JsonObject
 
+    def __post_init__(self) -> None:
+        if type(self.message) is not dict:
+            raise _refusal(self, self.message, "message", "dict")
 
-@dataclass(frozen=True, slots=True)
-class BlockStart(Event):
+
+class BlockStart(Event, frozen=True, eq=False, gc=False):
     """A block opens. What it holds at its start counts; deltas add to it."""
 
     type: ClassVar[str] = "content_block_start"
-    shapes: ClassVar[dict[str, tuple[type, ...]]] = {"index": (int,), "content_block": (dict,)}
+    members: ClassVar[tuple[str, ...]] = ("index", "content_block")
     index: int
     content_block: JsonObject
 
     def __post_init__(self) -> None:
-        Event.__post_init__(self)
-        _need(self, self.content_block.get("type"), "content_block.type", str)
+        if type(self.index) is not int:
+            raise _refusal(self, self.index, "index", "int")
+        if type(self.content_block) is not dict:
+            raise _refusal(self, self.content_block, "content_block", "dict")
+        if type(kind := self.content_block.get("type")) is not str:
+            raise _refusal(self, kind, "content_block.type", "str")
 
     @property
     def block_type(self) -> str:
@@ -96,80 +109,93 @@ _DELTA_MEMBERS: dict[str, tuple[str, type]] = {
 """The member that each kind of delta must have. (A compaction_delta may have none; other kinds are unknown.)"""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockDelta(Event):
+class BlockDelta(Event, frozen=True, eq=False, gc=False):
     """The open block grows."""
 
     type: ClassVar[str] = "content_block_delta"
-    shapes: ClassVar[dict[str, tuple[type, ...]]] = {"index": (int,), "delta": (dict,)}
+    members: ClassVar[tuple[str, ...]] = ("index", "delta")
     index: int
     delta: JsonObject
 
     def __post_init__(self) -> None:
-        Event.__post_init__(self)
-        _need(self, self.delta.get("type"), "delta.type", str)
-        if self.kind in _DELTA_MEMBERS:
-            member, shape = _DELTA_MEMBERS[self.kind]
-            _need(self, self.delta.get(member), f"delta.{member}", shape)
+        if type(self.index) is not int:
+            raise _refusal(self, self.index, "index", "int")
+        if type(self.delta) is not dict:
+            raise _refusal(self, self.delta, "delta", "dict")
+        if type(kind := self.delta.get("type")) is not str:
+            raise _refusal(self, kind, "delta.type", "str")
+        if (needed := _DELTA_MEMBERS.get(kind)) is not None:
+            member, shape = needed
+            if type(value := self.delta.get(member)) is not shape:
+                raise _refusal(self, value, f"delta.{member}", shape.__name__)
 
     @property
     def kind(self) -> str:
         return str(self.delta["type"])
 
 
-@dataclass(frozen=True, slots=True)
-class BlockStop(Event):
+class BlockStop(Event, frozen=True, eq=False, gc=False):
     """The block is whole: what came of it counts from now on."""
 
     type: ClassVar[str] = "content_block_stop"
-    shapes: ClassVar[dict[str, tuple[type, ...]]] = {"index": (int,)}
+    members: ClassVar[tuple[str, ...]] = ("index",)
     index: int
 
+    def __post_init__(self) -> None:
+        if type(self.index) is not int:
+            raise _refusal(self, self.index, "index", "int")
 
-@dataclass(frozen=True, slots=True)
-class MessageDelta(Event):
+
+class MessageDelta(Event, frozen=True, eq=False, gc=False):
     """How the answer ended, and what it cost in all. Clients take the one with a stop reason as the end."""
 
     type: ClassVar[str] = "message_delta"
-    shapes: ClassVar[dict[str, tuple[type, ...]]] = {"delta": (dict,), "usage": (dict, _NULL)}
+    members: ClassVar[tuple[str, ...]] = ("delta", "usage")
     delta: JsonObject
     usage: JsonObject | None = None
 
+    def __post_init__(self) -> None:
+        if type(self.delta) is not dict:
+            raise _refusal(self, self.delta, "delta", "dict")
+        if self.usage is not None and type(self.usage) is not dict:
+            raise _refusal(self, self.usage, "usage", "dict or NoneType")
 
-@dataclass(frozen=True, slots=True)
-class MessageStop(Event):
+
+class MessageStop(Event, frozen=True, eq=False, gc=False):
     """Nothing follows."""
 
     type: ClassVar[str] = "message_stop"
 
 
-@dataclass(frozen=True, slots=True)
-class Ping(Event):
+class Ping(Event, frozen=True, eq=False, gc=False):
     """Still there."""
 
     type: ClassVar[str] = "ping"
 
 
-@dataclass(frozen=True, slots=True)
-class StreamFailed(Event):
+class StreamFailed(Event, frozen=True, eq=False, gc=False):
     """The answer broke off; `error` is the vendor's error object.
 
-    Known where it was read, and said by no stream: the `status` that it would have had as a response (0: the one that goes
-    with the error's type), the `wait` that it asks for, and whether it is `broken`: then the backend said no such thing.
+    Known where it was read, and written by no stream: the `status` that it would have had as a response (0: the one that
+    goes with the error's type), the `wait` that it asks for, and whether it is `broken`: the backend reported no error.
     """
 
     type: ClassVar[str] = "error"
-    shapes: ClassVar[dict[str, tuple[type, ...]]] = {"error": (dict,)}
+    members: ClassVar[tuple[str, ...]] = ("error",)
     error: JsonObject
-    status: int = field(default=0, kw_only=True, compare=False)
-    wait: Wait = field(default=NO_WAIT, kw_only=True, compare=False)
-    broken: bool = field(default=False, kw_only=True, compare=False)
+    status: int = 0
+    wait: Wait = NO_WAIT
+    broken: bool = False
+
+    def __post_init__(self) -> None:
+        if type(self.error) is not dict:
+            raise _refusal(self, self.error, "error", "dict")
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown(Event):
+class Unknown(Event, frozen=True, eq=False, gc=False):
     """An event of a type that is not in EVENTS, or whose data is no JSON object: kept as it came."""
 
+    members: ClassVar[tuple[str, ...]] = ("name", "data")
     name: str
     data: bytes
 
@@ -179,18 +205,13 @@ EVENTS: dict[str, type[Event]] = {
 }
 """Every event that has a type of its own, by that type."""
 
-_MEMBERS = {
-    cls.type: tuple(each.name for each in fields(cls) if each.compare and each.name != "extra") for cls in EVENTS.values()
-}
-"""What an event says on the wire: all that makes two of them differ."""
-
 
 def read_event(data: JsonObject) -> Event:
     """The event that an object describes, whose type is one of EVENTS. Raises StreamIllegal if a member is amiss."""
-    kind = str(data["type"])
-    known = {name: data.get(name) for name in _MEMBERS[kind]}
+    kind = EVENTS[str(data["type"])]
+    known: dict[str, Any] = {name: data.get(name) for name in kind.members}
     extra = {name: value for name, value in data.items() if name not in known and name != "type"}
-    return EVENTS[kind](**known, extra=extra)
+    return kind(**known, extra=extra)
 
 
 def data_of(event: Event) -> bytes:
@@ -199,24 +220,26 @@ def data_of(event: Event) -> bytes:
         return event.data
     if event.raw:
         return event.raw
-    known = {name: value for name in _MEMBERS[event.type] if (value := getattr(event, name)) is not None}
+    known = {name: value for name in event.members if (value := getattr(event, name)) is not None}
     return encoded({"type": event.type, **known, **event.extra})
 
 
-def with_raw(event: Event, raw: bytes) -> Event:
-    """The event, knowing the bytes it was read from. No argument of its class: a changed event must not keep old bytes."""
-    object.__setattr__(event, "raw", raw)
+def with_raw(event: E, raw: bytes) -> E:
+    """The event, knowing the bytes it was read from."""
+    force_setattr(event, "raw", raw)
     return event
 
 
 def written(event: E) -> E:
     """The event, knowing the bytes of its data as if it had been read."""
-    with_raw(event, data_of(event))
-    return event
+    return with_raw(event, data_of(event))
 
 
-def _need(event: Event, value: object, member: str, *shape: type) -> None:
+def altered(event: E, **members: object) -> E:
+    """The event with other members. It does not keep the bytes that it was read from."""
+    return replace(event, raw=b"", **members)
+
+
+def _refusal(event: Event, value: object, member: str, wanted: str) -> StreamIllegal:
     """Exact types: `true` is no index."""
-    if type(value) not in shape:
-        wanted = " or ".join(each.__name__ for each in shape)
-        raise StreamIllegal(f"{event.type}: {member} must be {wanted}, not {type(value).__name__}", event=event.type)
+    return StreamIllegal(f"{event.type}: {member} must be {wanted}, not {type(value).__name__}", event=event.type)

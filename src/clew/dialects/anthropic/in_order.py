@@ -9,12 +9,11 @@ signs with nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from clew.dialects.anthropic.stream_errors import read_any
 from clew.errors import StreamIllegal
-from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, MessageStart
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, MessageStart, altered
 from clew.model.json import JsonObject
 from clew.wire.sse import SseLimits, SseReader
 
@@ -55,7 +54,7 @@ class InOrder:
             case BlockStop():
                 return self._stopped() if event.index == self._open else ()
             case MessageStart():
-                return (replace(event, message={**event.message, "model": self._model}),)
+                return (altered(event, message={**event.message, "model": self._model}),)
             case MessageDelta():
                 return (*self._stopped(), event)
             case _:
@@ -73,7 +72,7 @@ class InOrder:
                 return
             self._check(event)
             yield from self._started(event.index)
-        yield replace(event, index=self._count - 1)
+        yield altered(event, index=self._count - 1)
 
     def _check(self, event: BlockDelta) -> None:
         """Words may go on in another block. Half a call cannot, nor a block that never started."""

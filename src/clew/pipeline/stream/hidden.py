@@ -5,10 +5,9 @@ Nor does its beginning at the end of a text: of a backend's words so many are to
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
-from clew.model.events import StreamFailed
+from clew.model.events import StreamFailed, altered
 from clew.model.json import JsonValue
 
 __all__ = ["HIDDEN", "hidden", "hidden_in", "without_secret"]
@@ -42,7 +41,7 @@ def without_secret(event: StreamFailed, raw: bytes, secret: str) -> tuple[Stream
     told = hidden_in(raw, secret) if secret else raw
     if told == raw:
         return event, raw
-    return replace(event, error={name: _hidden(value, secret) for name, value in event.error.items()}), told
+    return altered(event, error={name: _hidden(value, secret) for name, value in event.error.items()}), told
 
 
 def _hidden(value: JsonValue, secret: str) -> JsonValue:

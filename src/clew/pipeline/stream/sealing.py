@@ -10,10 +10,9 @@ because a seal may refer to the store, which keeps whole blocks. Hidden blocks v
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
-from clew.model.events import BlockDelta, BlockStart, BlockStop
+from clew.model.events import BlockDelta, BlockStart, BlockStop, altered
 from clew.model.halves import whole_text
 from clew.model.json import JsonObject, JsonValue
 from clew.model.long_text import LongText
@@ -68,7 +67,7 @@ class Sealing:
         return index - len(self._hidden)
 
     def _moved(self, event: BlockStart | BlockDelta | BlockStop, raw: bytes) -> bytes:
-        return encode_event(replace(event, index=self._shift(event.index))) if self._hidden else raw
+        return encode_event(altered(event, index=self._shift(event.index))) if self._hidden else raw
 
     def _started(self, event: BlockStart, raw: bytes) -> bytes:
         if self._dress.wear.sealer is not None and event.block_type == "thinking":
@@ -82,7 +81,7 @@ class Sealing:
         block = self._dress.block(event.index, event.content_block)
         if block is event.content_block:
             return self._moved(event, raw)
-        return encode_event(replace(event, index=self._shift(event.index), content_block=block))
+        return encode_event(altered(event, index=self._shift(event.index), content_block=block))
 
     def _opened(self, event: BlockStart, raw: bytes) -> bytes:
         text = _text(event.content_block.get("thinking"))
@@ -91,7 +90,7 @@ class Sealing:
             return self._moved(event, raw)
         blank: JsonObject = {**event.content_block, "thinking": "", "signature": ""}
         index = self._shift(event.index)
-        start = encode_event(replace(event, index=index, content_block=blank))
+        start = encode_event(altered(event, index=index, content_block=blank))
         return start + encode_event(_thinking(index, text)) if text else start
 
     def _delta(self, event: BlockDelta, raw: bytes) -> bytes:

@@ -6,11 +6,10 @@ What came is still what the backend sent, in its own words; it is kept only wher
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final, Protocol
 
 from clew.errors import StreamIllegal
-from clew.model.events import BlockDelta, Event, MessageStart
+from clew.model.events import BlockDelta, Event, MessageStart, altered
 from clew.model.json import JsonObject, JsonValue
 from clew.model.unfold import events_of
 from clew.pipeline.stream.dress import Dress
@@ -59,7 +58,7 @@ class Unfolded:
         _check(self._message.get("content"))
         start, *rest = events_of(self._message, chunk=_PIECE)
         assert isinstance(start, MessageStart)
-        return [replace(start, message={**start.message, "model": self._model}), *rest]
+        return [altered(start, message={**start.message, "model": self._model}), *rest]
 
     def flush(self) -> Sequence[Event]:
         return ()

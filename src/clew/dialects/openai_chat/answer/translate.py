@@ -9,13 +9,12 @@ where it may not be unique. A block that was open when the stream broke off gets
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.payloads import late_thought, proof
 from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.dialects.openai_chat.speech import Speech
-from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, altered
 from clew.model.failure import Failure
 from clew.model.json import JsonObject
 
@@ -65,7 +64,7 @@ class Translation:
         if event.block_type == "thinking":
             self._thinking = event.index
         own = self._stream.wire_ids.get(str(block.get("id"))) if self._own_ids and event.block_type == "tool_use" else ""
-        return replace(event, content_block={**block, "id": own}) if own else event
+        return altered(event, content_block={**block, "id": own}) if own else event
 
     def _signature(self) -> BlockDelta:
         payload = self._stream.payload_at(self._thinking)
