@@ -50,6 +50,27 @@ def _calls(n: int) -> list[Turn]:
     return [_answered(0, blocks=calls), _answered(1, 0, asked=results)]
 
 
+def _failed(n: int) -> list[Turn]:
+    """One question that was asked n times, in vain."""
+    tries = [
+        turn(
+            recorded(f"r{i}", followed="r0", blocks=(), keys=()), at=NOON + i, exchange=f"r{i}", outcome="failed", status=502
+        )
+        for i in range(1, n)
+    ]
+    return [_answered(0), *tries]
+
+
+def _unanswered_results(n: int) -> list[Turn]:
+    called, answered = _calls(n)
+    assert answered.recording is not None
+    failed = structs.replace(answered.exchange, outcome="failed", status=502)
+    return [
+        called,
+        structs.replace(answered, exchange=failed, recording=structs.replace(answered.recording, blocks=(), keys=())),
+    ]
+
+
 def _one(n: int, **more: Callable[[int], Any]) -> list[Turn]:
     """One exchange with n of something."""
     whole = _answered(0)
@@ -93,6 +114,9 @@ HISTORIES: dict[str, Callable[[int], list[Turn]]] = {
     "thoughts in an answer": lambda n: [_answered(0, blocks=[thinking(f"Hm {i}.", f"s{i}") for i in range(n)])],
     "texts in an answer": lambda n: [_answered(0, blocks=[text("A **word**.")] * n)],
     "calls and their results": _calls,
+    "calls without a result": lambda n: _calls(n)[:1],
+    "results without an answer": _unanswered_results,
+    "attempts at one question": _failed,
     "texts in a question": lambda n: [_answered(0, asked=[text("Well?")] * n)],
     "reminders in a question": lambda n: [_answered(0, asked=[text(REMINDER)] * n + [text("Well?")])],
     "reminders in one text": lambda n: [_answered(0, asked=REMINDER * n + "Well?")],

@@ -39,6 +39,7 @@ from clew.thinking.seal import Sealer
 from clew.web import backends, chat_page, exchange_page, now, thread_page, threads, usage
 from tests.admin.booth import present
 from tests.cli.homes import CONFIG
+from tests.growth.agents import run_agent
 from tests.growth.histories import HISTORIES
 from tests.growth.work import check_growth, each_with
 from tests.store.turns import NOON
@@ -100,15 +101,26 @@ def _read(kept: Kept) -> None:
 
 def _in_a_chat(kept: Kept) -> None:
     """The messages of a front end, and the next request."""
-    spots = [Spot(_passage(each), each.exchange) for each in kept.turns]
-    tree = Tree(spots)
+    tree = Tree(_spots(kept))
     line = tree.line(tree.newest)
     ui_messages(line, SEALER, lambda spots: {})
     list(history_of(line, SEALER))
 
 
+def _spots(kept: Kept) -> list[Spot]:
+    return [Spot(_passage(each), each.exchange) for each in kept.turns]
+
+
 def _passage(turn: Turn) -> Passage:
     return Passage(exchange=turn.exchange.id, at=turn.exchange.started, asked=turn.asked, recording=turn.recording)
+
+
+def _asked_agent(kept: Kept) -> None:
+    run_agent(_spots(kept), lambda agent: agent.stream("And now?"))
+
+
+def _resumed_agent(kept: Kept) -> None:
+    run_agent(_spots(kept), lambda agent: agent.resume())
 
 
 def _searched(kept: Kept) -> None:
@@ -216,6 +228,8 @@ READERS: dict[str, Callable[[Kept], object]] = {
     "list of threads": partial(_shown, endpoint=views.threads, query="limit=1000"),
     "thread": partial(_shown, endpoint=views.thread),
     "exchange": partial(_shown, endpoint=views.exchange, id="r0"),
+    "agent that is asked": _asked_agent,
+    "agent that resumes": _resumed_agent,
     "clew show --json": lambda kept: _printed(kept, "show", "t", "--json"),
 }
 

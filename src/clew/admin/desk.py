@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from clew.admin.access import Access
-from clew.admin.chat.runs import Runs
+from clew.admin.chat.runs import ChatRuns
 from clew.admin.conversations.telling import Tellings
 from clew.admin.crowd import Crowd
 from clew.admin.feed import Feed
@@ -72,7 +72,7 @@ class Desk:
     """What each data plane tells of itself: that of this process, or those of its workers."""
     works: Works | None = None
     """What answers, for whoever is asked something here."""
-    runs: Runs = field(default_factory=Runs)
+    runs: ChatRuns = field(default_factory=ChatRuns)
     """The answers of the chat that come now."""
     crowd: Crowd = field(default_factory=Crowd)
     """How much of the room each key holder takes."""

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from clew.admin.chat import runs as table
-from clew.admin.chat.run import Run
-from clew.admin.chat.runs import KEPT_SECONDS, Runs
+from clew.admin.chat.runs import KEPT_SECONDS, ChatRun, ChatRuns
 from clew.admin.problem import Problem
 
 START = {"type": "start"}
@@ -25,11 +24,11 @@ def part(text: str) -> Any:
     return {"type": "text-delta", "id": "t", "delta": text}
 
 
-async def heard(run: Run) -> bytes:
+async def heard(run: ChatRun) -> bytes:
     return b"".join([frame async for frame in run.follow([START])])
 
 
-def stopper(run: Run) -> Callable[[], Awaitable[None]]:
+def stopper(run: ChatRun) -> Callable[[], Awaitable[None]]:
     async def stop() -> None:
         run.end()
 
@@ -40,14 +39,14 @@ def test_a_long_answer_costs_no_more_than_its_bound_and_cannot_be_told_again() -
     """reliability 3: bounded memory."""
 
     async def scene() -> tuple[int, bool, bytes]:
-        run = Run(most_bytes=10_000)
+        run = ChatRun(most_bytes=10_000)
         run.begin([START], nothing)
         sizes: list[int] = []
         for _ in range(500):
-            run.tell(part("x" * 100))
+            run.send(part("x" * 100))
             sizes.append(run.size)
         run.end()
-        return max(sizes), await run.replay() is None, await heard(run)
+        return max(sizes), await run.replay_head() is None, await heard(run)
 
     most, lost, said = asyncio.run(scene())
     assert most <= 10_000
@@ -57,11 +56,11 @@ def test_a_long_answer_costs_no_more_than_its_bound_and_cannot_be_told_again() -
 
 def test_whoever_listens_along_hears_all_of_a_long_answer() -> None:
     async def scene() -> bytes:
-        run = Run(most_bytes=1_000)
+        run = ChatRun(most_bytes=1_000)
         run.begin([START], nothing)
         listening = asyncio.create_task(heard(run))
         for number in range(200):
-            run.tell(part(f"{number};"))
+            run.send(part(f"{number};"))
             await asyncio.sleep(0)
         run.end()
         return await listening
@@ -73,13 +72,13 @@ def test_whoever_listens_along_hears_all_of_a_long_answer() -> None:
 def test_an_end_that_nobody_hears_is_kept_for_a_while_and_one_that_was_heard_is_not() -> None:
     async def scene() -> list[bool]:
         now = 0.0
-        runs = Runs(clock=lambda: now)
+        runs = ChatRuns(clock=lambda: now)
         found: list[bool] = []
         for listens in (False, True):
             run = await runs.begin(HERE)
             run.begin([START], nothing)
             run.end()
-            runs.ended(HERE, run)
+            runs.finish(HERE, run)
             if listens:
                 await heard(run)
             found.append(runs.find(HERE) is run)
@@ -94,13 +93,13 @@ def test_the_ends_that_are_kept_are_bounded_together(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(table, "KEPT_BYTES", 2_000)
 
     async def scene() -> list[bool]:
-        runs = Runs()
+        runs = ChatRuns()
         for number in range(4):
             run = await runs.begin(("ann", str(number)))
             run.begin([START], nothing)
-            run.tell(part("x" * 800))
+            run.send(part("x" * 800))
             run.end()
-            runs.ended(("ann", str(number)), run)
+            runs.finish(("ann", str(number)), run)
         return [runs.find(("ann", str(number))) is not None for number in range(4)]
 
     assert asyncio.run(scene()) == [False, False, True, True]
@@ -110,7 +109,7 @@ def test_there_is_a_bound_to_answers_at_once(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(table, "MOST", 2)
 
     async def scene() -> int:
-        runs = Runs()
+        runs = ChatRuns()
         for number in range(2):
             (await runs.begin(("ann", str(number)))).begin([START], nothing)
         with pytest.raises(Problem) as refused:
@@ -122,7 +121,7 @@ def test_there_is_a_bound_to_answers_at_once(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_draining_lets_answers_end_and_then_ends_them() -> None:
     async def scene() -> tuple[list[bool], int]:
-        runs = Runs()
+        runs = ChatRuns()
         quick, slow = [await runs.begin(("ann", name)) for name in ("quick", "slow")]
         for run in (quick, slow):
             run.begin([START], stopper(run))
@@ -137,12 +136,12 @@ def test_draining_lets_answers_end_and_then_ends_them() -> None:
 
 def test_a_run_that_never_began_is_not_told() -> None:
     async def scene() -> tuple[bool, bool]:
-        runs = Runs()
+        runs = ChatRuns()
         run = await runs.begin(HERE)
         run.fail()
-        runs.ended(HERE, run)
+        runs.finish(HERE, run)
         await run.stop()
-        return await run.replay() is None, await runs.stop(HERE)
+        return await run.replay_head() is None, await runs.stop(HERE)
 
     assert asyncio.run(scene()) == (True, False)
 
@@ -151,7 +150,7 @@ def test_a_principal_has_its_own_bound_beside_that_of_all() -> None:
     """429 says that it is one's own doing, 503 that it is everybody's."""
 
     async def scene() -> list[tuple[int, dict[str, str]]]:
-        held, refused = Runs(), []
+        held, refused = ChatRuns(), []
         for number in range(2):
             await held.begin(("ann", f"{number}"), 2)
         await held.begin(("bob", "0"), 2)

@@ -13,7 +13,7 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
-from clew.admin.chat.run import Run
+from clew.admin.chat.runs import ChatRun
 from clew.chat.compacting import Compacting
 from clew.chat.desk import Hearing, Question
 from clew.chat.events import Compacted
@@ -46,7 +46,7 @@ class Table(Struct, frozen=True, kw_only=True, eq=False):
 class Answering:
     """`begin` raises what keeps a question from being asked; from then on, everything is told to the run."""
 
-    def __init__(self, run: Run, table: Table, question: Question, message: str, done: Callable[[], None]) -> None:
+    def __init__(self, run: ChatRun, table: Table, question: Question, message: str, done: Callable[[], None]) -> None:
         """`message` is the one that the answer goes on with, "" for a new one; `done` is called at the end."""
         self._run = run
         self._table = table
@@ -65,7 +65,7 @@ class Answering:
         hearing = await self._asked()
         self._listen_to(hearing.id)
         self._table.desk.overheard, self._table.desk.answers = self._overhear, self._name
-        self._run.tell({"type": "start-step"})
+        self._run.send({"type": "start-step"})
         task = asyncio.get_running_loop().create_task(self._tell(hearing), name="clew chat")
         start = self._start(hearing.id)
         self._run.begin((start, *before), lambda: self._stop(hearing, task))
@@ -96,22 +96,22 @@ class Answering:
 
     def _name(self, turn: str, backend: str, model: str) -> None:
         if turn == self._turn:
-            self._run.tell({"type": "message-metadata", "messageMetadata": {"backend": backend, "model": model}})
+            self._run.send({"type": "message-metadata", "messageMetadata": {"backend": backend, "model": model}})
 
     def _overhear(self, turn: str, event: Event) -> None:
         """What is heard of another turn is the summary that this one waits for: that it is written is told, not what."""
         if turn == self._turn:
             for part in self._step.feed(event):
-                self._run.tell(part)
+                self._run.send(part)
         elif not self._is_summarising:
             self._is_summarising = True
-            self._run.tell(state_part(self._turn, "summarising"))
+            self._run.send(state_part(self._turn, "summarising"))
 
     def _go_on(self, compacted: Compacted, turn: str) -> None:
         """On the new line: the message is the same, its turn another."""
         self._is_summarising = False
-        self._run.tell(compacted_part(compacted))
-        self._run.tell({"type": "message-metadata", "messageMetadata": {"turn": turn}})
+        self._run.send(compacted_part(compacted))
+        self._run.send({"type": "message-metadata", "messageMetadata": {"turn": turn}})
         self._listen_to(turn)
 
     async def _stop(self, hearing: Hearing, task: asyncio.Task[None]) -> None:
@@ -129,7 +129,7 @@ class Answering:
         except Exception as error:
             _log.exception("an answer could not be told")
             await _left(hearing)
-            self._run.tell({"type": "error", "errorText": words_of(error)})
+            self._run.send({"type": "error", "errorText": words_of(error)})
         finally:
             self._run.end()
             self._done()
@@ -139,17 +139,17 @@ class Answering:
         spot = self._table.desk.tree[hearing.id]
         metadata = await asyncio.to_thread(self._metadata, hearing.id)
         if self._is_summarising:
-            self._run.tell(state_part(self._turn, "failed"))
+            self._run.send(state_part(self._turn, "failed"))
         if spot.outcome == "whole":
-            self._run.tell({"type": "finish-step"})
-            self._run.tell(_finished(finish_reason(self._step.stop_reason), metadata))
+            self._run.send({"type": "finish-step"})
+            self._run.send(_finished(finish_reason(self._step.stop_reason), metadata))
         elif self._is_stopped:
-            self._run.tell({"type": "abort", "reason": STOPPED})
-            self._run.tell(_finished("interrupted", metadata))
+            self._run.send({"type": "abort", "reason": STOPPED})
+            self._run.send(_finished("interrupted", metadata))
         else:
-            self._run.tell({"type": "message-metadata", "messageMetadata": metadata})
+            self._run.send({"type": "message-metadata", "messageMetadata": metadata})
             said = words_of(hearing.failure) if hearing.failure else "The answer broke off. What came of it is kept."
-            self._run.tell({"type": "error", "errorText": self._table.hide(said)})
+            self._run.send({"type": "error", "errorText": self._table.hide(said)})
 
     def _metadata(self, turn: str) -> JsonObject:
         group = groups_of(self._table.desk.tree.line(turn))[-1]

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from clew.admin.access import Caller
 from clew.admin.chat.answering import Answering, Table
 from clew.admin.chat.asked import Posted, thread_id
-from clew.admin.chat.run import Run
+from clew.admin.chat.runs import ChatRun
 from clew.admin.desk import Desk
 from clew.admin.parameters import read_body
 from clew.admin.problem import Problem
@@ -39,7 +39,7 @@ _NO_CONTENT: Final = 204
 class Following(StreamingResponse):
     """A run, told to one who listens; whoever goes is counted out, however they went."""
 
-    def __init__(self, run: Run, head: Sequence[Part]) -> None:
+    def __init__(self, run: ChatRun, head: Sequence[Part]) -> None:
         super().__init__(run.follow(head), headers=ui_headers(), media_type=MEDIA_TYPE)
         self._run = run
 
@@ -61,11 +61,11 @@ async def post(desk: Desk, request: Request) -> Response:
         table = await desk.read(lambda: _opened(desk, place[1], caller))
         asked = await asyncio.to_thread(posted.place, table.desk.tree)
         question = _question(posted, asked, table.desk)
-        answering = Answering(run, table, question, asked.message, lambda: desk.runs.ended(place, run))
+        answering = Answering(run, table, question, asked.message, lambda: desk.runs.finish(place, run))
         return Following(run, (await answering.begin(),))
     except BaseException:
         run.fail()
-        desk.runs.ended(place, run)
+        desk.runs.finish(place, run)
         raise
 
 
@@ -110,7 +110,7 @@ async def follow(desk: Desk, request: Request) -> Response:
     if run is None:
         return Response(status_code=_NO_CONTENT)
     run.join()
-    head = await run.replay()
+    head = await run.replay_head()
     if head is None:
         run.leave()
         return Response(status_code=_NO_CONTENT)
