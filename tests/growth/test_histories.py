@@ -20,7 +20,7 @@ from clew.admin.desk import Desk
 from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
 from clew.admin.routing import Endpoint
-from clew.chat.formats import FORMATS, Format, Numbered, Reading
+from clew.chat.formats import FORMATS, Format, ImportContext, NumberedLine
 from clew.chat.request import history_of
 from clew.chat.tree import Tree
 from clew.chat.turns import Spot
@@ -160,9 +160,9 @@ class _Lines(logging.Handler):
 def _written(kept: Kept, format: Format) -> None:
     """As an export, and read again where that can be."""
     raw = b"".join(format.write(kept.thread, kept.turns))
-    reading = Reading(principal="local", known=Shelf(), thread_of=lambda *_: None, at=0.0)
+    reading = ImportContext(principal="local", known=Shelf(), thread_of=lambda *_: None, at=0.0)
     if format.read is not None:
-        list(format.read([Numbered(i, line) for i, line in enumerate(raw.splitlines(), 1)], reading))
+        list(format.read([NumberedLine(i, line) for i, line in enumerate(raw.splitlines(), 1)], reading))
 
 
 def _printed(kept: Kept, *arguments: str) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from clew.chat.formats.anthropic import document_reader
 from clew.chat.formats.claude_code import read_transcript
-from clew.chat.formats.documents import document_reader
-from clew.chat.formats.shape import Numbered, Reading
+from clew.chat.formats.format import ImportContext, NumberedLine
 from clew.chat.markdown import render_finished, render_markdown
 from clew.cli.transcripts import excerpts
 from clew.cli.transcripts import read as read_lines
@@ -142,9 +142,9 @@ TRANSCRIPTS: dict[str, Callable[[int], list[bytes]]] = {
 
 
 def _imported(lines: Sequence[bytes]) -> None:
-    reading = Reading(principal="local", known=Shelf(), thread_of=lambda *_: None, at=0.0)
-    list(read_transcript([Numbered(i, line) for i, line in enumerate(lines)], reading))
-    list(document_reader("x", lambda document: [])([Numbered(i, line) for i, line in enumerate(lines)], reading))
+    reading = ImportContext(principal="local", known=Shelf(), thread_of=lambda *_: None, at=0.0)
+    list(read_transcript([NumberedLine(i, line) for i, line in enumerate(lines)], reading))
+    list(document_reader("x", lambda document: [])([NumberedLine(i, line) for i, line in enumerate(lines)], reading))
 
 
 def _checked(lines: Sequence[bytes]) -> None:

@@ -13,8 +13,7 @@ from typing import BinaryIO, Final
 
 from msgspec import Struct
 
-from clew.chat.formats import Format, Numbered, format_of
-from clew.chat.formats.detect import HEAD_BYTES
+from clew.chat.formats import HEAD_BYTES, Format, NumberedLine, format_of
 
 __all__ = ["MOST_LINE", "Source", "files_of", "opened_source"]
 
@@ -64,7 +63,7 @@ def _size(path: str) -> int:
 @contextmanager
 def opened_source(
     source: Source, wanted: Format | None, progress: Callable[[int], None]
-) -> Generator[tuple[Format | None, Iterator[Numbered]]]:
+) -> Generator[tuple[Format | None, Iterator[NumberedLine]]]:
     """Its format, looked for unless one is wanted, and its lines. Raises OSError."""
     with _stream(source.path) as stream:
         head = stream.read(HEAD_BYTES).removeprefix(BOM_UTF8)
@@ -81,12 +80,12 @@ def _stream(path: str) -> Generator[BinaryIO]:
         yield file
 
 
-def _lines(head: bytes, rest: BinaryIO, progress: Callable[[int], None]) -> Iterator[Numbered]:
+def _lines(head: bytes, rest: BinaryIO, progress: Callable[[int], None]) -> Iterator[NumberedLine]:
     """Every line with its number. The last one of what was read ahead may go on in the rest."""
     number, start = 1, io.BytesIO(head)
     while line := _line(start, rest):
         progress(len(line))
-        yield Numbered(number, line.rstrip(b"\r\n"))
+        yield NumberedLine(number, line.rstrip(b"\r\n"))
         number += 1
 
 

@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 import click
 from msgspec import Struct
 
-from clew.chat.formats import FORMATS, Format, Reading, every_thread
-from clew.chat.formats.claude_code_writing import session_of
-from clew.chat.importing import Importing, Known, Tally
+from clew.chat.formats import FORMATS, Format, ImportContext, every_thread
+from clew.chat.formats.claude_code_lines import session_of
+from clew.chat.formats.importer import ImportCounts, Importer, KnownRecordings
 from clew.cli.endings import told
 from clew.cli.imported_files import Source, files_of, opened_source
 from clew.cli.json_output import say_json
@@ -153,10 +153,10 @@ class _Work(Struct, frozen=True, kw_only=True):
     format: Format | None
     sealer: Sealer | None
 
-    def run(self, paths: tuple[str, ...]) -> tuple[Tally, bool]:
+    def run(self, paths: tuple[str, ...]) -> tuple[ImportCounts, bool]:
         """What came of it, and whether somebody stopped it."""
         now = time.time()
-        importing = Importing(self.stores.into, self.principal, now, beside=self.stores.beside)
+        importing = Importer(self.stores.into, self.principal, now, beside=self.stores.beside)
         try:
             sources = list(files_of(paths))
             with bar(sum(source.size for source in sources)) as progress:
@@ -167,10 +167,10 @@ class _Work(Struct, frozen=True, kw_only=True):
             return importing.tally, True
         return importing.tally, False
 
-    def _one(self, importing: Importing, source: Source, now: float, progress: Callable[[int], None]) -> None:
-        reading = Reading(
+    def _one(self, importing: Importer, source: Source, now: float, progress: Callable[[int], None]) -> None:
+        reading = ImportContext(
             principal=self.principal,
-            known=Known(self.principal, *self.stores.all),
+            known=KnownRecordings(self.principal, *self.stores.all),
             thread_of=lambda session, agent: self.stores.thread_of(self.principal, session, agent),
             at=now,
             sealer=self.sealer,
@@ -212,7 +212,7 @@ def bar(total: int) -> Generator[Callable[[int], None]]:
 # What came of it
 
 
-def _say(tally: Tally, dry_run: bool, stopped: bool) -> None:
+def _say(tally: ImportCounts, dry_run: bool, stopped: bool) -> None:
     show(_faults(tally), sys.stderr)
     verb = "would be imported" if dry_run else "imported"
     page = [Line(f"{_count(tally.turns, 'turn')} of {_count(tally.threads, 'conversation')} {verb}", "good")]
@@ -227,7 +227,7 @@ def _say(tally: Tally, dry_run: bool, stopped: bool) -> None:
     show(page)
 
 
-def _faults(tally: Tally) -> Page:
+def _faults(tally: ImportCounts) -> Page:
     told = [
         Line(printable(f"{each.file}{f' line {each.line}' if each.line else ''}: {each.why}"), "bad")
         for each in tally.faults

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from clew.chat.formats import FORMATS, Format, Numbered, Reading, every_thread, turns_of
-from clew.chat.importing import Importing, Known, Tally
+from clew.chat.formats import FORMATS, Format, ImportContext, NumberedLine, every_thread, turns_of
+from clew.chat.formats.importer import ImportCounts, Importer, KnownRecordings
 from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Turn
 from clew.thinking.seal import Sealer
@@ -33,16 +33,16 @@ def exported(store: SqliteStore, name: str = "clew", principal: str = "local") -
 
 def imported(
     store: SqliteStore, raw: bytes, name: str = "clew", *, principal: str = "local", sealer: Sealer | None = None
-) -> Tally:
-    importing = Importing(store, principal, NOON)
+) -> ImportCounts:
+    importing = Importer(store, principal, NOON)
     importing.add("a file", found(FORMATS[name], raw, store, principal, sealer))
     return importing.tally
 
 
 def found(format: Format, raw: bytes, store: SqliteStore, principal: str = "local", sealer: Sealer | None = None) -> Any:
-    reading = Reading(
+    reading = ImportContext(
         principal=principal,
-        known=Known(principal, store),
+        known=KnownRecordings(principal, store),
         thread_of=lambda session, agent: store.thread_of(principal, session, agent),
         at=NOON,
         sealer=sealer,
@@ -51,8 +51,8 @@ def found(format: Format, raw: bytes, store: SqliteStore, principal: str = "loca
     return format.read(numbered(raw), reading)
 
 
-def numbered(raw: bytes) -> Iterable[Numbered]:
-    return [Numbered(number, line) for number, line in enumerate(raw.split(b"\n"), 1)]
+def numbered(raw: bytes) -> Iterable[NumberedLine]:
+    return [NumberedLine(number, line) for number, line in enumerate(raw.split(b"\n"), 1)]
 
 
 def rows(store: SqliteStore, principal: str = "local") -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 
 from clew.chat.formats import FORMATS
 from clew.chat.formats.anthropic import BRANCHES, FOREIGN, MARKS, ORIGINS, UNKEPT
-from clew.chat.formats.markdown import FOR_PEOPLE
+from clew.chat.formats.pages import FOR_PEOPLE
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.store.sqlite.store import SqliteStore

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.chat.formats import FORMATS, Broken, format_of
+from clew.chat.formats import FORMATS, BrokenLine, format_of
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Said, Strand
@@ -178,7 +178,7 @@ def test_a_recording_that_nobody_could_read_again_is_not_taken(tmp_path: Path, n
         written = json.dumps(spoilt["turn"]).encode()
         line = b'{"turn":%b,"sum":"%b"}' % (written, sha256(written).hexdigest()[:32].encode())
         [_, broken] = found(FORMATS["clew"], b"\n".join([head, thread, line]), store)
-        assert (type(broken), broken.line) == (Broken, 3)
+        assert (type(broken), broken.line) == (BrokenLine, 3)
         assert "a byte of it was changed" not in broken.why
 
 

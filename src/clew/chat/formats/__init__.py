@@ -1,4 +1,4 @@
-"""The formats in which conversations go out and come in: one file each, and this table."""
+"""The formats in which conversations are exported and imported: one table, and how to detect the format of a file."""
 
 from __future__ import annotations
 
@@ -6,28 +6,45 @@ from collections.abc import Mapping
 from typing import Final
 
 from clew.chat.formats.anthropic import ANTHROPIC_JSON
-from clew.chat.formats.claude_code_writing import CLAUDE_CODE
-from clew.chat.formats.detect import format_of
-from clew.chat.formats.html import HTML
-from clew.chat.formats.markdown import MARKDOWN
+from clew.chat.formats.claude_code import CLAUDE_CODE
+from clew.chat.formats.clew_jsonl import CLEW_JSONL
+from clew.chat.formats.format import BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
 from clew.chat.formats.openai import OPENAI_JSON
-from clew.chat.formats.own import OWN
-from clew.chat.formats.shape import Broken, Format, Found, Numbered, Passed, Reading
-from clew.chat.formats.turns import every_thread, turns_of
+from clew.chat.formats.pages import HTML, MARKDOWN
+from clew.chat.formats.stored_turns import every_thread, turns_of
 
 __all__ = [
     "FORMATS",
-    "Broken",
+    "HEAD_BYTES",
+    "BrokenLine",
     "Format",
-    "Found",
-    "Numbered",
-    "Passed",
-    "Reading",
+    "ImportContext",
+    "NumberedLine",
+    "ReadItem",
+    "Skipped",
     "every_thread",
     "format_of",
     "turns_of",
 ]
 
 FORMATS: Final[Mapping[str, Format]] = {
-    each.name: each for each in (OWN, ANTHROPIC_JSON, OPENAI_JSON, CLAUDE_CODE, MARKDOWN, HTML)
+    each.name: each for each in (CLEW_JSONL, ANTHROPIC_JSON, OPENAI_JSON, CLAUDE_CODE, MARKDOWN, HTML)
 }
+
+HEAD_BYTES: Final = 256 * 1024
+"""How much of a file `format_of` needs: enough for the notes with which a Claude Code transcript begins."""
+
+_ONLY_OPENAI: Final = (b'"tool_calls"', b'"tool_call_id"', b'"reasoning_content"', b'"role":"tool"', b'"role": "tool"')
+
+
+def format_of(head: bytes) -> Format | None:
+    """The format of a file with these first bytes; None if no reader takes it.
+
+    A document with messages is OpenAI's if something in it exists only there, else Anthropic's.
+    """
+    for format in (CLEW_JSONL, CLAUDE_CODE):
+        if format.fits and format.fits(head):
+            return format
+    if head.lstrip()[:1] != b"{" or b'"messages"' not in head:
+        return None
+    return OPENAI_JSON if any(mark in head for mark in _ONLY_OPENAI) else ANTHROPIC_JSON

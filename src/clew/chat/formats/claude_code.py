@@ -1,9 +1,9 @@
-"""Claude Code transcripts, read: JSON lines, linked by `parentUuid`, one line for each finished block of an answer.
+"""Claude Code transcripts: the reader of JSON lines, linked by `parentUuid`, one line for each finished block of an answer.
 
-Lines with one `message.id` are one answer. What a person or a tool said belongs to the answer that its parents lead to, so
-forks and rewinds find their place; where a parent is unknown, the newest answer stands in. A question that was given up is
-kept as a turn without an answer. Sub-agents (`isSidechain`) are conversations of their own. In memory are the answer that is
-being read, the questions that nobody answered yet, and a few words for each of the last lines.
+Lines with the same `message.id` are one answer. A line of the user or a tool belongs to the answer that its parents lead to,
+so forks and rewinds find their place; if a parent is unknown, the newest answer is used. An abandoned question is kept as a
+turn without an answer. Sub-agents (`isSidechain`) are conversations of their own. In memory are the answer that is being
+read, the open questions, and the positions of the last lines.
 """
 
 from __future__ import annotations
@@ -14,44 +14,58 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from clew.chat.formats.claude_code_lines import Entry, Message, decoded, is_notice, time_of, usage_of, why_broken
-from clew.chat.formats.shape import KNOWN, UNREADABLE, Broken, Found, Numbered, Passed, Reading
-from clew.chat.formats.weaving import IMPORTED, Chain, Given, Woven, asked_in, id_of, title_of, weave
+from clew.chat.formats.answers import IMPORTED, Chain, FileAnswer, ImportedAnswer, asked_in, hash_of, import_answer, title_of
+from clew.chat.formats.anthropic import FOREIGN, MARKS
+from clew.chat.formats.claude_code_lines import (
+    TranscriptLine,
+    TranscriptMessage,
+    blocks_in,
+    decode_line,
+    fits,
+    is_notice,
+    time_of,
+    usage_of,
+    why_broken,
+    write,
+)
+from clew.chat.formats.format import KNOWN, UNREADABLE, BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
 from clew.store.values import Exchange, Turn, Usage
 
-__all__ = ["read_transcript"]
+__all__ = ["CLAUDE_CODE", "read_transcript"]
 
-MOST_LINES: Final = 50_000
-"""Lines whose place is remembered. A rewind leads back some hundreds."""
+_MOST_POSITIONS: Final = 50_000
+"""How many lines' positions are kept. A rewind goes back some hundreds of lines."""
 
-COMPACTED: Final = "compact_boundary"
-INTERRUPTED: Final = b"[Request interrupted by user]"
-RESULT: Final = b'"tool_result"'
-
-_blocks = msgspec.json.Decoder(list[Raw])
+_COMPACTED: Final = "compact_boundary"
+_INTERRUPTED: Final = b"[Request interrupted by user]"
+_RESULT: Final = b'"tool_result"'
 
 
-def read_transcript(lines: Iterable[Numbered], reading: Reading) -> Iterator[Found]:
-    """Every turn, as soon as it is whole."""
-    talks: dict[tuple[str, str], _Talk] = {}
+def read_transcript(lines: Iterable[NumberedLine], context: ImportContext) -> Iterator[ReadItem]:
+    """Every turn, as soon as its last line was read."""
+    conversations: dict[tuple[str, str], _Conversation] = {}
     for number, raw in lines:
         if not raw.strip():
             continue
         try:
-            line = decoded(raw)
+            decoded = decode_line(raw)
         except UNREADABLE as error:
-            yield Broken(number, why_broken(raw, error))
+            yield BrokenLine(number, why_broken(raw, error))
             continue
-        if line is None:
-            yield Passed("of another shape")
-        else:
-            yield from _talk(talks, line[0], reading).take(number, *line)
-    for talk in talks.values():
-        yield from talk.end()
+        if decoded is None:
+            yield Skipped("of another shape")
+            continue
+        line = decoded[0]
+        name = (line.session_id or "", (line.agent_id or "side") if line.is_sidechain else "")
+        if name not in conversations:
+            conversations[name] = _Conversation(*name, context)
+        yield from conversations[name].read_line(number, *decoded)
+    for conversation in conversations.values():
+        yield from conversation.end()
 
 
 class _Question(Struct, frozen=True):
-    """What was said to the model, and not by it."""
+    """A message to the model, and the name under which an unanswered question is stored."""
 
     raw: bytes
     at: float
@@ -59,178 +73,174 @@ class _Question(Struct, frozen=True):
 
 
 class _Node(Struct, eq=False):
-    """An answer, or the beginning; `chain` is where the conversation stands after it, once it was woven."""
+    """An answer, or the beginning. `chain` is the conversation's position after it, once the answer was imported."""
 
     chain: Chain | None = None
-    waiting: list[_Question] = []
-    """Said after it, and not answered yet."""
+    open_questions: list[_Question] = []
+    """Asked after this answer, and not answered yet."""
 
 
-class _Spot(NamedTuple):
-    """Where a line stands: behind which answer, and whether a question stands between."""
+class _Position(NamedTuple):
+    """Where a line is: after which answer, and whether a question is in between."""
 
     node: _Node
     asked: bool
 
 
-class _Open(Struct, kw_only=True, eq=False):
+class _OpenAnswer(Struct, kw_only=True, eq=False):
     """An answer of which more lines may come."""
 
     key: str
-    line: int
+    number: int
     follows: _Node
     node: _Node
     asked: list[_Question]
-    entry: Entry
-    message: Message
+    line: TranscriptLine
+    message: TranscriptMessage
     began: float
     ended: float
     blocks: list[bytes] = []
     usage: Usage | None = None
 
 
-def _talk(talks: dict[tuple[str, str], _Talk], entry: Entry, reading: Reading) -> _Talk:
-    name = (entry.session_id or "", (entry.agent_id or "side") if entry.is_sidechain else "")
-    if name not in talks:
-        talks[name] = _Talk(*name, reading)
-    return talks[name]
-
-
-class _Talk:
+class _Conversation:
     """One conversation of a file."""
 
-    def __init__(self, session: str, agent: str, reading: Reading) -> None:
-        self._session, self._agent, self._reading = session, agent, reading
-        self._thread = reading.thread_of(session, agent) or id_of("thread", session, agent)
+    def __init__(self, session: str, agent: str, context: ImportContext) -> None:
+        self._session, self._agent, self._context = session, agent, context
+        self._thread = context.thread_of(session, agent) or hash_of("thread", session, agent)
         self._newest = _Node()
-        self._spots: dict[str, _Spot] = {}
+        self._positions: dict[str, _Position] = {}
         self._asking: dict[int, _Node] = {}
-        self._again: tuple[_Node, list[_Question]] = (self._newest, [])
-        self._open: _Open | None = None
-        self._at = reading.at
+        """The nodes with open questions, in the order in which they were asked."""
+        self._last_asked: tuple[_Node, list[_Question]] = (self._newest, [])
+        self._open: _OpenAnswer | None = None
+        self._at = context.at
 
-    def take(self, number: int, entry: Entry, message: Message | None) -> Iterator[Found]:
-        """One more line."""
-        self._at = time_of(entry) or self._at
-        spot = self._spot(entry)
-        if message is None or (entry.type == "assistant" and is_notice(message)):
-            yield Passed("notice" if message else entry.type or "without a type")
-        elif entry.type == "user":
-            yield from self._ask(number, spot, entry)
-            spot = _Spot(spot.node, True)
+    def read_line(self, number: int, line: TranscriptLine, message: TranscriptMessage | None) -> Iterator[ReadItem]:
+        """Add one line to the conversation."""
+        self._at = time_of(line) or self._at
+        position = self._position_of(line)
+        if message is None or (line.type == "assistant" and is_notice(message)):
+            yield Skipped("notice" if message else line.type or "without a type")
+        elif line.type == "user":
+            yield from self._read_question(number, position, line)
+            position = _Position(position.node, True)
         else:
-            yield from self._answer(number, spot.node, entry, message)
-            spot = _Spot(self._newest, False)
-        self._remember(entry, spot)
+            yield from self._read_answer(number, position.node, line, message)
+            position = _Position(self._newest, False)
+        if line.uuid:
+            self._positions[line.uuid] = position
+            if len(self._positions) > _MOST_POSITIONS:
+                del self._positions[next(iter(self._positions))]
 
-    def end(self) -> Iterator[Found]:
-        """What the file ends with."""
-        yield from self._close()
+    def end(self) -> Iterator[ReadItem]:
+        """The last answer, and every question that has no answer."""
+        yield from self._close_answer()
         for node in list(self._asking.values()):
             yield from self._give_up(node)
 
-    def _spot(self, entry: Entry) -> _Spot:
-        """Behind its parent. A line without one begins anew, in a file where others have one."""
-        found = self._spots.get(entry.parent_uuid or "")
-        if found is None and entry.parent_uuid is None and self._begins(entry):
-            return _Spot(_Node(), False)
-        return found or _Spot(self._newest, True)
+    def _position_of(self, line: TranscriptLine) -> _Position:
+        """After the line's parent. A line without a parent begins anew, in a file where other lines have one."""
+        found = self._positions.get(line.parent_uuid or "")
+        if found is None and line.parent_uuid is None:
+            has_begun = self._newest.chain is not None
+            if line.subtype == _COMPACTED or (line.type == "user" and bool(line.uuid) and has_begun):
+                return _Position(_Node(), False)
+        return found or _Position(self._newest, True)
 
-    def _begins(self, entry: Entry) -> bool:
-        return entry.subtype == COMPACTED or (entry.type == "user" and bool(entry.uuid) and self._newest.chain is not None)
+    # Questions
 
-    def _remember(self, entry: Entry, spot: _Spot) -> None:
-        if entry.uuid:
-            self._spots[entry.uuid] = spot
-            if len(self._spots) > MOST_LINES:
-                del self._spots[next(iter(self._spots))]
-
-    # What was asked
-
-    def _ask(self, number: int, spot: _Spot, entry: Entry) -> Iterator[Found]:
-        raw = bytes(entry.message) if isinstance(entry.message, Raw) else b""
+    def _read_question(self, number: int, position: _Position, line: TranscriptLine) -> Iterator[ReadItem]:
+        raw = bytes(line.message) if isinstance(line.message, Raw) else b""
         try:
             asked_in([raw])
         except UNREADABLE as error:
-            yield Broken(number, str(error))
+            yield BrokenLine(number, str(error))
             return
-        node = spot.node
-        if node.waiting and not spot.asked and RESULT not in raw:  # another question in the place of one that was given up
-            yield from self._close()
+        node = position.node
+        if node.open_questions and not position.asked and _RESULT not in raw:  # it replaces an abandoned question
+            yield from self._close_answer()
             yield from self._give_up(node)
-        name = entry.uuid or id_of(raw.decode("utf-8", "replace"))
-        node.waiting.append(_Question(raw, self._at, name))
+        name = line.uuid or hash_of(raw.decode("utf-8", "replace"))
+        node.open_questions.append(_Question(raw, self._at, name))
         self._asking[id(node)] = node
 
-    def _give_up(self, node: _Node) -> Iterator[Found]:
-        """Questions that nobody answered are a turn of their own."""
-        asked = self._taken(node)
+    def _give_up(self, node: _Node) -> Iterator[ReadItem]:
+        """Make a turn without an answer from the open questions of a node."""
+        asked = self._take_questions(node)
         if asked:
             thread = node.chain.thread if node.chain else self._thread
-            exchange = self._exchange(id_of("unanswered", *(each.name for each in asked)), thread, asked[0].at, asked[-1].at)
+            turn_id = hash_of("unanswered", *(each.name for each in asked))
+            exchange = self._exchange(turn_id, thread, asked[0].at, asked[-1].at)
             exchange = msgspec.structs.replace(exchange, outcome="failed", status=0)
             yield Turn(exchange=exchange, asked=tuple(each.raw for each in asked), title=_title(asked))
 
-    def _taken(self, node: _Node) -> list[_Question]:
-        asked, node.waiting = node.waiting, []
+    def _take_questions(self, node: _Node) -> list[_Question]:
+        asked, node.open_questions = node.open_questions, []
         self._asking.pop(id(node), None)
         return asked
 
-    # What was answered
+    # Answers
 
-    def _answer(self, number: int, follows: _Node, entry: Entry, message: Message) -> Iterator[Found]:
-        key = message.id or entry.uuid or f"{self._session} line {number}"
-        if self._open is None or self._open.key != key:
-            yield from self._close()
-            self._begin(key, number, follows, entry, message)
-        assert self._open is not None
-        self._open.blocks += _content(message.content)
-        self._open.ended, self._open.entry, self._open.message = self._at, entry, message
-        self._open.usage = usage_of(message) or self._open.usage
+    def _read_answer(
+        self, number: int, follows: _Node, line: TranscriptLine, message: TranscriptMessage
+    ) -> Iterator[ReadItem]:
+        key = message.id or line.uuid or f"{self._session} line {number}"
+        answer = self._open
+        if answer is None or answer.key != key:
+            yield from self._close_answer()
+            answer = self._open_answer(key, number, follows, line, message)
+        answer.blocks += blocks_in(message.content)
+        answer.ended, answer.line, answer.message = self._at, line, message
+        answer.usage = usage_of(message) or answer.usage
 
-    def _begin(self, key: str, number: int, follows: _Node, entry: Entry, message: Message) -> None:
-        asked = self._taken(follows)
-        if not asked and self._again[0] is follows:  # a second answer to the same question
-            asked = self._again[1]
-        self._again, self._newest = (follows, asked), _Node()
-        self._open = _Open(
+    def _open_answer(
+        self, key: str, number: int, follows: _Node, line: TranscriptLine, message: TranscriptMessage
+    ) -> _OpenAnswer:
+        asked = self._take_questions(follows)
+        if not asked and self._last_asked[0] is follows:  # a second answer to the same question
+            asked = self._last_asked[1]
+        self._last_asked, self._newest = (follows, asked), _Node()
+        self._open = _OpenAnswer(
             key=key,
-            line=number,
+            number=number,
             follows=follows,
             node=self._newest,
             asked=asked,
-            entry=entry,
+            line=line,
             message=message,
             began=asked[-1].at if asked else self._at,
             ended=self._at,
         )
+        return self._open
 
-    def _close(self) -> Iterator[Found]:
-        """The answer that was being read is whole: nothing more of it comes."""
+    def _close_answer(self) -> Iterator[ReadItem]:
+        """Import the open answer: no more of its lines come."""
         answer, self._open = self._open, None
         if answer is None:
             return
+        problem: ReadItem = Skipped("empty answer")
+        imported = None
         try:
-            woven = weave(self._given(answer), answer.follows.chain, self._reading) if answer.blocks else None
+            imported = (
+                import_answer(self._file_answer(answer), answer.follows.chain, self._context) if answer.blocks else None
+            )
         except UNREADABLE as error:
-            self._unsay(answer)
-            yield Broken(answer.line, str(error))
-            return
-        if woven is None:
-            self._unsay(answer)
-            yield Passed("empty answer")
-            return
-        answer.node.chain = woven.chain
-        yield self._turn(answer, woven) if woven.new else Passed(KNOWN)
-
-    def _unsay(self, answer: _Open) -> None:
-        """An answer that is none: what it was asked still waits for one."""
+            problem = BrokenLine(answer.number, str(error))
         node = answer.node
-        node.chain, node.waiting = answer.follows.chain, [*answer.asked, *node.waiting]
-        self._asking[id(node)] = node
+        if imported is None:  # its questions still wait for an answer
+            node.chain, node.open_questions = answer.follows.chain, [*answer.asked, *node.open_questions]
+            self._asking[id(node)] = node
+            yield problem
+            return
+        node.chain = imported.chain
+        yield self._turn_of(answer, imported) if imported.new else Skipped(KNOWN)
 
-    def _given(self, answer: _Open) -> Given:
-        return Given(
+    def _file_answer(self, answer: _OpenAnswer) -> FileAnswer:
+        next_question = answer.node.open_questions[:1]
+        is_interrupted = not answer.message.stop_reason and any(_INTERRUPTED in each.raw for each in next_question)
+        return FileAnswer(
             name=answer.key,
             model=answer.message.model or "",
             blocks=tuple(answer.blocks),
@@ -238,21 +248,21 @@ class _Talk:
             session=self._session,
             agent=self._agent,
             thread=self._thread,
-            whole=not _is_interrupted(answer),
+            whole=not is_interrupted,
         )
 
-    def _turn(self, answer: _Open, woven: Woven) -> Turn:
-        recording = woven.recording
+    def _turn_of(self, answer: _OpenAnswer, imported: ImportedAnswer) -> Turn:
+        recording = imported.recording
         exchange = msgspec.structs.replace(
             self._exchange(recording.id, recording.thread, answer.began, answer.ended),
-            asked_model=answer.entry.requested_model or answer.message.model or "",
+            asked_model=answer.line.requested_model or answer.message.model or "",
             backend=recording.origin.backend,
             model=recording.origin.model,
             outcome="whole" if recording.whole else "cut",
             usage=answer.usage,
             streamed=True,
             stop_reason=answer.message.stop_reason or "",
-            request_id=answer.entry.request_id or "",
+            request_id=answer.line.request_id or "",
         )
         asked = tuple(each.raw for each in answer.asked)
         return Turn(exchange=exchange, recording=recording, asked=asked, title=_title(answer.asked))
@@ -260,7 +270,7 @@ class _Talk:
     def _exchange(self, id: str, thread: str, began: float, ended: float) -> Exchange:
         return Exchange(
             id=id,
-            principal=self._reading.principal,
+            principal=self._context.principal,
             thread=thread,
             started=began,
             ended=ended,
@@ -272,17 +282,22 @@ class _Talk:
         )
 
 
-def _content(raw: Raw) -> list[bytes]:
-    """The blocks; a string is one text. Anything else is a block that nobody can read, and is told as such later."""
-    try:
-        return [bytes(block) for block in _blocks.decode(raw)]
-    except msgspec.ValidationError:
-        return [bytes(raw) if bytes(raw)[:1] != b'"' else b'{"type":"text","text":%b}' % bytes(raw)]
-
-
-def _is_interrupted(answer: _Open) -> bool:
-    return not answer.message.stop_reason and any(INTERRUPTED in each.raw for each in answer.node.waiting[:1])
-
-
 def _title(asked: list[_Question]) -> str:
     return title_of(asked_in([each.raw for each in asked]))
+
+
+CLAUDE_CODE = Format(
+    name="claude-code",
+    suffix=".jsonl",
+    does="A Claude Code transcript, one line for each block.",
+    losses=(
+        FOREIGN,
+        "which backend made an answer, its account, and what was changed on the way",
+        "the model that answered, where another one was asked for",
+        MARKS,
+        "what Claude Code noted besides (attachments): a model that binds its thinking to all before it leaves it out",
+    ),
+    write=write,
+    read=read_transcript,
+    fits=fits,
+)

@@ -1,28 +1,51 @@
-"""One line of a Claude Code transcript, as far as a conversation needs it.
+"""The lines of a Claude Code transcript: one line decoded, and a conversation written as lines.
 
-The format is internal to Claude Code and changes, so everything is optional, and what is not understood is passed over.
+The format is internal to Claude Code and changes, so every field is optional, and unknown lines are skipped. Lines are
+written as Claude Code writes them: one for each block, linked by `parentUuid`, so that branches stay branches. Their ids are
+made from the ids of the thread and the answers: the same conversation is written the same each time. `claude --resume`
+continues from such a file, and importing reads it again.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Final
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from clew.chat.formats.anthropic import blocks_for_claude
+from clew.chat.formats.format import UNREADABLE
+from clew.chat.formats.stored_turns import asked_messages, model_of
 from clew.errors import BodyTooLarge
+from clew.model.halves import encoded
 from clew.model.json import JsonValue
-from clew.store.values import Usage
+from clew.store.values import Thread, Turn, Usage
 from clew.wire.strict_json import find_fault
 
-__all__ = ["Entry", "Message", "decoded", "is_notice", "time_of", "usage_of", "why_broken"]
+__all__ = [
+    "TranscriptLine",
+    "TranscriptMessage",
+    "blocks_in",
+    "decode_line",
+    "fits",
+    "is_notice",
+    "session_of",
+    "time_of",
+    "usage_of",
+    "why_broken",
+    "write",
+]
 
 _COUNTS: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_LINES_TO_CHECK: Final = 50
+_TYPICAL_KEYS: Final = ("uuid", "sessionId", "leafUuid", "messageId", "timestamp", "summary")
 
 
-class Message(Struct, frozen=True):
-    """A message as it went over the wire, nearly."""
+class TranscriptMessage(Struct, frozen=True):
+    """The message of a line, nearly as the API has it."""
 
     role: str
     content: Raw
@@ -32,8 +55,8 @@ class Message(Struct, frozen=True):
     usage: dict[str, JsonValue] | None = None
 
 
-class Entry(Struct, frozen=True, rename="camel"):
-    """A line."""
+class TranscriptLine(Struct, frozen=True, rename="camel"):
+    """The fields of a line that a conversation needs."""
 
     type: str = ""
     message: Raw | UnsetType = UNSET
@@ -48,25 +71,31 @@ class Entry(Struct, frozen=True, rename="camel"):
     requested_model: str | None = None
 
 
-_entry = msgspec.json.Decoder(Entry)
+_line = msgspec.json.Decoder(TranscriptLine)
+_message = msgspec.json.Decoder(TranscriptMessage)
 _any = msgspec.json.Decoder(Raw)
-_message = msgspec.json.Decoder(Message)
+_block_list = msgspec.json.Decoder(list[Raw])
+_object = msgspec.json.Decoder(dict[str, Raw])
 
 
-def decoded(raw: bytes) -> tuple[Entry, Message | None] | None:
-    """The line and its message; None for JSON of another shape. Raises what the decoder raises for what is no JSON."""
-    raw.decode()  # what is passed on unread must be text too
+# Reading
+
+
+def decode_line(raw: bytes) -> tuple[TranscriptLine, TranscriptMessage | None] | None:
+    """The line and its message; None for JSON of another shape. Raises the decoder's exceptions for anything but JSON."""
+    raw.decode()  # the parts that are not decoded must be UTF-8 too
     try:
-        entry = _entry.decode(raw)
-        if entry.type not in ("user", "assistant") or not isinstance(entry.message, Raw):
-            return entry, None
-        return entry, _message.decode(entry.message)
+        line = _line.decode(raw)
+        if line.type not in ("user", "assistant") or not isinstance(line.message, Raw):
+            return line, None
+        return line, _message.decode(line.message)
     except msgspec.ValidationError:
-        _any.decode(raw)  # the first complaint may have been about the shape of something that is broken further on
+        _any.decode(raw)  # after the wrong shape, the line may also be broken JSON
         return None
 
 
 def why_broken(raw: bytes, error: Exception) -> str:
+    """The reason why a line is not JSON, with its column."""
     try:
         fault = find_fault(raw, str(error))
     except BodyTooLarge as too_deep:
@@ -74,21 +103,111 @@ def why_broken(raw: bytes, error: Exception) -> str:
     return f"{fault.reason} (column {fault.column})"
 
 
-def is_notice(message: Message) -> bool:
-    """What Claude Code itself says in a model's place, errors for one. It is never sent to anybody."""
+def is_notice(message: TranscriptMessage) -> bool:
+    """Is this a message of Claude Code itself in the place of an answer, such as an error? It is never sent to a model."""
     return (message.model or "").startswith("<")
 
 
-def time_of(entry: Entry) -> float | None:
+def time_of(line: TranscriptLine) -> float | None:
     try:
-        return datetime.fromisoformat(entry.timestamp or "").timestamp()
+        return datetime.fromisoformat(line.timestamp or "").timestamp()
     except ValueError:
         return None
 
 
-def usage_of(message: Message) -> Usage | None:
-    """Every line of an answer repeats it."""
+def blocks_in(content: Raw) -> list[bytes]:
+    """The blocks; a string is one text. Anything else becomes a block that cannot be read, and is reported later."""
+    try:
+        return [bytes(block) for block in _block_list.decode(content)]
+    except msgspec.ValidationError:
+        raw = bytes(content)
+        return [b'{"type":"text","text":%b}' % raw if raw[:1] == b'"' else raw]
+
+
+def usage_of(message: TranscriptMessage) -> Usage | None:
+    """The tokens of an answer. Every line of the answer repeats them."""
     if not message.usage:
         return None
     counts = [value if type(value) is int and value > 0 else 0 for value in map(message.usage.get, _COUNTS)]
     return Usage(input=counts[0], output=counts[1], cache_read=counts[2], cache_written=counts[3])
+
+
+def fits(head: bytes) -> bool:
+    """Does a file with these first bytes look like a transcript?"""
+    return any(map(_is_typical, head.split(b"\n", _LINES_TO_CHECK)[:_LINES_TO_CHECK]))
+
+
+def _is_typical(raw: bytes) -> bool:
+    try:
+        keys = _object.decode(raw)
+    except UNREADABLE:
+        return False
+    return "messages" not in keys and "type" in keys and any(key in keys for key in _TYPICAL_KEYS)
+
+
+# Writing
+
+
+def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
+    last_lines: dict[str, str] = {}  # the last line of each answer, by the answer's id
+    parent: str | None = None
+    for turn in turns:
+        if turn.exchange.kind != "messages":
+            continue
+        recording = turn.recording
+        parent = last_lines.get(recording.followed or "") if recording else parent
+        for number, (kind, message) in enumerate(_messages_of(turn)):
+            uuid = str(uuid5(NAMESPACE_URL, f"clew:{thread.id}:{turn.exchange.id}:{number}"))
+            yield _encode_line(thread, turn, kind, message, uuid, parent)
+            parent = uuid
+        if recording and parent:
+            last_lines[recording.id] = parent
+
+
+def _messages_of(turn: Turn) -> Iterator[tuple[str, object]]:
+    for message in asked_messages(turn):
+        yield "user", Raw(encoded(message))
+    exchange, usage = turn.exchange, turn.exchange.usage or Usage()
+    for raw in blocks_for_claude(turn.recording) if turn.recording and turn.recording.blocks else ():
+        yield (
+            "assistant",
+            {
+                "id": f"msg_{exchange.id}",
+                "type": "message",
+                "role": "assistant",
+                "model": model_of(turn),
+                "content": [Raw(raw)],
+                "stop_reason": exchange.stop_reason or ("end_turn" if exchange.outcome == "whole" else None),
+                "stop_sequence": None,
+                "usage": dict(zip(_COUNTS, (usage.input, usage.output, usage.cache_read, usage.cache_written), strict=True)),
+            },
+        )
+
+
+def _encode_line(thread: Thread, turn: Turn, kind: str, message: object, uuid: str, parent: str | None) -> bytes:
+    at = turn.exchange.started if kind == "user" else turn.exchange.ended
+    line = {
+        "parentUuid": parent,
+        "isSidechain": bool(thread.agent),
+        "userType": "external",
+        "cwd": ".",
+        "sessionId": session_of(thread),
+        "version": "clew",
+        "type": kind,
+        "message": message,
+        "uuid": uuid,
+        "timestamp": datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+    }
+    if thread.agent:
+        line["agentId"] = thread.agent
+    if kind == "assistant" and turn.exchange.request_id:
+        line["requestId"] = turn.exchange.request_id
+    return msgspec.json.encode(line) + b"\n"
+
+
+def session_of(thread: Thread) -> str:
+    """The session id in the file. Claude Code wants a UUID; a conversation of another client gets one made from its id."""
+    try:
+        return str(UUID(thread.session))
+    except ValueError:
+        return str(uuid5(NAMESPACE_URL, f"clew:{thread.id}"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clew.chat.importing import MOST_BYTES, MOST_WAITING, Importing
+from clew.chat.formats.importer import MOST_BYTES, MOST_WAITING, Importer
 from clew.errors import StoreError
 from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Health, Turn
@@ -53,7 +53,7 @@ class _Late(Future[bool]):
 @pytest.mark.parametrize(("length", "count"), [(10, 200), (1_000_000, 40)])
 def test_only_so_much_is_on_its_way_to_the_disk(store: SqliteStore, length: int, count: int) -> None:
     slow = Slow(store)
-    importing = Importing(slow, "local", NOON)
+    importing = Importer(slow, "local", NOON)
     asked = (b'{"role":"user","content":"%b"}' % (b"x" * length),)
     turns = (Turn(exchange=turn(at=NOON + n, exchange=f"x{n}").exchange, asked=asked) for n in range(count))
     importing.add("a file", turns)
@@ -65,7 +65,7 @@ def test_a_turn_that_the_store_does_not_take_costs_that_turn_alone(store: Sqlite
     """The second has the recording of the first under another name of exchange."""
     first, second, third = [turn(each) for each in conversation(3)]
     twice = turn(first.recording, exchange="another")
-    importing = Importing(store, "local", NOON)
+    importing = Importer(store, "local", NOON)
     importing.add("a file", [first, twice, second, third])
     assert (importing.tally.turns, importing.tally.broken) == (3, 1)
     assert importing.tally.faults[0].why.startswith("the store does not take a turn: ")
@@ -77,7 +77,7 @@ def test_a_store_that_fails_ends_the_import(store: SqliteStore, monkeypatch: pyt
     failed.set_exception(StoreError("the disk is full"))
     monkeypatch.setattr(store, "record", lambda turn, **_: failed)
     monkeypatch.setattr(store, "health", lambda: Health(state="degraded", why="the disk is full"))
-    importing = Importing(store, "local", NOON)
+    importing = Importer(store, "local", NOON)
     with pytest.raises(StoreError, match="the disk is full"):
         importing.add("a file", [turn(recorded("r"))])
     assert importing.tally.turns == 0

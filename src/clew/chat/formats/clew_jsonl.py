@@ -1,0 +1,237 @@
+"""clew's own format: one line of JSON for each thread and each turn, with everything that is stored of them.
+
+Blocks and questions stand in their lines as their own bytes. Bytes that could not be read back unchanged from a line (a line
+break between two values, a byte that is not UTF-8) are a string in base64. Each turn has a hash over its bytes, because
+nothing else would detect a changed byte in a signature. A file begins with a line that names the version; files can be
+joined by `cat`.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import Final, Literal
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from clew.chat.formats.format import UNREADABLE, BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
+from clew.engine.told_tries import with_told_tries
+from clew.model.blocks import well_made
+from clew.model.json import JsonObject
+from clew.model.origin import Origin
+from clew.model.recording import Recording, Said, Strand
+from clew.store.values import Exchange, Thread, Turn
+
+__all__ = ["CLEW_JSONL"]
+
+_VERSION: Final = 1
+_KIND: Final = "conversations"
+_HEAD: Final = b'{"clew":"%b","version":%d}\n' % (_KIND.encode(), _VERSION)
+_KEY_BYTES: Final = 32
+_BASE64: Final = "base64"
+
+
+class _SaidLine(Struct, frozen=True):
+    ids: tuple[Raw, ...] = ()
+    texts: tuple[Raw, ...] = ()
+
+
+class _RecordingLine(Struct, frozen=True, kw_only=True):
+    id: str
+    origin: Origin
+    blocks: tuple[Raw, ...]
+    keys: tuple[bytes, ...]
+    said: _SaidLine
+    place: bytes
+    strand: Strand
+    digest: bytes = b""
+    followed: str | None = None
+    session: str = ""
+    agent: str = ""
+    whole: bool = True
+
+
+class _TurnLine(Struct, frozen=True, kw_only=True):
+    exchange: Exchange
+    asked: tuple[Raw, ...] = ()
+    recording: _RecordingLine | None = None
+
+
+class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    clew: str | None = None
+    version: int | None = None
+    thread: Thread | None = None
+    turn: Raw | UnsetType = UNSET
+    sum: str = ""
+
+
+_line = msgspec.json.Decoder(_Line)
+_turn_line = msgspec.json.Decoder(_TurnLine)
+_any = msgspec.json.Decoder(object)
+_text_or_bytes = msgspec.json.Decoder(str | dict[Literal["base64"], bytes])
+
+
+def _sum_of(raw: bytes) -> str:
+    return sha256(raw).hexdigest()[:32]
+
+
+# Writing
+
+
+def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
+    yield msgspec.json.encode(_Line(thread=thread)) + b"\n"
+    for turn in turns:
+        line = _TurnLine(
+            exchange=with_told_tries(turn.exchange),
+            asked=tuple(map(_write_bytes, turn.asked)),
+            recording=None if turn.recording is None else _write_recording(turn.recording),
+        )
+        raw = msgspec.json.encode(line)
+        yield msgspec.json.encode(_Line(turn=Raw(raw), sum=_sum_of(raw))) + b"\n"
+
+
+def _write_recording(recording: Recording) -> _RecordingLine:
+    return _RecordingLine(
+        id=recording.id,
+        origin=recording.origin,
+        blocks=tuple(map(_write_bytes, recording.blocks)),
+        keys=recording.keys,
+        said=_SaidLine(tuple(map(_write_text, recording.said.ids)), tuple(map(_write_text, recording.said.texts))),
+        place=recording.place,
+        strand=recording.strand,
+        digest=recording.digest,
+        followed=recording.followed,
+        session=recording.session,
+        agent=recording.agent,
+        whole=recording.whole,
+    )
+
+
+def _write_bytes(raw: bytes) -> Raw:
+    """The bytes themselves if they are a JSON object on one line, else a string in base64."""
+    in_base64 = Raw(b'"%b"' % base64.b64encode(raw))
+    if raw[:1] != b"{" or raw[-1:] != b"}" or b"\n" in raw or b"\r" in raw:
+        return in_base64
+    try:
+        raw.decode()
+        _any.decode(raw)
+    except UNREADABLE:
+        return in_base64
+    return Raw(raw)
+
+
+def _write_text(text: str) -> Raw:
+    """The text as a string. Half a character, which JSON readers may refuse, is an object with its bytes."""
+    try:
+        return Raw(msgspec.json.encode(text))
+    except UnicodeEncodeError:
+        return Raw(msgspec.json.encode({_BASE64: text.encode("utf-8", "surrogatepass")}))
+
+
+# Reading
+
+
+class _TooNew(BrokenLine, frozen=True):
+    """Nothing after this line can be understood."""
+
+
+def read(lines: Iterable[NumberedLine], context: ImportContext) -> Iterator[ReadItem]:
+    """The threads and turns of a file, as they were, for the principal of the import."""
+    thread: Thread | None = None
+    for number, raw in lines:
+        found = _read_line(number, raw, context.principal, thread) if raw.strip() else None
+        if isinstance(found, Thread):
+            thread = found
+        if found is not None:
+            yield found
+        if isinstance(found, _TooNew):
+            return
+
+
+def _read_line(number: int, raw: bytes, principal: str, thread: Thread | None) -> ReadItem | None:
+    """The content of a line; None for the first line of a file."""
+    try:
+        line = _line.decode(raw)
+        if line.version is not None and line.version > _VERSION:
+            return _TooNew(number, f"version {line.version} of this format was written by a newer clew: update this one")
+        if line.thread is not None:
+            return msgspec.structs.replace(line.thread, principal=principal)
+        if isinstance(line.turn, Raw):
+            if _sum_of(bytes(line.turn)) != line.sum:
+                raise ValueError("this is not what was written: a byte of it was changed")
+            return _read_turn(_turn_line.decode(line.turn), principal, thread)
+        return None if line.clew == _KIND else Skipped("of another shape")
+    except (*UNREADABLE, ValueError) as error:
+        return BrokenLine(number, str(error))
+
+
+def _read_turn(line: _TurnLine, principal: str, thread: Thread | None) -> Turn:
+    """The turn. `thread` is the last thread of the file: the turn's own, unless lines were lost."""
+    exchange = msgspec.structs.replace(line.exchange, principal=principal)
+    asked = tuple(map(_read_bytes, line.asked))
+    for raw in asked:
+        msgspec.json.decode(raw, type=dict[str, Raw])
+    recording = None if line.recording is None else _read_recording(line.recording, principal, exchange.thread)
+    own = thread if thread and thread.id == exchange.thread else None
+    title, created = (own.title, own.created) if own else ("", None)
+    return Turn(exchange=exchange, recording=recording, asked=asked, title=title, created=created)
+
+
+def _read_recording(line: _RecordingLine, principal: str, thread: str) -> Recording:
+    blocks = tuple(map(_read_bytes, line.blocks))
+    for raw in blocks:
+        well_made(raw)
+    if any(len(key) != _KEY_BYTES for key in (*line.keys, *(line.strand.listed or ()))):
+        raise ValueError(f"a block key has {_KEY_BYTES} bytes")
+    return Recording(
+        id=line.id,
+        principal=principal,
+        origin=line.origin,
+        blocks=blocks,
+        keys=line.keys,
+        said=Said(tuple(map(_read_text, line.said.ids)), tuple(map(_read_text, line.said.texts))),
+        place=line.place,
+        strand=line.strand,
+        digest=line.digest,
+        followed=line.followed,
+        session=line.session,
+        agent=line.agent,
+        thread=thread,
+        whole=line.whole,
+    )
+
+
+def _read_bytes(raw: Raw) -> bytes:
+    """Raises ValueError for anything but text, or text in base64."""
+    value = bytes(raw)
+    value = base64.b64decode(value[1:-1], validate=True) if value[:1] == b'"' else value
+    value.decode()
+    return value
+
+
+def _read_text(raw: Raw) -> str:
+    """Raises ValueError for anything but a text, or an object with its bytes."""
+    text = _text_or_bytes.decode(raw)
+    return text if isinstance(text, str) else text[_BASE64].decode("utf-8", "surrogatepass")
+
+
+def _fits(head: bytes) -> bool:
+    try:
+        first: JsonObject = msgspec.json.decode(head.split(b"\n", 1)[0], type=JsonObject)
+    except UNREADABLE:
+        return False
+    return first.get("clew") == _KIND
+
+
+CLEW_JSONL = Format(
+    name="clew",
+    suffix=".clew.jsonl",
+    does="JSON lines with all that is kept of a conversation; importing it gives the same conversation again.",
+    losses=("the whole requests and answers of the exchange page", "when a block was last seen in a request"),
+    write=write,
+    read=read,
+    fits=_fits,
+    head=_HEAD,
+)
