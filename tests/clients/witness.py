@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from clew.model.json import JsonObject
+from clew.simulator.anthropic.judge import judge
 from clew.simulator.interfaces import Signer, Verdict
-from clew.simulator.judge import judge
 from clew.testing import Simulator
 
 

@@ -16,7 +16,7 @@ from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.as_recorded import CHANGED
 from clew.pipeline.token_estimate import estimate
-from clew.simulator.judge.judging import static_violations
+from clew.simulator.anthropic.judge.judging import static_violations
 from clew.thinking.compliance import check
 from clew.thinking.history import answers_of
 from clew.thinking.seal import Seal, Sealer

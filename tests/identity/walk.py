@@ -25,8 +25,8 @@ from clew.model.target import Target
 from clew.pipeline.heal import Remedy, heal
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
+from clew.simulator.anthropic.judge import judge
 from clew.simulator.interfaces import Account, Verdict
-from clew.simulator.judge import judge
 from clew.simulator.stances import stance
 from clew.thinking.history import answers_of
 from clew.thinking.recognise import recognise

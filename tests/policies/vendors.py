@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clew.model.origin import Origin
+from clew.simulator.anthropic.judge import judge
 from clew.simulator.interfaces import Account, Kind, Stance, Verdict
-from clew.simulator.judge import judge
 from clew.simulator.stances import stance
 from tests.build import Json, redacted, text, thinking, tool_use
 from tests.identity.answers import THINKING

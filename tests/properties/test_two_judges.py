@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from clew.model.facts import Grade, default_stances, rules, stances
+from clew.simulator.anthropic.judge import static_violations
 from clew.simulator.interfaces import Stance
-from clew.simulator.judge import static_violations
 from clew.thinking.compliance import check
 from tests.build import user
 from tests.conversations.asked import NEWER, OLD, Asked, ask, bare, headers

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from clew.simulator.anthropic.judge import judge
 from clew.simulator.interfaces import Account, Stance, Verdict, Violation
-from clew.simulator.judge import judge
 from clew.simulator.stances import stance
 from tests.manifest import accepts, proves, refuses
 

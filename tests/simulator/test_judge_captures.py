@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clew.model.facts import rules
-from clew.simulator.judge import static_violations
+from clew.simulator.anthropic.judge import static_violations
 from tests.manifest import accepts, proves
 from tests.simulator.judging import ask
 

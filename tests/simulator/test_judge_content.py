@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clew.model.facts import rules
-from clew.simulator.judge import static_violations
+from clew.simulator.anthropic.judge import static_violations
 from clew.simulator.stances import stance
 from tests.manifest import accepts, refuses
 from tests.simulator.judging import (

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.model.facts import PHASES, blocks, fields, rules
+from clew.simulator.anthropic.judge import static_violations
 from clew.simulator.interfaces import Grade
-from clew.simulator.judge import static_violations
 from clew.simulator.stances import stance
 from tests.counts import examples
 from tests.manifest import proves

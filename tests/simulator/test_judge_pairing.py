@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clew.simulator.judge import static_violations
+from clew.simulator.anthropic.judge import static_violations
 from tests.manifest import accepts, proves, refuses
 from tests.simulator.judging import (
     ABSENT,

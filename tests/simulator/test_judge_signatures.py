@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from clew.simulator.anthropic.judge.signatures import make_signature, read_signature, signing_key
 from clew.simulator.interfaces import Books
-from clew.simulator.judge.signature import mint, secret, verify
 from clew.simulator.stances import stance
 from tests.manifest import accepts, proves, refuses
 from tests.simulator.judging import TOOL, ask, assistant, call, named, result, user
@@ -136,20 +136,20 @@ def test_the_same_answer_to_the_same_request_has_the_same_signature() -> None:
 def test_a_signature_opens_only_with_its_own_secret() -> None:
     """What is minted is verified, and nothing else is."""
     signature = simple().block(1, 0)["signature"]
-    proof = verify(secret("anthropic", 0), signature, redacted=False)
+    proof = read_signature(signing_key("anthropic", 0), signature, redacted=False)
     assert proof is not None
-    assert mint(secret("anthropic", 0), proof[1]) == signature
-    assert verify(secret("anthropic", 1), signature, redacted=False) is None
-    assert verify(secret("anthropic", 0), signature, redacted=True) is None
+    assert make_signature(signing_key("anthropic", 0), proof[1]) == signature
+    assert read_signature(signing_key("anthropic", 1), signature, redacted=False) is None
+    assert read_signature(signing_key("anthropic", 0), signature, redacted=True) is None
 
 
 def test_no_single_changed_byte_passes() -> None:
     """R33: tampered signatures are always rejected."""
-    key, raw = secret("anthropic", 0), base64.b64decode(simple().block(1, 0)["signature"])
+    key, raw = signing_key("anthropic", 0), base64.b64decode(simple().block(1, 0)["signature"])
     for place in range(len(raw)):
         changed = bytearray(raw)
         changed[place] ^= 0x40
-        assert verify(key, base64.b64encode(changed).decode(), redacted=False) is None
+        assert read_signature(key, base64.b64encode(changed).decode(), redacted=False) is None
 
 
 # ── R34

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from clew.simulator.anthropic.judge import static_violations
 from clew.simulator.interfaces import Violation
-from clew.simulator.judge import static_violations
 from tests.manifest import accepts, proves, refuses
 from tests.simulator.judging import NEW, OLD, Row, accepting, ask, headers, named, refusing, request, row
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from clew.settings.home import HOME_VARIABLE, Home, home_of
 from clew.settings.private_file import write_private
-from clew.simulator.judge import judge
+from clew.simulator.anthropic.judge import judge
 from clew.simulator.server import Simulation, start
 from clew.simulator.shell import Settings
 from clew.simulator.stances import stance

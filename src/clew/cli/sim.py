@@ -141,7 +141,7 @@ def _look_up(find: Callable[[str], object], options: dict[str, Any], name: str) 
 
 
 async def _serve(settings: Settings, port: int, *, as_json: bool) -> None:
-    from clew.simulator.judge import judge
+    from clew.simulator.anthropic.judge import judge
     from clew.simulator.server import start
 
     stopped = asyncio.Event()

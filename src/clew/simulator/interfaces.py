@@ -1,8 +1,8 @@
 """What the simulator's two halves promise each other.
 
 The *shell* (server, routes, scenarios, faults, journal) speaks HTTP, knows accounts and says the answer. The *judge*
-(`clew.simulator.judge`) knows the vendor's rules: it decides whether a request is legal, what the model would see of
-it, and it signs new thinking. They meet only here, as values: the shell calls one `Judge`, gets a `Verdict`, and asks
+(`clew.simulator.anthropic.judge`) knows the vendor's rules: it decides whether a request is legal, what the model would see
+of it, and it signs new thinking. They meet only here, as values: the shell calls one `Judge`, gets a `Verdict`, and asks
 the verdict's `Signer` for each signature. Neither half reads the other's modules.
 
 Who checks what. The shell: authentication (R1, C-1), the size of the body (R62), unknown paths, and how an answer is

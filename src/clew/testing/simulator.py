@@ -143,6 +143,6 @@ def _written(table: Mapping[str, str]) -> str:
 
 
 def _real_judge() -> Judge:
-    from clew.simulator.judge import judge
+    from clew.simulator.anthropic.judge import judge
 
     return judge

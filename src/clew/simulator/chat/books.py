@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.judge.values import array, inner, string
+from clew.simulator.values import as_dict, as_list, as_str
 
 __all__ = ["ChatBooks", "Remembered", "fingerprint"]
 
@@ -31,7 +31,7 @@ class Remembered:
 
     @property
     def details(self) -> list[JsonValue]:
-        return array(self.message.get("reasoning_details"))
+        return as_list(self.message.get("reasoning_details"))
 
 
 def _no_answers() -> dict[str, list[Remembered]]:
@@ -76,8 +76,8 @@ class ChatBooks:
 def fingerprint(message: JsonObject, said: str) -> str:
     """What a message says and calls, whatever its ids and white space are."""
     calls: list[JsonValue] = []
-    for call in array(message.get("tool_calls")):
-        function = inner(inner(call).get("function"))
+    for call in as_list(message.get("tool_calls")):
+        function = as_dict(as_dict(call).get("function"))
         calls.append([function.get("name"), _canonical(function.get("arguments"))])
     return msgspec.json.encode([said.strip(), calls], order="sorted").decode()
 
@@ -92,7 +92,7 @@ def _canonical(arguments: JsonValue) -> JsonValue:
 
 
 def _ids(message: JsonObject) -> Iterator[str]:
-    for call in array(message.get("tool_calls")):
-        identity = string(inner(call).get("id"))
+    for call in as_list(message.get("tool_calls")):
+        identity = as_str(as_dict(call).get("id"))
         if identity:
             yield f"id {identity}"

@@ -11,7 +11,7 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator.chat.books import ChatBooks
 from clew.simulator.chat.vendors import Form, Traits, Vendor
 from clew.simulator.interfaces import Stance
-from clew.simulator.judge.values import array, inner, string
+from clew.simulator.values import as_dict, as_list, as_str
 
 __all__ = ["ChatCase", "Place", "calls_of", "text_of"]
 
@@ -25,7 +25,7 @@ class Place:
 
     @property
     def role(self) -> str:
-        return string(self.message.get("role"))
+        return as_str(self.message.get("role"))
 
     @property
     def path(self) -> str:
@@ -43,7 +43,7 @@ class ChatCase:
 
     @property
     def model(self) -> str:
-        return string(self.body.get("model"))
+        return as_str(self.body.get("model"))
 
     @cached_property
     def traits(self) -> Traits:
@@ -51,7 +51,7 @@ class ChatCase:
 
     @cached_property
     def messages(self) -> tuple[Place, ...]:
-        found = enumerate(array(self.body.get("messages")))
+        found = enumerate(as_list(self.body.get("messages")))
         return tuple(Place(index, message) for index, message in found if isinstance(message, dict))
 
     @property
@@ -97,14 +97,14 @@ class ChatCase:
 
 def calls_of(message: Mapping[str, JsonValue]) -> list[JsonObject]:
     """The tool calls of an assistant message."""
-    return [call for call in array(message.get("tool_calls")) if isinstance(call, dict)]
+    return [call for call in as_list(message.get("tool_calls")) if isinstance(call, dict)]
 
 
 def text_of(content: JsonValue) -> str:
     """What a content says, in words."""
     if isinstance(content, str):
         return content
-    return "".join(string(inner(part).get("text")) for part in array(content) if inner(part).get("type") == "text")
+    return "".join(as_str(as_dict(part).get("text")) for part in as_list(content) if as_dict(part).get("type") == "text")
 
 
 def _is_wished(body: JsonObject, wish: str) -> bool:
@@ -112,12 +112,12 @@ def _is_wished(body: JsonObject, wish: str) -> bool:
     path, equals, wanted = wish.partition("=")
     value: JsonValue = body
     for name in path.split("."):
-        value = inner(value).get(name)
+        value = as_dict(value).get(name)
     return value == wanted if equals else value is True or (isinstance(value, list) and bool(value))
 
 
 def _typed(value: JsonValue) -> bool | None:
-    return {"enabled": True, "adaptive": True, "disabled": False}.get(string(inner(value).get("type")))
+    return {"enabled": True, "adaptive": True, "disabled": False}.get(as_str(as_dict(value).get("type")))
 
 
 def _effort(value: JsonValue) -> bool | None:
@@ -125,7 +125,7 @@ def _effort(value: JsonValue) -> bool | None:
 
 
 def _reasoning(value: JsonValue) -> bool | None:
-    asked = inner(value)
+    asked = as_dict(value)
     if asked.get("enabled") is False:
         return False
     return _effort(asked.get("effort")) if "effort" in asked else bool(asked)
@@ -136,12 +136,12 @@ def _flag(value: JsonValue) -> bool | None:
 
 
 def _template(value: JsonValue) -> bool | None:
-    asked = inner(value)
+    asked = as_dict(value)
     return _flag(asked.get("enable_thinking", asked.get("thinking")))
 
 
 def _google(value: JsonValue) -> bool | None:
-    config = inner(inner(inner(value).get("google")).get("thinking_config"))
+    config = as_dict(as_dict(as_dict(value).get("google")).get("thinking_config"))
     return config.get("thinking_budget") != 0 if config else None
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from clew.model.json import JsonValue
 from clew.simulator.chat.case import ChatCase
 from clew.simulator.chat.rules import Finding
-from clew.simulator.judge.values import inner
+from clew.simulator.values import as_dict
 
 __all__ = ["KINDS", "check_body", "check_model", "kind_of"]
 
@@ -60,7 +60,7 @@ def _lacking(case: ChatCase) -> Iterator[Finding]:
     """Fields inside fields that the vendor does not know: `stream_options.include_usage`."""
     for path in case.vendor.lacks:
         name, dot, key = path.partition(".")
-        if dot and key in inner(case.body.get(name)):
+        if dot and key in as_dict(case.body.get(name)):
             yield Finding("chat.field-unknown", path)
 
 

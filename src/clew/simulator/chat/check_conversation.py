@@ -11,7 +11,7 @@ import msgspec
 
 from clew.simulator.chat.case import ChatCase, Place, calls_of
 from clew.simulator.chat.rules import Finding
-from clew.simulator.judge.values import array, inner, string
+from clew.simulator.values import as_dict, as_list, as_str
 
 __all__ = ["check_conversation"]
 
@@ -41,7 +41,7 @@ def _pairs(places: tuple[Place, ...]) -> Iterator[Finding]:
     caller = -1
     for place in places:
         if place.role == "tool":
-            identity = string(place.message.get("tool_call_id"))
+            identity = as_str(place.message.get("tool_call_id"))
             if identity not in open_ids:
                 yield Finding("chat.result-orphan", f"{place.path}.role", {"id": identity})
             else:
@@ -49,7 +49,7 @@ def _pairs(places: tuple[Place, ...]) -> Iterator[Finding]:
             continue
         if open_ids:
             yield _unanswered(caller, open_ids)
-        open_ids = [string(call.get("id")) for call in calls_of(place.message)]
+        open_ids = [as_str(call.get("id")) for call in calls_of(place.message)]
         caller = place.index
     if open_ids:
         yield _unanswered(caller, open_ids)
@@ -64,13 +64,13 @@ def _calls(case: ChatCase) -> Iterator[Finding]:
         seen: set[str] = set()
         for number, call in enumerate(calls_of(place.message)):
             path = f"{place.path}.tool_calls.{number}"
-            identity, function = string(call.get("id")), inner(call.get("function"))
+            identity, function = as_str(call.get("id")), as_dict(call.get("function"))
             if identity in seen:
                 yield Finding("chat.ids-repeated", f"{path}.id", {"id": identity})
             seen.add(identity)
             if not _NINE.fullmatch(identity):
                 yield Finding("chat.id-pattern", f"{path}.id", {"id": identity})
-            if not _is_object(string(function.get("arguments"))):
+            if not _is_object(as_str(function.get("arguments"))):
                 yield Finding("chat.arguments-not-json", f"{path}.function.arguments", {"id": identity})
 
 
@@ -99,11 +99,11 @@ def _successive(case: ChatCase) -> Iterator[Finding]:
 
 def _images(case: ChatCase) -> Iterator[Finding]:
     for place in case.messages:
-        for number, part in enumerate(array(place.message.get("content"))):
-            if inner(part).get("type") != "image_url":
+        for number, part in enumerate(as_list(place.message.get("content"))):
+            if as_dict(part).get("type") != "image_url":
                 continue
             path = f"{place.path}.content.{number}"
             if not case.traits.vision:
                 yield Finding("chat.image-unsupported", path, {"model": case.model, "index": place.index})
-            if string(inner(inner(part).get("image_url")).get("url")).startswith("http"):
+            if as_str(as_dict(as_dict(part).get("image_url")).get("url")).startswith("http"):
                 yield Finding("chat.image-remote", path)

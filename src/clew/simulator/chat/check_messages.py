@@ -11,7 +11,7 @@ from clew.simulator.chat.case import ChatCase, Place
 from clew.simulator.chat.check_body import kind_of
 from clew.simulator.chat.rules import Finding
 from clew.simulator.chat.vendors import Vendor
-from clew.simulator.judge.values import array, inner, string
+from clew.simulator.values import as_dict, as_list, as_str
 
 __all__ = ["NAME", "check_messages"]
 
@@ -35,7 +35,7 @@ _NEEDED: Final = {"text": "text", "image_url": "image_url", "refusal": "refusal"
 
 
 def check_messages(case: ChatCase) -> Iterator[Finding]:
-    for index, message in enumerate(array(case.body.get("messages"))):
+    for index, message in enumerate(as_list(case.body.get("messages"))):
         if isinstance(message, dict):
             yield from _check(Place(index, message), case.vendor)
         else:
@@ -56,7 +56,7 @@ def _check(place: Place, vendor: Vendor) -> Iterator[Finding]:
     yield from _content(place, vendor)
     if place.role == "assistant":
         yield from _calls(place, vendor)
-    if place.role == "tool" and not string(place.message.get("tool_call_id")):
+    if place.role == "tool" and not as_str(place.message.get("tool_call_id")):
         yield Finding("chat.result-id-missing", f"{place.path}.tool_call_id")
 
 
@@ -80,37 +80,37 @@ def _content(place: Place, vendor: Vendor) -> Iterator[Finding]:
 
 
 def _part(part: JsonValue, path: str, types: tuple[str, ...], vendor: Vendor) -> Iterator[Finding]:
-    kind = string(inner(part).get("type"))
+    kind = as_str(as_dict(part).get("type"))
     if kind not in types:
         names = {"type": kind, "types": ", ".join(f"'{each}'" for each in types)}
         yield Finding("chat.part-unknown", f"{path}.type", names)
         return
     needed = _NEEDED.get(kind)
-    if needed is not None and needed not in inner(part):
+    if needed is not None and needed not in as_dict(part):
         yield Finding("chat.part-shape", f"{path}.{needed}")
     known = {"type", kind, *vendor.part_fields}
-    for key, value in inner(part).items():
+    for key, value in as_dict(part).items():
         if key not in known:
             names = {"role": kind, "input": value, "message": path, "key": key}
             yield Finding("chat.message-field-unknown", f"{path}.{key}", names)
     if kind == "image_url":
-        yield from _image(inner(part), path)
+        yield from _image(as_dict(part), path)
 
 
 def _image(part: JsonObject, path: str) -> Iterator[Finding]:
     image = part.get("image_url")
-    url = string(inner(image).get("url")) if isinstance(image, dict) else string(image)
+    url = as_str(as_dict(image).get("url")) if isinstance(image, dict) else as_str(image)
     if not _URL.match(url):
         yield Finding("chat.image-url", f"{path}.image_url.url")
 
 
 def _calls(place: Place, vendor: Vendor) -> Iterator[Finding]:
-    for number, call in enumerate(array(place.message.get("tool_calls"))):
+    for number, call in enumerate(as_list(place.message.get("tool_calls"))):
         path = f"{place.path}.tool_calls.{number}"
-        given, function = inner(call), inner(inner(call).get("function"))
+        given, function = as_dict(call), as_dict(as_dict(call).get("function"))
         for missing in _missing(given, function):
             yield Finding("chat.call-shape", f"{path}.{missing}")
-        name = string(function.get("name"))
+        name = as_str(function.get("name"))
         if name and not NAME.fullmatch(name):
             yield Finding("chat.tool-name", f"{path}.function.name", {"name": name})
         arguments = function.get("arguments")
@@ -122,9 +122,9 @@ def _calls(place: Place, vendor: Vendor) -> Iterator[Finding]:
 
 
 def _missing(call: JsonObject, function: JsonObject) -> Iterator[str]:
-    if not string(call.get("id")):
+    if not as_str(call.get("id")):
         yield "id"
     if call.get("type") != "function":
         yield "type"
-    if not string(function.get("name")):
+    if not as_str(function.get("name")):
         yield "function.name"

@@ -9,7 +9,7 @@ import msgspec
 
 from clew.simulator.chat.case import ChatCase
 from clew.simulator.chat.rules import Finding
-from clew.simulator.judge.values import array, inner, number, string
+from clew.simulator.values import as_dict, as_list, as_number, as_str
 
 __all__ = ["check_parameters"]
 
@@ -44,7 +44,7 @@ def _unsupported(case: ChatCase) -> Iterator[Finding]:
 def _effort(case: ChatCase) -> Iterator[Finding]:
     for path, given in (
         ("reasoning_effort", case.body.get("reasoning_effort")),
-        ("reasoning.effort", inner(case.body.get("reasoning")).get("effort")),
+        ("reasoning.effort", as_dict(case.body.get("reasoning")).get("effort")),
     ):
         if isinstance(given, str) and case.traits.efforts and given not in case.traits.efforts:
             efforts = ", ".join(f"'{effort}'" for effort in case.traits.efforts)
@@ -55,9 +55,9 @@ def _thinking(case: ChatCase) -> Iterator[Finding]:
     """Only `{type: enabled | disabled}`, and what the row of the vendor knows beside it."""
     if "thinking" not in case.traits.switches or case.body.get("thinking") is None:
         return
-    given = inner(case.body["thinking"])
+    given = as_dict(case.body["thinking"])
     kinds = case.traits.thinking
-    if string(given.get("type")) not in kinds or given.keys() - {"type", *case.traits.thinking_fields}:
+    if as_str(given.get("type")) not in kinds or given.keys() - {"type", *case.traits.thinking_fields}:
         yield Finding("chat.thinking-shape", "thinking", {"given": msgspec.json.encode(case.body["thinking"]).decode()})
 
 
@@ -67,7 +67,7 @@ def _caps(case: ChatCase) -> Iterator[Finding]:
         yield Finding("chat.max-tokens-both", "max_tokens")
     limit = case.traits.max_output or _MANY
     for name in names:
-        given = number(case.body[name])
+        given = as_number(case.body[name])
         if given is not None and not 1 <= given <= limit:
             yield Finding("chat.max-tokens", name, {"given": given, "limit": limit})
 
@@ -80,12 +80,12 @@ def _budget(case: ChatCase) -> Iterator[Finding]:
 
 def _numbers(case: ChatCase) -> Iterator[Finding]:
     for name, (low, high) in _RANGES.items():
-        given = number(case.body.get(name))
+        given = as_number(case.body.get(name))
         if given is not None and not low <= given <= high:
             yield Finding("chat.number-range", name, {"given": given, "low": low, "high": high})
 
 
 def _stops(case: ChatCase) -> Iterator[Finding]:
-    stops = array(case.body.get("stop"))
+    stops = as_list(case.body.get("stop"))
     if len(stops) > case.vendor.stops or "" in stops:
         yield Finding("chat.stop-count", "stop", {"given": len(stops)})

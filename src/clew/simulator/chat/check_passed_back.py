@@ -14,7 +14,7 @@ from clew.simulator.chat.case import ChatCase, Place, calls_of
 from clew.simulator.chat.returned import DUMMIES, signature_of
 from clew.simulator.chat.rules import Finding
 from clew.simulator.chat.sealing import is_sealed, is_signed
-from clew.simulator.judge.values import array, inner, string
+from clew.simulator.values import as_dict, as_list, as_str
 
 __all__ = ["check_passed_back"]
 
@@ -60,10 +60,10 @@ def _details(case: ChatCase) -> Iterator[Finding]:
         given = place.message.get("reasoning_details")
         if given is not None and not isinstance(given, list):
             yield Finding("chat.details-shape", f"{place.path}.reasoning_details")
-        entries = array(given)
+        entries = as_list(given)
         for number, entry in enumerate(entries):
-            yield from _entry(case, place, number, inner(entry))
-            identity = string(inner(entry).get("id")) or string(inner(entry).get("data"))
+            yield from _entry(case, place, number, as_dict(entry))
+            identity = as_str(as_dict(entry).get("id")) or as_str(as_dict(entry).get("data"))
             if identity and case.traits.makes in ("openai", "xai") and identity in seen:
                 yield Finding("chat.details-repeated", _path(place, number), {"id": identity})
             seen.add(identity)
@@ -78,12 +78,12 @@ def _entry(case: ChatCase, place: Place, number: int, entry: JsonObject) -> Iter
     if kind not in _TYPES:
         yield Finding("chat.details-shape", path)
     elif kind == "reasoning.text" and case.traits.makes == "claude":
-        signature = string(entry.get("signature"))
+        signature = as_str(entry.get("signature"))
         if not signature:
             yield Finding("chat.details-unsigned", path, names)
-        elif not is_signed(case.books.secret, case.model, string(entry.get("text")), signature):
+        elif not is_signed(case.books.secret, case.model, as_str(entry.get("text")), signature):
             yield Finding("chat.details-signature", path, names)
-    elif kind == "reasoning.encrypted" and not is_sealed(case.books.secret, string(entry.get("data"))):
+    elif kind == "reasoning.encrypted" and not is_sealed(case.books.secret, as_str(entry.get("data"))):
         rule = "chat.signature-invalid" if case.traits.makes == "gemini" else "chat.details-data"
         yield Finding(rule, path, names)
 
@@ -104,7 +104,7 @@ def _signed(case: ChatCase, wanted: list[JsonValue]) -> list[JsonValue]:
     """Gemini's text bears no signature (an entry of its own does), and OpenRouter's own client leaves such text out."""
     if case.traits.makes != "gemini":
         return wanted
-    return [entry for entry in wanted if inner(entry).get("type") != "reasoning.text" or inner(entry).get("signature")]
+    return [entry for entry in wanted if as_dict(entry).get("type") != "reasoning.text" or as_dict(entry).get("signature")]
 
 
 def _said(place: Place) -> str:
@@ -133,12 +133,12 @@ def _signatures(case: ChatCase) -> Iterator[Finding]:
 
 
 def _is_ours(case: ChatCase, signature: JsonValue) -> bool:
-    given = string(signature)
+    given = as_str(signature)
     return signature is None or given in DUMMIES or is_sealed(case.books.secret, given)
 
 
 def _unsigned(place: Place) -> Finding:
-    name = inner(calls_of(place.message)[0].get("function")).get("name")
+    name = as_dict(calls_of(place.message)[0].get("function")).get("name")
     path = f"{place.path}.tool_calls.0.extra_content"
     return Finding("chat.signature-missing", path, {"name": name, "position": place.index + 1})
 

@@ -9,7 +9,7 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator.chat.case import ChatCase
 from clew.simulator.chat.check_messages import NAME
 from clew.simulator.chat.rules import Finding
-from clew.simulator.judge.values import array, inner, string
+from clew.simulator.values import as_dict, as_list, as_str
 
 __all__ = ["check_tool_choice", "check_tools"]
 
@@ -20,17 +20,17 @@ _UNTHINKING: Final = {"always": (), "not_named": ("specified",), "not_thinking":
 
 def check_tools(case: ChatCase) -> Iterator[Finding]:
     names: list[str] = []
-    for number, tool in enumerate(array(case.body.get("tools"))):
-        function = inner(inner(tool).get("function"))
-        name = string(function.get("name"))
-        yield from _tool(inner(tool), function, f"tools.{number}")
+    for number, tool in enumerate(as_list(case.body.get("tools"))):
+        function = as_dict(as_dict(tool).get("function"))
+        name = as_str(function.get("name"))
+        yield from _tool(as_dict(tool), function, f"tools.{number}")
         if name and name in names:
             yield Finding("chat.tool-repeated", f"tools.{number}.function.name", {"name": name})
         names.append(name)
 
 
 def _tool(tool: JsonObject, function: JsonObject, path: str) -> Iterator[Finding]:
-    name = string(function.get("name"))
+    name = as_str(function.get("name"))
     if tool.get("type") != "function":
         yield Finding("chat.tool-shape", f"{path}.type")
     elif not name:
@@ -40,8 +40,8 @@ def _tool(tool: JsonObject, function: JsonObject, path: str) -> Iterator[Finding
     schema = function.get("parameters")
     if schema is None:
         yield Finding("chat.tool-parameters", f"{path}.function.parameters", {"name": name})
-    if schema is not None and inner(schema).get("type", "None") != "object":
-        given = {"name": name, "given": inner(schema).get("type", "None")}
+    if schema is not None and as_dict(schema).get("type", "None") != "object":
+        given = {"name": name, "given": as_dict(schema).get("type", "None")}
         yield Finding("chat.tool-schema", f"{path}.function.parameters", given)
 
 
@@ -57,7 +57,7 @@ def check_tool_choice(case: ChatCase) -> Iterator[Finding]:
     if name is None:
         yield Finding("chat.tool-choice", "tool_choice")
         return
-    offered = [inner(inner(tool).get("function")).get("name") for tool in array(case.body.get("tools"))]
+    offered = [as_dict(as_dict(tool).get("function")).get("name") for tool in as_list(case.body.get("tools"))]
     if name and name not in offered:
         yield Finding("chat.tool-choice-unknown", "tool_choice", {"name": name})
     forced = "specified" if name else "required" if choice in ("required", "any") else ""
@@ -70,5 +70,5 @@ def _named(choice: JsonValue) -> str | None:
     if isinstance(choice, str):
         return "" if choice in ("auto", "none", "required", "any") else None
     if isinstance(choice, dict) and choice.get("type") == "function":
-        return string(inner(choice.get("function")).get("name")) or None
+        return as_str(as_dict(choice.get("function")).get("name")) or None
     return None

@@ -18,7 +18,7 @@ from clew.simulator import tokens
 from clew.simulator.chat.case import ChatCase
 from clew.simulator.chat.plain import answer_cap
 from clew.simulator.chat.rules import Finding
-from clew.simulator.judge.values import array, inner
+from clew.simulator.values import as_dict, as_list
 
 __all__ = ["PrefixCache", "check_length", "tokens_of"]
 
@@ -61,14 +61,14 @@ class PrefixCache:
 
 
 def _segments(body: JsonObject) -> Iterator[JsonValue]:
-    yield from array(body.get("tools"))
-    yield from array(body.get("messages"))
+    yield from as_list(body.get("tools"))
+    yield from as_list(body.get("messages"))
 
 
 def _tokens(segment: JsonValue) -> int:
-    parts = array(inner(segment).get("content"))
-    images = sum(inner(part).get("type") == "image_url" for part in parts)
+    parts = as_list(as_dict(segment).get("content"))
+    images = sum(as_dict(part).get("type") == "image_url" for part in parts)
     if not images:
         return tokens.of_json(segment)
-    light: JsonObject = {**inner(segment), "content": [part for part in parts if inner(part).get("type") != "image_url"]}
+    light: JsonObject = {**as_dict(segment), "content": [part for part in parts if as_dict(part).get("type") != "image_url"]}
     return tokens.of_json(light) + images * _TOKENS_PER_IMAGE

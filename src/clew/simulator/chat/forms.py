@@ -14,7 +14,7 @@ from clew.model.json import JsonObject
 from clew.simulator.chat.said import Said
 from clew.simulator.chat.sealing import seal, sign
 from clew.simulator.chat.vendors import Form, Traits
-from clew.simulator.judge.values import inner
+from clew.simulator.values import as_dict
 
 __all__ = ["FORMS", "Thought", "accumulated"]
 
@@ -116,7 +116,7 @@ def _claude_entry(said: Said, thought: Thought) -> None:
         return
     signature = sign(thought.secret, thought.model, thought.text, salt=f"{thought.salt} {len(said.details)}")
     _entry_in_pieces(said, thought, {"type": "reasoning.text", **head}, "text")
-    inner(said.details[-1])["signature"] = signature
+    as_dict(said.details[-1])["signature"] = signature
     said.add("reasoning", {"reasoning_details": [{"type": "reasoning.text", "signature": signature, **head}]})
 
 
@@ -145,7 +145,7 @@ def _entry_in_pieces(said: Said, thought: Thought, head: JsonObject, key: str) -
 
 def _merge(said: Said, head: JsonObject, key: str, text: str) -> None:
     """Entries of one index that follow each other are one."""
-    last = inner(said.details[-1]) if said.details else {}
+    last = as_dict(said.details[-1]) if said.details else {}
     if last and {name: last.get(name) for name in head} == head and key in last:
         last[key] = f"{last[key]}{text}"
     else:

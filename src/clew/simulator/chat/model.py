@@ -24,9 +24,9 @@ from clew.simulator.conversation import calls_in, open_exchange
 from clew.simulator.ids import Ids
 from clew.simulator.improvise import improvise
 from clew.simulator.interfaces import Prompt
-from clew.simulator.judge.values import inner
 from clew.simulator.speak import Occasion, speak
 from clew.simulator.stage import DEFAULT, Stage, turn_of
+from clew.simulator.values import as_dict
 
 __all__ = ["ChatModel", "Performance"]
 
@@ -94,7 +94,7 @@ class ChatModel:
             message=message_of(said, case),
             stop_reason=answer.stop_reason,
             usage=usage_of(spent, case.vendor.numbers),
-            usage_asked=inner(case.body.get("stream_options")).get("include_usage") is True,
+            usage_asked=as_dict(case.body.get("stream_options")).get("include_usage") is True,
         )
 
 

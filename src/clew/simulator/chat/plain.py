@@ -10,7 +10,7 @@ from typing import Final
 
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.chat.case import ChatCase, Place, calls_of, text_of
-from clew.simulator.judge.values import array, inner, string
+from clew.simulator.values import as_dict, as_list, as_str
 
 __all__ = ["answer_cap", "plain"]
 
@@ -24,11 +24,11 @@ def plain(case: ChatCase) -> JsonObject:
         "model": case.model,
         "max_tokens": answer_cap(case.body) or _DEFAULT_CAP,
         "messages": _messages(case.messages),
-        "tools": [_tool(inner(tool)) for tool in array(case.body.get("tools"))],
+        "tools": [_tool(as_dict(tool)) for tool in as_list(case.body.get("tools"))],
         "stop_sequences": _stops(case.body.get("stop")),
     }
     choice = _choice(case.body)
-    schema = inner(inner(case.body.get("response_format")).get("json_schema")).get("schema")
+    schema = as_dict(as_dict(case.body.get("response_format")).get("json_schema")).get("schema")
     if choice:
         request["tool_choice"] = choice
     if isinstance(schema, dict):
@@ -48,7 +48,7 @@ def _messages(places: tuple[Place, ...]) -> list[JsonValue]:
     for place in places:
         message = _message(place)
         if in_results and message["role"] == "user":
-            array(inner(said[-1])["content"]).extend(array(message["content"]))
+            as_list(as_dict(said[-1])["content"]).extend(as_list(message["content"]))
             continue
         in_results = place.role == "tool"
         said.append(message)
@@ -73,11 +73,11 @@ def _message(place: Place) -> JsonObject:
 def _texts(content: JsonValue) -> list[JsonValue]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [{"type": "text", "text": inner(part).get("text")} for part in array(content) if "text" in inner(part)]
+    return [{"type": "text", "text": as_dict(part).get("text")} for part in as_list(content) if "text" in as_dict(part)]
 
 
 def _tool(tool: JsonObject) -> JsonObject:
-    function = inner(tool.get("function"))
+    function = as_dict(tool.get("function"))
     schema = function.get("parameters")
     return {"name": function.get("name"), "input_schema": schema if isinstance(schema, dict) else {"type": "object"}}
 
@@ -87,11 +87,11 @@ def _choice(body: JsonObject) -> JsonObject:
     single: JsonObject = {"disable_parallel_tool_use": True} if body.get("parallel_tool_calls") is False else {}
     if isinstance(given, str):
         return {"type": _CHOICES.get(given, "auto"), **single}
-    name = string(inner(inner(given).get("function")).get("name"))
+    name = as_str(as_dict(as_dict(given).get("function")).get("name"))
     if name:
         return {"type": "tool", "name": name, **single}
     return {"type": "auto", **single} if single else {}
 
 
 def _stops(stop: JsonValue) -> list[JsonValue]:
-    return [stop] if isinstance(stop, str) else array(stop)
+    return [stop] if isinstance(stop, str) else as_list(stop)

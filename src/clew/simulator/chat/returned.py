@@ -20,7 +20,7 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator.chat.books import ChatBooks, Remembered
 from clew.simulator.chat.case import ChatCase, Place, calls_of, text_of
 from clew.simulator.chat.sealing import is_sealed, is_signed, mark_of
-from clew.simulator.judge.values import array, inner, string
+from clew.simulator.values import as_dict, as_list, as_str
 
 __all__ = ["DUMMIES", "Returned", "returned", "signature_of", "tagged"]
 
@@ -99,10 +99,10 @@ def _pieces(place: Place) -> Iterator[Returned]:
     for name in ("reasoning_content", "reasoning"):
         if isinstance(message.get(name), str):
             yield Returned(path=f"{place.path}.{name}", field=name, value=message[name])
-    for number, entry in enumerate(array(message.get("reasoning_details"))):
+    for number, entry in enumerate(as_list(message.get("reasoning_details"))):
         yield Returned(path=f"{place.path}.reasoning_details.{number}", field="reasoning_details", value=entry)
-    for number, part in enumerate(array(message.get("content"))):
-        if inner(part).get("type") == "thinking":
+    for number, part in enumerate(as_list(message.get("content"))):
+        if as_dict(part).get("type") == "thinking":
             yield Returned(path=f"{place.path}.content.{number}", field="content", value=part)
     inside, _ = tagged(message.get("content"))
     if inside is not None:
@@ -124,9 +124,9 @@ def _shown(pieces: list[Returned]) -> str:
 
 
 def _text(value: JsonValue) -> str:
-    entry = inner(value)
+    entry = as_dict(value)
     words = entry.get("text") or entry.get("summary") or entry.get("thinking")
-    return text_of(words) if isinstance(words, list) else string(words)
+    return text_of(words) if isinstance(words, list) else as_str(words)
 
 
 def _judged(piece: Returned, given: Remembered | None, books: ChatBooks, model: str) -> Returned:
@@ -141,7 +141,7 @@ def _judged(piece: Returned, given: Remembered | None, books: ChatBooks, model: 
 
 def _is_nothing(piece: Returned) -> bool:
     if piece.field == "extra_content":
-        return string(piece.value) in DUMMIES
+        return as_str(piece.value) in DUMMIES
     return isinstance(piece.value, str) and not any(character.isalnum() for character in piece.value)
 
 
@@ -150,7 +150,7 @@ def _is_given(piece: Returned, given: Remembered) -> bool:
         return piece.value in [signature_of(each) for each in (given.message, *calls_of(given.message))]
     if isinstance(piece.value, dict):
         place = int(piece.path.rpartition(".")[2])
-        those = given.details if piece.field == "reasoning_details" else array(given.message.get("content"))
+        those = given.details if piece.field == "reasoning_details" else as_list(given.message.get("content"))
         return place < len(those) and those[place] == piece.value
     if piece.field != "content":
         return piece.value == given.reasoning
@@ -160,7 +160,7 @@ def _is_given(piece: Returned, given: Remembered) -> bool:
 
 def signature_of(signed: JsonObject) -> JsonValue:
     """Of a call, or of a message."""
-    return inner(inner(signed.get("extra_content")).get("google")).get("thought_signature")
+    return as_dict(as_dict(signed.get("extra_content")).get("google")).get("thought_signature")
 
 
 def _is_like(piece: Returned, given: Remembered) -> bool:
@@ -173,11 +173,11 @@ def _proved(piece: Returned, books: ChatBooks, model: str) -> bool:
     """Does a seal, a signature or a mark of ours say so, whatever the message?"""
     if isinstance(piece.value, str):
         return mark_of(books.secret, piece.value) or is_sealed(books.secret, piece.value)
-    entry = inner(piece.value)
-    signature = string(entry.get("signature"))
+    entry = as_dict(piece.value)
+    signature = as_str(entry.get("signature"))
     if signature and is_signed(books.secret, model, _text(entry), signature):
         return True
-    return is_sealed(books.secret, string(entry.get("data")))
+    return is_sealed(books.secret, as_str(entry.get("data")))
 
 
 def _as_text(place: Place, thoughts: list[str]) -> Iterator[Returned]:

@@ -14,6 +14,7 @@ from clew.http.message import HttpRequest, Refusal
 from clew.http.responder import Responder
 from clew.simulator.accounts import account_of_key, credential_of
 from clew.simulator.acts import Pause
+from clew.simulator.anthropic.judge.signatures import signing_key
 from clew.simulator.chat.books import ChatBooks, Remembered
 from clew.simulator.chat.case import ChatCase
 from clew.simulator.chat.catalogue import listing, row_of
@@ -30,7 +31,6 @@ from clew.simulator.front import Front, Settings, Visit, misuse
 from clew.simulator.ids import Ids, Mint
 from clew.simulator.interfaces import Account, Violation
 from clew.simulator.journal import Entry
-from clew.simulator.judge.signature import secret
 from clew.simulator.replies import HeaderPairs, json_reply, tags
 from clew.simulator.spoil import spoil
 from clew.simulator.steps import End, Head, Send, Step, Steps, Wait
@@ -53,7 +53,7 @@ class ChatShell(Front):
         self._now = now
         self._errors = ChatErrors(self.vendor)
         self._model = ChatModel(scenario=settings.scenario, seed=settings.seed)
-        self._books = ChatBooks(secret(settings.kind, settings.seed, settings.realm))
+        self._books = ChatBooks(signing_key(settings.kind, settings.seed, settings.realm))
 
     def reset(self) -> None:
         """Forget all that requests left behind."""

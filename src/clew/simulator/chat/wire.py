@@ -13,8 +13,8 @@ from clew.simulator.acts import Event, Pause, Ping
 from clew.simulator.chat.said import Delta, Said
 from clew.simulator.chat.said import Step as SaidStep
 from clew.simulator.chat.vendors import Vendor, decoded
-from clew.simulator.judge.values import inner
 from clew.simulator.steps import Send, Step, Wait
+from clew.simulator.values import as_dict
 
 __all__ = ["Completion", "chunks", "completion"]
 
@@ -117,7 +117,7 @@ def _chunk(
 
 def _frame(whole: Completion, kind: str) -> JsonObject:
     frame: JsonObject = {"id": whole.id, "object": kind, "created": whole.created, "model": whole.model}
-    return {**frame, **inner(decoded(whole.vendor.chunks.frame))}
+    return {**frame, **as_dict(decoded(whole.vendor.chunks.frame))}
 
 
 def _send(data: JsonObject, event: str) -> Send:

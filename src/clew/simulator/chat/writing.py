@@ -13,7 +13,7 @@ from clew.simulator.chat.forms import FORMS, Thought
 from clew.simulator.chat.said import Said
 from clew.simulator.chat.sealing import seal
 from clew.simulator.chat.vendors import decoded
-from clew.simulator.judge.values import string
+from clew.simulator.values import as_str
 
 __all__ = ["field_of", "message_of", "written"]
 
@@ -86,10 +86,10 @@ def _write(said: Said, piece: Piece, case: ChatCase, salt: str) -> None:
 
 
 def _think(said: Said, piece: Piece, case: ChatCase, salt: str) -> None:
-    parts = [string(delta.get("thinking")) for delta in piece.deltas if delta.get("type") == "thinking_delta"]
+    parts = [as_str(delta.get("thinking")) for delta in piece.deltas if delta.get("type") == "thinking_delta"]
     redacted = piece.block.get("type") == "redacted_thinking"
     thought = Thought(
-        text=string(piece.block.get("thinking" if not redacted else "data")),
+        text=as_str(piece.block.get("thinking" if not redacted else "data")),
         pieces=[part for part in parts if part],
         redacted=redacted,
         traits=case.traits,
@@ -101,7 +101,7 @@ def _think(said: Said, piece: Piece, case: ChatCase, salt: str) -> None:
 
 
 def _say(said: Said, piece: Piece, case: ChatCase) -> None:
-    text = string(piece.block.get("text"))
+    text = as_str(piece.block.get("text"))
     said.text += text
     said.content += text
     in_list = case.form == "chunks" and bool(said.chunks)
@@ -113,7 +113,7 @@ def _say(said: Said, piece: Piece, case: ChatCase) -> None:
 
 
 def _call(said: Said, piece: Piece, case: ChatCase, salt: str) -> None:
-    parts = [string(delta.get("partial_json")) for delta in piece.deltas]
+    parts = [as_str(delta.get("partial_json")) for delta in piece.deltas]
     arguments = "".join(parts) or "{}"
     head: JsonObject = {"id": piece.block["id"], "type": "function"}
     signed = _signature(said, case, salt)
@@ -127,7 +127,7 @@ def _call(said: Said, piece: Piece, case: ChatCase, salt: str) -> None:
     for part in [] if whole else [part for part in parts if part] or ["{}"]:
         said.add("tool_calls", {"tool_calls": [{**index, **decoded(ways.again), "function": {"arguments": part}}]})
     if case.form == "details" and case.traits.makes == "gemini" and not number:
-        _sealed_call(said, case, salt, string(piece.block["id"]))
+        _sealed_call(said, case, salt, as_str(piece.block["id"]))
 
 
 def _signature(said: Said, case: ChatCase, salt: str) -> JsonObject:

@@ -1,0 +1,1 @@
+"""Vendors that speak the Messages API: Anthropic, and those that copied it."""

@@ -1,0 +1,125 @@
+"""Images and PDFs: their size, whether the data fits the media type, and how many pages (R64)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from clew.model.json import JsonObject
+from clew.simulator.anthropic.judge.case import BrokenRule, Case
+from clew.simulator.values import as_dict, as_list, as_str
+
+__all__ = ["check_media"]
+
+_MOST_BYTES: Final = 5 * 1024 * 1024
+_MANY_IMAGES: Final = 20
+_MOST_PIXELS: Final = 2000
+_MOST_PAGES: Final = 100
+_PAGE: Final = re.compile(rb"/Type\s*/Page(?![s\w])")
+"""A page object that shows without a PDF reader; those in compressed streams do not."""
+
+_Size: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """An image or a document with its data inside the request."""
+
+    path: str
+    kind: str
+    media_type: str
+    data: str
+
+    @property
+    def bytes(self) -> bytes:
+        try:
+            return base64.b64decode(self.data.encode(), validate=True)
+        except (binascii.Error, ValueError):
+            return b""
+
+
+def check_media(case: Case) -> Iterator[BrokenRule]:
+    media = [*_media(case)]
+    images = [medium for medium in media if medium.kind == "image"]
+    for image in images:
+        yield from _check_image(image, many=len(images) > _MANY_IMAGES)
+    pdfs = (medium for medium in media if medium.media_type == "application/pdf")
+    if sum(len(_PAGE.findall(pdf.bytes)) for pdf in pdfs) > _MOST_PAGES:
+        yield BrokenRule("R64.pdf-pages")
+
+
+def _media(case: Case) -> Iterator[Medium]:
+    """Everything with a base64 source, directly in a message or inside a tool result."""
+    for message in case.messages:
+        for block in message.blocks:
+            yield from _medium(block.path, block.value)
+            if block.type == "tool_result":
+                for index, nested in enumerate(as_list(block.value.get("content"))):
+                    yield from _medium(f"{block.path}.tool_result.content.{index}", as_dict(nested))
+
+
+def _medium(path: str, block: JsonObject) -> Iterator[Medium]:
+    kind, source = as_str(block.get("type")), as_dict(block.get("source"))
+    if kind in ("image", "document") and source.get("type") == "base64":
+        where = f"{path}.{kind}.source.base64"
+        yield Medium(where, kind, as_str(source.get("media_type")), as_str(source.get("data")))
+
+
+def _check_image(image: Medium, *, many: bool) -> Iterator[BrokenRule]:
+    if len(image.data) > _MOST_BYTES:
+        yield BrokenRule("R64.image-too-large", image.path, {"bytes": len(image.data)})
+        return
+    reader = _SIZE_READERS.get(image.media_type)
+    size = reader(image.bytes) if reader else None
+    if size is None:
+        yield BrokenRule("R64.image-unreadable", f"{image.path}.data")
+    elif many and max(size) > _MOST_PIXELS:
+        yield BrokenRule("R64.image-dimensions", f"{image.path}.data")
+
+
+# Width and height from an image's first bytes; None if the data is of another type, or too short.
+
+
+def _png_size(data: bytes) -> _Size | None:
+    if len(data) < 24 or data[:8] != b"\x89PNG\r\n\x1a\n":
+        return None
+    return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+
+
+def _gif_size(data: bytes) -> _Size | None:
+    if len(data) < 10 or data[:6] not in (b"GIF87a", b"GIF89a"):
+        return None
+    return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
+
+
+def _jpeg_size(data: bytes) -> _Size | None:
+    """The first frame header (markers C0 to CF, except for three with other meanings) has the size."""
+    at = 2
+    while data[:2] == b"\xff\xd8" and len(data) >= at + 9 and data[at] == 0xFF:
+        if 0xC0 <= data[at + 1] <= 0xCF and data[at + 1] not in (0xC4, 0xC8, 0xCC):
+            return int.from_bytes(data[at + 7 : at + 9], "big"), int.from_bytes(data[at + 5 : at + 7], "big")
+        at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return None
+
+
+def _webp_size(data: bytes) -> _Size | None:
+    if len(data) < 30 or data[:4] != b"RIFF" or data[8:12] != b"WEBP":
+        return None
+    if data[12:16] == b"VP8X":
+        return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
+    if data[12:16] == b"VP8L":
+        bits = int.from_bytes(data[21:25], "little")
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    return int.from_bytes(data[26:28], "little") & 0x3FFF, int.from_bytes(data[28:30], "little") & 0x3FFF
+
+
+_SIZE_READERS: Final[Mapping[str, Callable[[bytes], _Size | None]]] = {
+    "image/gif": _gif_size,
+    "image/jpeg": _jpeg_size,
+    "image/png": _png_size,
+    "image/webp": _webp_size,
+}
