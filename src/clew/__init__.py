@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from clew.chat.thoughts import extract_thinking_blocks
     from clew.chat.turns import Turn
     from clew.chat.ui.parts import ui_headers
-    from clew.chat.ui.served import UiAsked, ui_asked
-    from clew.chat.ui.telling import ui_frames, ui_stream
+    from clew.chat.ui.requests import UiAsked, ui_asked
+    from clew.chat.ui.streams import ui_frames, ui_stream
     from clew.errors import ClewError
     from clew.model.assemble import Assembler
     from clew.model.change import Change
@@ -170,7 +170,7 @@ _HOMES = {
     "ToolStarted": "clew.chat.agent.events",
     "Translator": "clew.backends.translator",
     "Turn": "clew.chat.turns",
-    "UiAsked": "clew.chat.ui.served",
+    "UiAsked": "clew.chat.ui.requests",
     "Violation": "clew.thinking.compliance",
     "check": "clew.thinking.compliance",
     "document": "clew.chat.contents",
@@ -183,10 +183,10 @@ _HOMES = {
     "project": "clew.pipeline.project",
     "thinking_report": "clew.chat.report",
     "tool": "clew.chat.agent.tools",
-    "ui_asked": "clew.chat.ui.served",
-    "ui_frames": "clew.chat.ui.telling",
+    "ui_asked": "clew.chat.ui.requests",
+    "ui_frames": "clew.chat.ui.streams",
     "ui_headers": "clew.chat.ui.parts",
-    "ui_stream": "clew.chat.ui.telling",
+    "ui_stream": "clew.chat.ui.streams",
 }
 
 

@@ -24,7 +24,7 @@ from clew.chat.formats import FORMATS, Format, ImportContext, NumberedLine
 from clew.chat.request import history_of
 from clew.chat.tree import Tree
 from clew.chat.turns import Spot
-from clew.chat.ui.stored import ui_messages
+from clew.chat.ui.messages import ui_messages
 from clew.cli import main
 from clew.engine.hub import Hub
 from clew.engine.log.lines import TRACE, as_json, line_of

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from clew.backends.manner import Wire
-from clew.chat.ui.fold import Fold
-from clew.chat.ui.step import Step
+from clew.chat.ui.steps import MessageFold, StepParts
 from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.dialects.openai_chat.speech import Speech
 from clew.engine.call import Call
@@ -71,7 +70,7 @@ def _assembled(chunks: Events) -> None:
 
 def _in_a_chat(chunks: Events) -> None:
     """As a page of the chat shows it."""
-    reader, step, fold = SseReader(), Step("s"), Fold()
+    reader, step, fold = SseReader(), StepParts("s"), MessageFold()
     with suppress(StreamIllegal):
         for chunk in chunks:
             for sse in reader.feed(chunk):

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from clew import AsyncConversation
-from clew.chat.ui.fold import folded
+from clew.chat.ui.steps import message_of_parts
 from clew.errors import BackendBroken
 from clew.testing import Simulator
 from tests.admin.booth import KEY, Booth
@@ -27,8 +27,10 @@ def texts(messages: list[Any]) -> list[str]:
 
 
 def test_regenerating_makes_a_branch_and_keeps_the_answer_that_was_there(chat: ChatServer) -> None:
-    first = folded(chat.post("One. [[scenario:text]]", chat="again"))
-    second = folded(chat.post("One. [[scenario:text]]", chat="again", trigger="regenerate-message", messageId=first["id"]))
+    first = message_of_parts(chat.post("One. [[scenario:text]]", chat="again"))
+    second = message_of_parts(
+        chat.post("One. [[scenario:text]]", chat="again", trigger="regenerate-message", messageId=first["id"])
+    )
     assert first["id"] != second["id"]
     read = chat.call_api("/api/chat/again").json
     assert texts(read["messages"]) == ["One. [[scenario:text]]", "…"]
@@ -39,10 +41,10 @@ def test_regenerating_makes_a_branch_and_keeps_the_answer_that_was_there(chat: C
 
 def test_an_edited_message_is_a_branch_at_its_place(chat: ChatServer) -> None:
     one = user("One. [[scenario:text]]", "u1")
-    first = folded(chat.post([one], chat="edited"))
-    two = folded(chat.post([one, first, user("Two. [[scenario:text]]", "u2")], chat="edited"))
-    other = folded(chat.post([one, first, user("Other. [[scenario:text]]", "u2")], chat="edited", messageId="u2"))
-    root = folded(chat.post([user("Zero. [[scenario:text]]", "u1")], chat="edited", messageId="u1"))
+    first = message_of_parts(chat.post([one], chat="edited"))
+    two = message_of_parts(chat.post([one, first, user("Two. [[scenario:text]]", "u2")], chat="edited"))
+    other = message_of_parts(chat.post([one, first, user("Other. [[scenario:text]]", "u2")], chat="edited", messageId="u2"))
+    root = message_of_parts(chat.post([user("Zero. [[scenario:text]]", "u1")], chat="edited", messageId="u1"))
     read = chat.call_api("/api/chat/edited").json
     assert texts(read["messages"]) == ["Zero. [[scenario:text]]", "…"]
     assert [line["turn"] for line in read["lines"]] == [two["id"], other["id"], root["id"]]
@@ -53,7 +55,7 @@ def test_an_edited_message_is_a_branch_at_its_place(chat: ChatServer) -> None:
 def test_whoever_knows_only_the_id_goes_on_where_the_message_ended(chat: ChatServer) -> None:
     """A front end may keep ids and parts alone."""
     one = user("One. [[scenario:text]]")
-    first = folded(chat.post([one], chat="bare"))
+    first = message_of_parts(chat.post([one], chat="bare"))
     chat.post([one, {**first, "metadata": None}, user("Two. [[scenario:text]]")], chat="bare")
     assert texts(chat.messages("bare")) == ["One. [[scenario:text]]", "…", "Two. [[scenario:text]]", "…"]
 
@@ -68,7 +70,7 @@ def test_the_last_message_alone_follows_the_newest_answer(chat: ChatServer) -> N
 
 def test_a_front_end_without_history_regenerates_and_edits_by_the_ids_it_read(chat: ChatServer) -> None:
     def ask(**body: Any) -> Any:
-        return folded(
+        return message_of_parts(
             parts_of(chat.call_api("/api/chat", method="POST", body={"id": "bare-ids", "model": MODEL, **body}).raw)
         )
 
@@ -212,7 +214,7 @@ def test_a_chat_has_one_thread_whatever_its_name_is(chat: ChatServer) -> None:
     first = chat.post("One. [[scenario:text]]", chat=":r1:ü")
     thread = first[0]["messageMetadata"]["thread"]
     assert str(uuid.UUID(thread)) == thread
-    answer = folded(first)
+    answer = message_of_parts(first)
     assert (
         chat.post([user("One."), answer, user("Two. [[scenario:text]]")], chat=":r1:ü")[0]["messageMetadata"]["thread"]
         == thread

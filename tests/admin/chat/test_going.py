@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clew.chat.ui.fold import folded
+from clew.chat.ui.steps import message_of_parts
 from clew.testing import Simulator
 from tests.admin.booth import KEY
 from tests.admin.chat.served import MODEL, TOOLS, ChatServer, kinds, parts_of, read_until, user
@@ -90,7 +90,7 @@ def test_whoever_comes_back_hears_it_from_the_beginning(place: str, chat: ChatSe
         assert reply.status == 200
         parts = parts_of(reply.read())
     assert parts[: len(before)] == before
-    assert folded(parts) == chat.messages(id)[1]
+    assert message_of_parts(parts) == chat.messages(id)[1]
     with chat.resumed(id) as reply:
         assert (reply.status, reply.read()) == (204, b"")
 
@@ -102,7 +102,7 @@ def test_an_end_that_nobody_heard_can_still_be_heard(chat: ChatServer, claude: S
         read_until(reply, "reasoning-end")
     until(lambda: whole(chat, "unheard"))
     with chat.resumed("unheard") as reply:
-        assert folded(parts_of(reply.read())) == chat.messages("unheard")[1]
+        assert message_of_parts(parts_of(reply.read())) == chat.messages("unheard")[1]
 
 
 def test_several_may_listen_to_one_answer(chat: ChatServer, claude: Simulator) -> None:
@@ -128,7 +128,7 @@ def test_several_may_listen_to_one_answer(chat: ChatServer, claude: Simulator) -
 def test_whoever_comes_back_in_a_tool_loop_gets_the_whole_message(chat: ChatServer, claude: Simulator) -> None:
     """A client that resumes takes what it is told for all of the message."""
     said = [user(THINKING)]
-    message = folded(chat.post(said, chat="mid-loop", tools=TOOLS))
+    message = message_of_parts(chat.post(said, chat="mid-loop", tools=TOOLS))
     parts = [
         {**part, "state": "output-available", "output": "3"} if part["type"] == "tool-Read" else part
         for part in message["parts"]
@@ -138,7 +138,7 @@ def test_whoever_comes_back_in_a_tool_loop_gets_the_whole_message(chat: ChatServ
         read_until(reply, "start-step")
     with chat.resumed("mid-loop") as reply:
         replayed = parts_of(reply.read())
-    assert folded(replayed) == chat.messages("mid-loop")[1]
+    assert message_of_parts(replayed) == chat.messages("mid-loop")[1]
     assert kinds(replayed).count("start-step") == 2
 
 
@@ -163,7 +163,7 @@ def test_a_chat_that_was_stopped_goes_on(chat: ChatServer, claude: Simulator) ->
     with chat.posted(THINKING, chat="went-on", tools=TOOLS) as reply:
         heard = read_until(reply, "text-delta")
         chat.call_api("/api/chat/went-on/stop", method="POST", body={})
-    chat.post([user(THINKING), folded(heard), user("Go on.")], chat="went-on", tools=TOOLS)
+    chat.post([user(THINKING), message_of_parts(heard), user("Go on.")], chat="went-on", tools=TOOLS)
     sent = json.loads(claude.body(claude.journal()[-1]["n"]))["messages"]
     assert [message["role"] for message in sent] == ["user", "assistant", "user"]
     assert [message["role"] for message in chat.messages("went-on")] == ["user", "assistant", "user", "assistant"]
@@ -191,7 +191,7 @@ def test_an_answer_that_nobody_listens_to_any_more_gives_way_to_the_next_questio
     claude.fault("stall 30 content=6")
     with chat.posted(THINKING, chat="hung-up", tools=TOOLS) as reply:
         heard = read_until(reply, "text-delta")
-    parts = chat.post([user(THINKING), folded(heard), user("Something else.")], chat="hung-up", tools=TOOLS)
+    parts = chat.post([user(THINKING), message_of_parts(heard), user("Something else.")], chat="hung-up", tools=TOOLS)
     assert parts[-1]["type"] == "finish"
     outcomes = [message["metadata"]["outcome"] for message in chat.messages("hung-up") if message["role"] == "assistant"]
     assert outcomes == ["cut", "whole"]

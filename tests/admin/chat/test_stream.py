@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew.chat.ui.fold import folded
+from clew.chat.ui.steps import message_of_parts
 from clew.testing import Simulator
 from tests.admin.chat.served import TOOLS, ChatServer, configured, kinds, user
 from tests.manifest import proves
@@ -38,7 +38,7 @@ def test_parts_come_in_the_order_in_which_the_model_made_them(chat: ChatServer) 
     assert parts[-1]["finishReason"] == "tool-calls"
     asked, answered = chat.messages("order")
     assert (asked["role"], asked["parts"]) == ("user", [{"type": "text", "text": "Look. [[scenario:interleaved]]"}])
-    assert answered == folded(parts)
+    assert answered == message_of_parts(parts)
 
 
 def test_the_headers_are_those_that_the_client_looks_for(chat: ChatServer) -> None:
@@ -52,7 +52,7 @@ def test_the_headers_are_those_that_the_client_looks_for(chat: ChatServer) -> No
 
 def test_metadata_says_who_answered_what_it_took_and_what_became_of_thinking(chat: ChatServer) -> None:
     first = chat.post("One. [[scenario:thinking]]", chat="metadata")
-    answer = folded(first)
+    answer = message_of_parts(first)
     last = chat.post([user("One."), answer, user("Two. [[scenario:thinking]]")], chat="metadata")[-1]["messageMetadata"]
     assert {name: last[name] for name in ("thread", "outcome", "backend", "model")} == {
         "thread": "metadata",
@@ -86,7 +86,7 @@ def test_who_answers_is_told_when_it_is_known_and_not_before(tmp_path: Path) -> 
 def test_a_front_end_runs_the_tools_and_the_answer_goes_on_in_the_same_message(chat: ChatServer, claude: Simulator) -> None:
     """The whole loop is one message for a person, and one turn for each model call."""
     said = [user("Look. [[scenario:interleaved]]")]
-    message = folded(chat.post(said, chat="loop", tools=TOOLS))
+    message = message_of_parts(chat.post(said, chat="loop", tools=TOOLS))
     call = call_in(message)
     done = {**call, "state": "output-available", "output": {"found": 3}}
     held = {**message, "parts": [done if part is call else part for part in message["parts"]]}
@@ -104,7 +104,7 @@ def test_a_front_end_runs_the_tools_and_the_answer_goes_on_in_the_same_message(c
 
 def test_an_output_that_failed_or_was_denied_goes_back_as_an_error(chat: ChatServer, claude: Simulator) -> None:
     said = [user("Look. [[scenario:parallel]]")]
-    message = folded(chat.post(said, chat="failing", tools=TOOLS))
+    message = message_of_parts(chat.post(said, chat="failing", tools=TOOLS))
     ends = [
         {"state": "output-error", "errorText": "no such file"},
         {"state": "output-denied", "approval": {"id": "a", "approved": False, "reason": "Not that one."}},
@@ -125,7 +125,7 @@ def test_an_output_that_failed_or_was_denied_goes_back_as_an_error(chat: ChatSer
 
 def test_outputs_and_the_next_question_may_come_together(chat: ChatServer, claude: Simulator) -> None:
     said = [user("Look. [[scenario:interleaved]]")]
-    message = folded(chat.post(said, chat="together", tools=TOOLS))
+    message = message_of_parts(chat.post(said, chat="together", tools=TOOLS))
     call = call_in(message)
     held = {**message, "parts": [{**call, "state": "output-available", "output": "3"}]}
     chat.post([*said, held, user("And now?")], chat="together", tools=TOOLS)

@@ -11,7 +11,7 @@ import pytest
 
 from clew.admin.chat.asked import Posted
 from clew.chat.request import Wishes
-from clew.chat.ui.fold import folded
+from clew.chat.ui.steps import message_of_parts
 from clew.errors import RequestInvalid
 from clew.settings.values import ChatSettings
 from clew.testing import Simulator
@@ -63,7 +63,7 @@ def test_a_backend_is_chosen_for_one_answer_and_the_chat_is_not_pinned(both: dic
             held.append(user("Think. [[scenario:thinking]]"))
             reply = chat.call_api("/api/chat", method="POST", body={"id": "one", "messages": held, **wish})
             frames = [json.loads(line[6:]) for line in reply.raw.decode().splitlines() if line.startswith("data: {")]
-            held.append(folded(frames))
+            held.append(message_of_parts(frames))
             answered.append(held[-1]["metadata"]["backend"])
         assert answered == ["claude", "other", "claude", "claude"]
         assert chat.call_api("/api/chat").json["threads"][0]["pin"] == ""

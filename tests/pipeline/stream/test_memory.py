@@ -5,8 +5,7 @@ from functools import partial
 
 import pytest
 
-from clew.chat.ui.fold import Fold
-from clew.chat.ui.step import Step
+from clew.chat.ui.steps import MessageFold, StepParts
 from clew.model.assemble import Assembler
 from clew.pipeline.stream.answer import answer_of
 from clew.pipeline.stream.dress import Dress, Wear
@@ -98,7 +97,7 @@ def assembled(reads: Iterable[bytes]) -> object:
 
 def shown(reads: Iterable[bytes]) -> object:
     """In a chat's page."""
-    reader, step, fold = SseReader(), Step("s"), Fold()
+    reader, step, fold = SseReader(), StepParts("s"), MessageFold()
     for each in reads:
         for sse in reader.feed(each):
             fold.feed_all(step.feed(decode_event(sse)))

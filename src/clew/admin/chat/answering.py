@@ -18,12 +18,9 @@ from clew.chat.compacting import Compacting
 from clew.chat.desk import Hearing, Question
 from clew.chat.events import Compacted
 from clew.chat.local import LocalDesk
-from clew.chat.ui.compaction import compacted_part, state_part
-from clew.chat.ui.metadata import Account
-from clew.chat.ui.parts import Part, finish_reason
-from clew.chat.ui.step import Step
-from clew.chat.ui.stored import groups_of, parts_told, result_parts
-from clew.chat.ui.words import words_of
+from clew.chat.ui.messages import MetadataOf, groups_of, parts_of_group, result_parts
+from clew.chat.ui.parts import Part, compacted_part, compaction_part, error_text, finish_reason
+from clew.chat.ui.steps import StepParts
 from clew.errors import ClewError
 from clew.model.events import Event
 from clew.model.json import JsonObject
@@ -39,7 +36,7 @@ class Table(Struct, frozen=True, kw_only=True, eq=False):
     """What an answer needs beside the question: where it is asked, how it is accounted for, and what may not be shown."""
 
     desk: LocalDesk
-    account: Account
+    account: MetadataOf
     hide: Callable[[str], str]
 
 
@@ -56,7 +53,7 @@ class Answering:
         self._is_stopped = False
         self._turn = ""
         """The one whose answer is told."""
-        self._step = Step("")
+        self._step = StepParts("")
         self._is_summarising = False
 
     async def begin(self) -> Part:
@@ -78,7 +75,7 @@ class Answering:
         return Compacting(desk, question, hearing, _nowhere) if compacts else hearing
 
     def _listen_to(self, turn: str) -> None:
-        self._turn, self._step = turn, Step(turn)
+        self._turn, self._step = turn, StepParts(turn)
 
     def _start(self, turn: str) -> Part:
         """Who answers is not known yet: rules and failures of backends may make it another than was asked."""
@@ -91,7 +88,7 @@ class Answering:
             return ()
         desk, asked = self._table.desk, self._question
         group = groups_of(desk.tree.line(asked.follows))[-1]
-        _, *told = parts_told(group, desk.works.current.snapshot.sealer)
+        _, *told = parts_of_group(group, desk.works.current.snapshot.sealer)
         return (*told, *result_parts(msgspec.json.decode(raw, type=JsonObject) for raw in asked.asked))
 
     def _name(self, turn: str, backend: str, model: str) -> None:
@@ -105,7 +102,7 @@ class Answering:
                 self._run.send(part)
         elif not self._is_summarising:
             self._is_summarising = True
-            self._run.send(state_part(self._turn, "summarising"))
+            self._run.send(compaction_part(self._turn, "summarising"))
 
     def _go_on(self, compacted: Compacted, turn: str) -> None:
         """On the new line: the message is the same, its turn another."""
@@ -129,7 +126,7 @@ class Answering:
         except Exception as error:
             _log.exception("an answer could not be told")
             await _left(hearing)
-            self._run.send({"type": "error", "errorText": words_of(error)})
+            self._run.send({"type": "error", "errorText": error_text(error)})
         finally:
             self._run.end()
             self._done()
@@ -139,7 +136,7 @@ class Answering:
         spot = self._table.desk.tree[hearing.id]
         metadata = await asyncio.to_thread(self._metadata, hearing.id)
         if self._is_summarising:
-            self._run.send(state_part(self._turn, "failed"))
+            self._run.send(compaction_part(self._turn, "failed"))
         if spot.outcome == "whole":
             self._run.send({"type": "finish-step"})
             self._run.send(_finished(finish_reason(self._step.stop_reason), metadata))
@@ -148,7 +145,7 @@ class Answering:
             self._run.send(_finished("interrupted", metadata))
         else:
             self._run.send({"type": "message-metadata", "messageMetadata": metadata})
-            said = words_of(hearing.failure) if hearing.failure else "The answer broke off. What came of it is kept."
+            said = error_text(hearing.failure) if hearing.failure else "The answer broke off. What came of it is kept."
             self._run.send({"type": "error", "errorText": self._table.hide(said)})
 
     def _metadata(self, turn: str) -> JsonObject:

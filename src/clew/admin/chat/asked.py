@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from clew.chat.request import Wishes
 from clew.chat.tree import Tree
-from clew.chat.ui.placing import Place, place_alone, place_of
+from clew.chat.ui.positions import UiPosition, position_of, position_of_single
 from clew.chat.ui.requests import system_of
 from clew.engine.ids import new_id
 from clew.errors import RequestInvalid
@@ -53,12 +53,12 @@ class Posted(Struct, frozen=True, kw_only=True):
             raise RequestInvalid("the id of a chat is part of a path: it may be neither . nor ..", path="id")
         return self.id
 
-    def place(self, tree: Tree) -> Place:
+    def place(self, tree: Tree) -> UiPosition:
         """Which turn this is. A message that is named was there before, and is asked anew or in other words."""
         again, named = self.trigger == "regenerate-message", self.message_id or ""
         if self.messages:
-            return place_of(self.messages, tree, again=again or bool(named))
-        return place_alone(self.message, tree, named=named, again=again)
+            return position_of(self.messages, tree, again=again or bool(named))
+        return position_of_single(self.message, tree, named=named, again=again)
 
     def wishes(self, usual: ChatSettings, *, new: bool) -> Wishes:
         """How to ask: as the body says, else as the settings do. An old chat has a model already."""

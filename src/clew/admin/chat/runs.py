@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Final, NamedTuple, TypeAlias
 
 from clew.admin.problem import Problem
-from clew.chat.ui.parts import DONE, PING, Part, framed
+from clew.chat.ui.parts import DONE, PING, Part, frame_of
 
 __all__ = ["ChatRun", "ChatRuns", "ThreadKey"]
 
@@ -85,7 +85,7 @@ class ChatRun:
         return self._head if self._stop is not None and self._dropped == 0 else None
 
     def send(self, part: Part) -> None:
-        self._add(framed(part))
+        self._add(frame_of(part))
 
     def end(self) -> None:
         """The answer is over: tell all listeners."""
@@ -123,12 +123,12 @@ class ChatRun:
 
     async def follow(self, head: Sequence[Part]) -> AsyncGenerator[bytes]:
         """The answer from its beginning to its end; a comment where nothing happens for a while."""
-        yield b"".join(map(framed, head))
+        yield b"".join(map(frame_of, head))
         at = 0
         while True:
             new_frame = self._new_frame
             if at < self._dropped:
-                yield framed(_TOO_SLOW) + DONE
+                yield frame_of(_TOO_SLOW) + DONE
                 return
             if waiting := self._frames[at - self._dropped :]:
                 at += len(waiting)

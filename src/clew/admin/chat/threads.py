@@ -14,8 +14,7 @@ from clew.admin.problem import Problem
 from clew.admin.routing import as_json
 from clew.chat.local import LocalDesk
 from clew.chat.tree import Tree
-from clew.chat.ui.metadata import metadata_of
-from clew.chat.ui.stored import ui_messages
+from clew.chat.ui.messages import metadata_of, ui_messages
 from clew.model.json import JsonObject
 from clew.store import Store
 from clew.store.values import Hit, Thread

@@ -24,9 +24,9 @@ from clew.backends.credential import Credential, credential_in
 from clew.chat.conversation import AsyncConversation
 from clew.chat.desk import Question
 from clew.chat.local import LocalDesk
-from clew.chat.ui.metadata import metadata_of
+from clew.chat.ui.messages import metadata_of
 from clew.chat.ui.parts import MEDIA_TYPE, Part, ui_headers
-from clew.chat.ui.placing import Place
+from clew.chat.ui.positions import UiPosition
 from clew.errors import SettingsInvalid
 from clew.store.values import Thread
 
@@ -85,7 +85,7 @@ def _credential(caller: Caller) -> Credential:
     return caller.credential if caller.door == "key" else credential_in(os.environ)
 
 
-def _question(posted: Posted, place: Place, table: LocalDesk) -> Question:
+def _question(posted: Posted, place: UiPosition, table: LocalDesk) -> Question:
     """Raises Problem if it is not said whom to ask."""
     usual = table.works.current.settings.chat
     conversation = AsyncConversation(table, posted.wishes(usual, new=not len(table.tree)))

@@ -1,5 +1,5 @@
-"""The AI SDK's UI messages: what a front end with `useChat` sends and hears.
+"""UI messages of the AI SDK: the requests and streams of a front end with `useChat`.
 
-`clew serve` has such a chat by itself (`/api/chat`). An app that has its own reads requests with `ui_asked`, lets a
-conversation or an agent answer, and tells what they tell with `ui_stream`.
+`clew serve` has such a chat (`/api/chat`). An app with a chat of its own reads requests with `ui_asked`, lets a conversation
+or an agent answer, and sends the events with `ui_stream`.
 """

@@ -1,23 +1,63 @@
-"""The AI SDK's UI message stream, version 1: parts as JSON objects, and how they go over a wire.
+"""The AI SDK's UI message stream, version 1: parts as JSON objects, and how they are sent.
 
-A stream tells one message of the assistant. It begins with `start`; each model call is a step, from `start-step` to
-`finish-step`; text, reasoning and calls are parts with ids of their own inside it. What is whole was ended: a part that was
-begun and never ended is one that broke off.
+A stream is one message of the assistant. It begins with `start`; each model call is a step, from `start-step` to
+`finish-step`; texts, reasoning and calls are parts with ids of their own inside a step. A part that was started and never
+ended broke off.
+
+The SDK has no parts for two things, so they are data parts. A compaction is `data-compaction`, where the last part with the
+same id holds:
+
+    summarising ─► done      the message continues, on a new branch
+                └► failed    the question stays refused
+
+An approval inside a sub-agent is a request about the call that started the sub-agent, because the front end knows only that
+call. There is one request for all waiting calls: its id is the list of their ids, and `data-approval` says what they are.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Final, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from clew.model.json import JsonObject
+from clew.chat.agent.approval import Decision, Denied
+from clew.chat.events import Compacted
+from clew.chat.marks import summarised
+from clew.chat.messages import ToolCall
+from clew.errors import (
+    BackendError,
+    BackendOverloaded,
+    BackendRejected,
+    BackendTimedOut,
+    BackendUnreachable,
+    ClewError,
+    CredentialsExhausted,
+)
+from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["DONE", "MEDIA_TYPE", "PING", "Part", "finish_reason", "framed", "ui_headers"]
+__all__ = [
+    "COMPACTION",
+    "DONE",
+    "MEDIA_TYPE",
+    "PING",
+    "CompactionState",
+    "Part",
+    "agent_approval_parts",
+    "compacted_part",
+    "compaction_part",
+    "decisions_in",
+    "error_text",
+    "finish_reason",
+    "frame_of",
+    "summary_part",
+    "summary_text",
+    "ui_headers",
+]
 
 Part: TypeAlias = JsonObject
-"""One part of the stream: `{"type": "text-delta", "id": …, "delta": …}` and the like."""
+"""One part of the stream, such as `{"type": "text-delta", "id": …, "delta": …}`."""
 
 MEDIA_TYPE: Final = "text/event-stream"
 DONE: Final = b"data: [DONE]\n\n"
@@ -32,9 +72,17 @@ _REASONS: Final = {
     "refusal": "content-filter",
 }
 
+_KEPT: Final = "What you said is kept."
+
+COMPACTION: Final = "data-compaction"
+CompactionState: TypeAlias = Literal["summarising", "failed"]
+
+_ID_SEPARATOR: Final = " "
+"""No id of a call has a space."""
+
 
 def ui_headers() -> dict[str, str]:
-    """The headers of a stream: what the client looks for, and what keeps proxies from collecting it.
+    """The headers of a stream: the one that the client looks for, and those that keep proxies from buffering.
 
     >>> ui_headers()["x-vercel-ai-ui-message-stream"]
     'v1'
@@ -42,15 +90,15 @@ def ui_headers() -> dict[str, str]:
     return {"x-vercel-ai-ui-message-stream": "v1", "x-accel-buffering": "no", "cache-control": "no-cache, no-store"}
 
 
-def framed(part: Part) -> bytes:
-    """A part as one event of SSE. JSON has no raw line ends, so one line holds it.
+def frame_of(part: Part) -> bytes:
+    """A part as one SSE event. JSON has no raw line breaks, so it fits on one line.
 
-    >>> framed({"type": "start"})
+    >>> frame_of({"type": "start"})
     b'data: {"type":"start"}\\n\\n'
     """
     try:
         return b"data: %b\n\n" % msgspec.json.encode(part)
-    except UnicodeEncodeError:  # half a character, which JSON can say as an escape, and JavaScript can hold
+    except UnicodeEncodeError:  # half a character, which JSON can write as an escape, and JavaScript can hold
         return b"data: %b\n\n" % json.dumps(part).encode()
 
 
@@ -61,3 +109,92 @@ def finish_reason(stop_reason: str | None) -> str:
     ('tool-calls', 'other')
     """
     return _REASONS.get(stop_reason or "", "other")
+
+
+# Errors
+
+
+def error_text(error: BaseException) -> str:
+    """What happened, in the backend's words, and what to do next. A fault in clew is shown without any details."""
+    if not isinstance(error, ClewError):
+        return f"The chat server failed; its log has the details. {_KEPT} Try again."
+    words = str(error).strip().rstrip(".") or "The answer failed"
+    return f"{words}. {_KEPT} {_next_step(error)}"
+
+
+def _next_step(error: ClewError) -> str:
+    if isinstance(error, CredentialsExhausted):
+        return "Ask again when the key is right, or choose another backend."
+    if isinstance(error, BackendRejected) and error.status in (401, 403):
+        return "The backend does not take the credential that came with the question: check it, or choose another backend."
+    if isinstance(error, BackendRejected):
+        return "Asking again in the same way will not help: choose another model or backend."
+    if isinstance(error, BackendOverloaded):
+        return "Try again in a moment, or choose another backend."
+    if isinstance(error, BackendTimedOut | BackendUnreachable):
+        return "Try again, or choose another backend."
+    return "Try again." if isinstance(error, BackendError) else "See `clew doctor`."
+
+
+# Compaction
+
+
+def compaction_part(before: str, state: CompactionState) -> Part:
+    """The state of a compaction; `before` is the question that did not fit.
+
+    >>> compaction_part("1a", "summarising")
+    {'type': 'data-compaction', 'id': '1a', 'data': {'state': 'summarising', 'before': '1a'}}
+    """
+    return {"type": COMPACTION, "id": before, "data": {"state": state, "before": before}}
+
+
+def compacted_part(compacted: Compacted) -> Part:
+    """The end of a compaction: `before` is the question, `of` the last turn that fitted. Both turns stay, as a branch."""
+    before, summary = compacted.before, compacted.summary
+    data: JsonObject = {"state": "done", "before": before.id, "of": before.follows, "summary": summary.id}
+    return {"type": COMPACTION, "id": before.id, "data": data}
+
+
+def summary_part(block: JsonObject) -> Part | None:
+    """The part for a stored block that summarises the conversation before it; None for any other block."""
+    of = summarised([{"role": "user", "content": [block]}])
+    return {"type": COMPACTION, "data": {"state": "done", "of": of, "text": block.get("text")}} if of else None
+
+
+def summary_text(part: JsonObject) -> str:
+    """The text of a summary part that a front end sends back; "" for any other part."""
+    data = part.get("data")
+    text = data.get("text") if part.get("type") == COMPACTION and isinstance(data, dict) else None
+    return text if isinstance(text, str) else ""
+
+
+# Approvals
+
+
+def agent_approval_parts(agent: str, call: ToolCall, waiting: Sequence[ToolCall]) -> Iterator[Part]:
+    """The request about the waiting calls of the sub-agent that `call` started. More calls later extend the same request.
+
+    >>> sent, inside = ToolCall(id="t1", name="scout"), ToolCall(id="t2", name="delete", arguments="{}")
+    >>> [part["type"] for part in agent_approval_parts("scout", sent, [inside])]
+    ['data-approval', 'tool-approval-request']
+    """
+    calls: list[JsonValue] = [
+        {"toolCallId": each.id, "toolName": each.name, "arguments": each.arguments} for each in waiting
+    ]
+    yield {"type": "data-approval", "id": call.id, "data": {"agent": agent, "call": call.id, "calls": calls}}
+    ids = _ID_SEPARATOR.join(each.id for each in waiting)
+    yield {"type": "tool-approval-request", "approvalId": ids, "toolCallId": call.id}
+
+
+def decisions_in(part: JsonObject) -> dict[str, Decision]:
+    """The user's decision about the calls of a request, by their ids.
+
+    >>> decisions_in({"toolCallId": "t1", "approval": {"id": "t2 t3", "approved": True}})
+    {'t2': True, 't3': True}
+    """
+    given = part.get("approval")
+    approval: JsonObject = given if isinstance(given, dict) else {}
+    named, reason = approval.get("id"), approval.get("reason")
+    ids = named.split(_ID_SEPARATOR) if isinstance(named, str) and named else [str(part.get("toolCallId"))]
+    decision = True if approval.get("approved") is True else Denied(reason if isinstance(reason, str) else "")
+    return dict.fromkeys(ids, decision)

@@ -1,115 +1,172 @@
-"""Requests in UI message form: what a chat front end holds, as the messages that an API takes.
+"""Requests of a chat front end: UI messages as the messages that an API takes.
 
-A part of a front end that is a call and its result at once is taken apart; then the three transforms run in their order
-(`clew.pipeline.ui`), on copies; what is left is written as blocks. What the front end holds is never touched, and never
-kept in place of what a maker said.
+A part of a front end can be a call and its result at once: it is split. Then the three transforms of `clew.pipeline.ui` run
+in their order, on copies, and the remaining parts become blocks. The front end's messages are never changed, and never
+stored in place of what a model said.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
+from msgspec import Struct
+
+from clew.chat.agent.approval import Decision
 from clew.chat.contents import Output, result_block
-from clew.chat.ui.compaction import summary_text
-from clew.chat.ui.files import file_block
+from clew.chat.ui.parts import decisions_in, summary_text
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.ui import for_api
 
-__all__ = ["api_messages", "outputs_of", "parts_in", "system_of", "user_content"]
+__all__ = ["UiAsked", "api_messages", "outputs_of", "system_of", "ui_asked", "user_content"]
 
 _DENIED: Final = "The user did not allow this call."
 _STEP: Final = "step-start"
-_PASSED_OVER: Final = (_STEP, "source-url", "source-document")
+_NOT_SENT: Final = (_STEP, "source-url", "source-document")
+_PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/*")
+_THREAD_ID: Final = re.compile(r"[0-9a-f]{22}")
+"""A whole id, as `new_id` makes it: half of it is random."""
+
+
+# A request to an app
+
+
+class UiAsked(Struct, frozen=True, kw_only=True):
+    """A request of `useChat`, as an agent can take it. Either there is `content`, or there are `decisions`.
+
+    >>> UiAsked(thread="t1", decisions={"call_1": True}).decisions
+    {'call_1': True}
+    """
+
+    content: list[JsonObject] = []
+    """What the user says, as blocks."""
+    decisions: Mapping[str, Decision] = {}
+    """What the user decided about calls that waited, by their ids."""
+    thread: str = ""
+    """The thread of the last answer, as `ui_stream` told it; "" for a new one."""
+    message: str = ""
+    """The message that the answer goes on with, where it does."""
+
+
+def ui_asked(body: JsonValue) -> UiAsked:
+    """Read the JSON that `DefaultChatTransport` posts. Raises RequestInvalid.
+
+    The thread is what the front end says it is, and whole: how an id begins is not enough, since anybody could try that.
+    Whether it is this user's is for the app to know.
+
+    >>> said = {"role": "user", "parts": [{"type": "text", "text": "Hello"}]}
+    >>> ui_asked({"id": "chat", "messages": [said], "trigger": "submit-message"}).content
+    [{'type': 'text', 'text': 'Hello'}]
+    """
+    messages = _objects_in(body.get("messages") if isinstance(body, dict) else None)
+    if not messages:
+        raise RequestInvalid("there is no message to answer", path="messages")
+    last, thread = messages[-1], _newest_thread(messages)
+    if thread and not _THREAD_ID.fullmatch(thread):
+        raise RequestInvalid("the last answer names no thread that there can be", path="messages")
+    if last.get("role") == "user":
+        return UiAsked(content=user_content(last), thread=thread)
+    answered = (part for part in _parts_in(last) if part.get("state") == "approval-responded")
+    decisions = {id: decision for part in answered for id, decision in decisions_in(part).items()}
+    if not decisions:
+        raise RequestInvalid("the last message is an answer, and nothing in it was decided", path="messages")
+    return UiAsked(decisions=decisions, thread=thread, message=str(last.get("id") or ""))
+
+
+def _newest_thread(messages: Sequence[JsonObject]) -> str:
+    """The thread that the newest answer names."""
+    for message in reversed(messages):
+        metadata = message.get("metadata")
+        thread = metadata.get("thread") if isinstance(metadata, dict) else None
+        if isinstance(thread, str) and message.get("role") == "assistant":
+            return thread
+    return ""
+
+
+# Messages and their parts
 
 
 def api_messages(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """UI messages as the Messages API takes them, without the system's. Raises RequestInvalid for what it cannot take.
+    """UI messages as the Messages API takes them, without system messages. Raises RequestInvalid for unknown parts.
 
     >>> api_messages([{"id": "1", "role": "user", "parts": [{"type": "text", "text": "Hello"}]}])
     [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello'}]}]
     """
-    ready = for_api([_apart(message) for message in messages], accepts=bool).messages
-    read: list[JsonObject] = [{"role": message["role"], "content": [*map(_block, parts_in(message))]} for message in ready]
+    ready = for_api([_split_calls(message) for message in messages], accepts=bool).messages
+    read: list[JsonObject] = [{"role": message["role"], "content": [*map(_block, _parts_in(message))]} for message in ready]
     return [message for message in read if message["content"]]
 
 
 def system_of(messages: Sequence[JsonObject]) -> str:
-    """What the system's messages say: it is no part of the conversation."""
-    texts = (_text(part) for message in messages if message.get("role") == "system" for part in parts_in(message))
-    return "\n\n".join(text for text in texts if text)
+    """The texts of the system messages, which are no part of the conversation."""
+    parts = [part for message in messages if message.get("role") == "system" for part in _parts_in(message)]
+    texts = [part.get("text") for part in parts if part.get("type") == "text"]
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text)
 
 
 def user_content(message: JsonObject) -> list[JsonObject]:
-    """What the user says in a UI message, as blocks. Raises RequestInvalid if it is nothing, or cannot be sent."""
-    blocks = [_block(part) for part in parts_in(message) if not _is_passed_over(part)]
+    """The blocks of the user's message. Raises RequestInvalid if there are none, or one cannot be sent."""
+    blocks = [_block(part) for part in _parts_in(message) if _is_sent(part)]
     if not blocks:
         raise RequestInvalid("the user's message says nothing: it has no text and no file", path="messages")
     return blocks
 
 
 def outputs_of(message: JsonObject) -> Mapping[str, Output]:
-    """What the calls in an assistant's UI message came to, by their ids, as far as they did."""
-    return {str(part["toolCallId"]): output for part in parts_in(message) if _is_tool(part) for output in _outputs(part)}
+    """The outputs of the calls in an assistant's UI message, by the ids of the calls."""
+    return {str(part["toolCallId"]): output for part in _parts_in(message) if _is_tool(part) for output in _outputs(part)}
 
 
-def parts_in(message: JsonObject) -> list[JsonObject]:
-    parts = message.get("parts")
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+def _parts_in(message: JsonObject) -> list[JsonObject]:
+    return _objects_in(message.get("parts"))
 
 
-def _apart(message: JsonObject) -> JsonObject:
-    """Calls and their results as parts of their own. Calls of a step were made at once, so their results come after it;
-    where nobody marked the steps, after the calls that stand together."""
-    given = parts_in(message)
-    marked = any(part.get("type") == _STEP for part in given)
+def _objects_in(values: JsonValue) -> list[JsonObject]:
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+
+
+def _split_calls(message: JsonObject) -> JsonObject:
+    """The message with calls and results as parts of their own. The calls of a step were made at once, so their results come
+    after the step; without marked steps, after the calls that stand together."""
+    given = _parts_in(message)
+    has_steps = any(part.get("type") == _STEP for part in given)
     parts: list[JsonValue] = []
     results: list[JsonValue] = []
     for part in given:
-        if part.get("type") == _STEP or (not marked and not _is_tool(part)):
+        if part.get("type") == _STEP or (not has_steps and not _is_tool(part)):
             parts, results = [*parts, *results], []
         if _is_tool(part):
-            parts.append(_call(part))
-            results += _results(part)
-        elif not _is_passed_over(part):
+            call = str(part["toolCallId"])
+            name = str(part.get("toolName") or str(part["type"]).removeprefix("tool-"))
+            parts.append({"type": "tool-call", "toolCallId": call, "toolName": name, "input": part.get("input")})
+            for output in _outputs(part):
+                results.append({"type": "tool-result", "toolCallId": call, "block": result_block(call, output)})
+        elif _is_sent(part):
             parts.append(part)
     return {**message, "parts": [*parts, *results]}
 
 
-def _call(part: JsonObject) -> JsonObject:
-    return {"type": "tool-call", "toolCallId": part["toolCallId"], "toolName": _name(part), "input": part.get("input")}
-
-
-def _results(part: JsonObject) -> Iterator[JsonObject]:
-    for output in _outputs(part):
-        call = str(part["toolCallId"])
-        yield {"type": "tool-result", "toolCallId": call, "block": result_block(call, output)}
+class _ToolFailed(Exception):
+    """The text of a tool that failed."""
 
 
 def _outputs(part: JsonObject) -> Iterator[Output]:
-    approval = part.get("approval")
-    answered = approval if isinstance(approval, dict) else {}
-    match part.get("state"):
-        case "output-available":
-            yield part.get("output")
-        case "output-error":
-            yield _Failed(str(part.get("errorText") or "The tool failed."))
-        case "output-denied":
-            yield _denied(answered)
-        case "approval-responded" if answered.get("approved") is False:
-            yield _denied(answered)
-        case _:
-            pass
-
-
-class _Failed(Exception):
-    """What a tool says instead of a result."""
-
-
-def _denied(approval: JsonObject) -> _Failed:
-    reason = approval.get("reason")
-    return _Failed(f"{_DENIED} {reason}" if isinstance(reason, str) and reason else _DENIED)
+    """The output of a call, if there is one yet."""
+    given = part.get("approval")
+    approval: JsonObject = given if isinstance(given, dict) else {}
+    state = part.get("state")
+    if state == "output-available":
+        yield part.get("output")
+    elif state == "output-error":
+        yield _ToolFailed(str(part.get("errorText") or "The tool failed."))
+    elif state == "output-denied" or (state == "approval-responded" and approval.get("approved") is False):
+        reason = approval.get("reason")
+        yield _ToolFailed(f"{_DENIED} {reason}" if isinstance(reason, str) and reason else _DENIED)
 
 
 def _block(part: JsonObject) -> JsonObject:
@@ -139,18 +196,51 @@ def _is_tool(part: JsonObject) -> bool:
     return known and isinstance(part.get("toolCallId"), str)
 
 
-def _name(part: JsonObject) -> str:
-    return str(part.get("toolName") or str(part["type"]).removeprefix("tool-"))
-
-
-def _is_passed_over(part: JsonObject) -> bool:
-    """What is for the front end alone. A summary is not: it stands for what was said."""
+def _is_sent(part: JsonObject) -> bool:
+    """Is this part for the model, and not only for the front end? A summary is: it replaces earlier messages."""
     kind = str(part.get("type"))
-    if summary_text(part):
-        return False
-    return kind in _PASSED_OVER or kind.startswith("data-") or (kind == "text" and not part.get("text"))
+    is_empty = kind == "text" and not part.get("text")
+    return bool(summary_text(part)) or not (kind in _NOT_SENT or kind.startswith("data-") or is_empty)
 
 
-def _text(part: JsonObject) -> str:
-    text = part.get("text")
-    return text if part.get("type") == "text" and isinstance(text, str) else ""
+# Files
+
+
+def file_block(part: JsonObject) -> JsonObject:
+    """The block of a file: a picture, a PDF or plain text, as data or by an address, which clew does not fetch.
+
+    Raises RequestInvalid for a type that models do not take.
+
+    >>> file_block({"type": "file", "mediaType": "image/png", "url": "https://example.org/a.png"})
+    {'type': 'image', 'source': {'type': 'url', 'url': 'https://example.org/a.png'}}
+    """
+    kind, url = str(part.get("mediaType") or ""), str(part.get("url") or "")
+    if not url.startswith("data:"):
+        if not url.startswith(("https://", "http://")):
+            raise RequestInvalid("a file needs a url: a data URL, or an address that the vendor can fetch", path="messages")
+        return {"type": _file_type(kind), "source": {"type": "url", "url": url}}
+    kind = kind or url[5:].partition(";")[0].partition(",")[0]
+    data = _data_in(url)
+    if kind.startswith("text/"):
+        text = data.decode("utf-8", "replace")
+        return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}}
+    source: JsonObject = {"type": "base64", "media_type": kind, "data": base64.b64encode(data).decode("ascii")}
+    return {"type": _file_type(kind), "source": source}
+
+
+def _file_type(kind: str) -> str:
+    if kind in _PICTURES:
+        return "image"
+    if kind == "application/pdf":
+        return "document"
+    raise RequestInvalid(f"a file of type {kind[:50]!r} cannot be sent: PNG, JPEG, GIF, WebP, PDF or text", path="messages")
+
+
+def _data_in(url: str) -> bytes:
+    head, _, data = url.partition(",")
+    if not head.endswith(";base64"):
+        return unquote_to_bytes(data)
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise RequestInvalid("a file's data URL is not base64", path="messages") from None

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from clew.chat.ui.parts import framed
-from clew.chat.ui.stored import result_parts
+from clew.chat.ui.messages import result_parts
+from clew.chat.ui.parts import frame_of
 
 OUTPUTS: dict[str, tuple[Any, Any]] = {
     "words": ("21 degrees", "21 degrees"),
@@ -28,9 +28,9 @@ def test_whatever_a_tool_gave_can_be_told_again(case: str) -> None:
     asked = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": given}]}
     [part] = result_parts([asked])
     assert part == {"type": "tool-output-available", "toolCallId": "t", "output": shown}
-    assert json.loads(framed(part).removeprefix(b"data: ")) == part
+    assert json.loads(frame_of(part).removeprefix(b"data: ")) == part
 
 
 def test_half_a_character_goes_out_as_an_escape() -> None:
     """JavaScript holds it, and puts the halves together."""
-    assert framed({"type": "data-block", "data": "\ud83d"}) == b'data: {"type": "data-block", "data": "\\ud83d"}\n\n'
+    assert frame_of({"type": "data-block", "data": "\ud83d"}) == b'data: {"type": "data-block", "data": "\\ud83d"}\n\n'

@@ -22,8 +22,8 @@ from clew.chat.agent.events import (
     ToolFinished,
 )
 from clew.chat.agent.limits import Reached
-from clew.chat.ui.served import ui_asked
-from clew.chat.ui.telling import ui_frames, ui_stream
+from clew.chat.ui.requests import ui_asked
+from clew.chat.ui.streams import ui_frames, ui_stream
 from clew.errors import BackendOverloaded, ClewError, RequestInvalid
 
 CALL = ToolCall(id="t1", name="look", arguments='{"at": "sky"}')

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.chat.ui.fold import folded
-from clew.chat.ui.step import Step
+from clew.chat.ui.steps import StepParts, message_of_parts
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
 from tests.counts import examples
@@ -19,7 +18,7 @@ SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": 
 
 
 def parts(*blocks: JsonObject, chunk: int = 4) -> list[Any]:
-    step = Step("m")
+    step = StepParts("m")
     message: JsonObject = {"type": "message", "content": [*blocks], "stop_reason": "end_turn"}
     return [part for event in events_of(message, chunk=chunk) for part in step.feed(event)]
 
@@ -110,8 +109,8 @@ BLOCKS = st.one_of(
 @given(blocks=st.lists(BLOCKS, max_size=5), chunk=st.integers(1, 20))
 def test_however_it_is_cut_the_message_is_the_same_and_every_part_is_closed(blocks: list[Any], chunk: int) -> None:
     numbered = [{**block, "id": f"t{at}"} if block["type"] == "tool_use" else block for at, block in enumerate(blocks)]
-    message = folded(parts(*numbered, chunk=chunk))
-    assert message == folded(parts(*numbered, chunk=10_000))
+    message = message_of_parts(parts(*numbered, chunk=chunk))
+    assert message == message_of_parts(parts(*numbered, chunk=10_000))
     assert [part["type"].partition("-")[0] for part in message["parts"]] == [_KINDS[block["type"]] for block in blocks]
     assert {part["state"] for part in message["parts"]} <= {"done", "input-available"}
 
@@ -121,7 +120,7 @@ _KINDS = {"text": "text", "thinking": "reasoning", "redacted_thinking": "reasoni
 
 @pytest.mark.parametrize("kind", ["start", "finish", "message-metadata"])
 def test_metadata_is_put_together(kind: str) -> None:
-    told = folded(
+    told = message_of_parts(
         [{"type": "start", "messageId": "m", "messageMetadata": {"a": 1}}, {"type": kind, "messageMetadata": {"b": 2}}]
     )
     assert (told["id"], told["metadata"]) == ("m", {"a": 1, "b": 2})

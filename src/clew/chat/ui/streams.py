@@ -1,9 +1,9 @@
-"""What an answer or an agent's run tells, as parts of a UI message stream: for apps that serve a chat of their own.
+"""The events of an answer or of an agent's run as parts of a UI message stream, for apps that serve a chat of their own.
 
     run = agent.stream(asked.content, thread=asked.thread)
     StreamingResponse(ui_frames(ui_stream(run)), headers=ui_headers(), media_type="text/event-stream")
 
-A call that waits for somebody's decision is a request for approval, which the front end answers with its next message.
+A call that waits for a decision becomes a request for approval, which the front end answers with its next message.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from clew.chat.agent.events import (
     CallProposed,
     CallSuspended,
     FromAgent,
-    Result,
     RunEnded,
     StepFinished,
     StepRetried,
@@ -31,22 +30,19 @@ from clew.chat.agent.run import AsyncRun
 from clew.chat.answer import AsyncAnswer
 from clew.chat.events import Compacted, Ended, Said, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
-from clew.chat.ui.approvals import asked_within
-from clew.chat.ui.compaction import compacted_part
-from clew.chat.ui.parts import DONE, Part, finish_reason, framed
-from clew.chat.ui.words import words_of
+from clew.chat.ui.parts import DONE, Part, agent_approval_parts, compacted_part, error_text, finish_reason, frame_of
 from clew.engine.ids import new_id
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["Telling", "ui_frames", "ui_stream"]
+__all__ = ["EventParts", "ui_frames", "ui_stream"]
 
-Event: TypeAlias = Said | AgentEvent
+ChatEvent: TypeAlias = Said | AgentEvent
 
-_ENDINGS: Final = {"answered": "stop", "suspended": "tool-calls", "refused": "content-filter"}
+_FINISH_REASONS: Final = {"answered": "stop", "suspended": "tool-calls", "refused": "content-filter"}
 
 
 async def ui_stream(
-    events: AsyncIterable[Event], *, message: str = "", metadata: JsonObject | None = None
+    events: AsyncIterable[ChatEvent], *, message: str = "", metadata: JsonObject | None = None
 ) -> AsyncGenerator[Part]:
     """The parts of an answer, or of a run: a conversation's `ask` and an agent's `stream` and `resume` can be told so.
 
@@ -62,14 +58,14 @@ async def ui_stream(
     >>> asyncio.run(kinds())
     ['start', 'start-step', 'text-start', 'text-delta', 'text-end', 'finish-step', 'finish']
     """
-    telling = Telling()
+    stream = EventParts()
     start: Part = {"type": "start", **({"messageId": message} if message else {})}
     try:
         yield {**start, "messageMetadata": metadata} if metadata else start
         async for event in events:
-            for part in telling.feed(event):
+            for part in stream.feed(event):
                 yield part
-        for part in telling.end():
+        for part in stream.end():
             yield part
     finally:
         if isinstance(events, AsyncAnswer | AsyncRun):
@@ -91,35 +87,36 @@ async def ui_frames(parts: AsyncIterable[Part]) -> AsyncGenerator[bytes]:
     """
     try:
         async for part in parts:
-            yield framed(part)
-    except Exception as error:  # it is told to whoever listens, since nobody else does
-        yield framed({"type": "error", "errorText": words_of(error)})
+            yield frame_of(part)
+    except Exception as error:  # the client learns of it here, or never
+        yield frame_of({"type": "error", "errorText": error_text(error)})
     yield DONE
 
 
-class Telling:
-    """`feed` it what is told; `end` it where nothing more is."""
+class EventParts:
+    """`feed` it the events of an answer or of a run, and call `end` after the last one."""
 
     def __init__(self) -> None:
         self._name = new_id()
         self._count = 0
         self._kind = ""
+        """The kind of the open part: text, reasoning, or none."""
         self._in_step = False
         self._denied: set[str] = set()
         self._waiting: dict[str, list[ToolCall]] = {}
-        """Calls of sub-agents that wait, by the calls that sent them."""
+        """Waiting calls of sub-agents, by the calls that started the sub-agents."""
         self._finish: Part = {"type": "finish", "finishReason": "stop"}
 
-    def feed(self, event: Event) -> Iterator[Part]:
+    def feed(self, event: ChatEvent) -> Iterator[Part]:
         match event:
             case TextDelta(text):
-                yield from self._grow("text", text)
+                yield from self._add_text("text", text)
             case ThinkingDelta(text):
-                yield from self._grow("reasoning", text)
+                yield from self._add_text("reasoning", text)
             case ToolCall() as call:
-                yield from self._called(call)
+                yield from self._add_call(call)
             case CallProposed(_, call):
-                yield from self._called(call)
+                yield from self._add_call(call)
             case StepStarted():
                 yield from self._end_step()
                 yield from self._begin_step()
@@ -127,18 +124,18 @@ class Telling:
                 self._kind = ""
                 yield {"type": "reset-step"}
             case StepFinished() | Ended():
-                yield from self._close()
+                yield from self._close_part()
                 self._finish["finishReason"] = finish_reason(event.message.stop_reason)
             case _:
-                yield from self._beside(event)
+                yield from self._feed_other(event)
 
     def end(self) -> Iterator[Part]:
-        yield from self._close()
+        yield from self._close_part()
         yield from self._end_step()
         yield self._finish
 
-    def _beside(self, event: Event) -> Iterator[Part]:
-        """What happens with calls, and how it all ended."""
+    def _feed_other(self, event: ChatEvent) -> Iterator[Part]:
+        """The events about calls, compactions and the end of a run."""
         match event:
             case CallSuspended(call):
                 yield {"type": "tool-approval-request", "approvalId": call.id, "toolCallId": call.id}
@@ -146,18 +143,25 @@ class Telling:
                 self._denied.add(call.id)
                 yield {"type": "tool-output-denied", "toolCallId": call.id}
             case ToolFinished(call, output, is_error) if call.id not in self._denied:
-                yield _given(call, output, is_error)
+                if is_error:
+                    words = output if isinstance(output, str) else json.dumps(output)
+                    yield {"type": "tool-output-error", "toolCallId": call.id, "errorText": words}
+                else:
+                    yield {"type": "tool-output-available", "toolCallId": call.id, "output": output}
             case FromAgent(agent, call, inner):
                 yield from self._from_agent(agent, call, inner)
             case Compacted():
                 yield compacted_part(event)
             case RunEnded(result):
-                self._finish |= _ended(result)
+                # A front end has no word for a limit, so the metadata says it.
+                limit: JsonObject = {"limit": str(result.limit)} if result.limit else {}
+                self._finish["finishReason"] = _FINISH_REASONS.get(result.ending, "other")
+                self._finish["messageMetadata"] = {"thread": result.thread, "steps": result.steps, **limit}
             case _:
                 pass
 
     def _from_agent(self, agent: str, call: ToolCall, event: AgentEvent) -> Iterator[Part]:
-        """What a sub-agent's own sub-agent tells is told of the call that the front end knows."""
+        """The events of a sub-agent, or of its own sub-agents, belong to the call that the front end knows."""
         match event:
             case FromAgent(event=inner):
                 yield from self._from_agent(agent, call, inner)
@@ -165,13 +169,13 @@ class Telling:
                 yield {"type": "data-agent", "data": {"agent": agent, "call": call.id, "text": text}, "transient": True}
             case CallSuspended(waiting):
                 self._waiting.setdefault(call.id, []).append(waiting)
-                yield from asked_within(agent, call, self._waiting[call.id])
+                yield from agent_approval_parts(agent, call, self._waiting[call.id])
             case _:
                 pass
 
-    def _grow(self, kind: str, text: str) -> Iterator[Part]:
+    def _add_text(self, kind: str, text: str) -> Iterator[Part]:
         if self._kind != kind:
-            yield from self._close()
+            yield from self._close_part()
             yield from self._begin_step()
             self._kind, self._count = kind, self._count + 1
             yield {"type": f"{kind}-start", "id": self._id}
@@ -181,7 +185,7 @@ class Telling:
     def _id(self) -> str:
         return f"{self._name}.{self._count}"
 
-    def _close(self) -> Iterator[Part]:
+    def _close_part(self) -> Iterator[Part]:
         if self._kind:
             yield {"type": f"{self._kind}-end", "id": self._id}
             self._kind = ""
@@ -196,27 +200,12 @@ class Telling:
             self._in_step = False
             yield {"type": "finish-step"}
 
-    def _called(self, call: ToolCall) -> Iterator[Part]:
-        yield from self._close()
+    def _add_call(self, call: ToolCall) -> Iterator[Part]:
+        yield from self._close_part()
         yield from self._begin_step()
-        named: Part = {"toolCallId": call.id, "toolName": call.name}
+        names: Part = {"toolCallId": call.id, "toolName": call.name}
         try:
-            given: JsonValue = msgspec.json.decode(call.arguments or "{}")
-            yield {"type": "tool-input-available", **named, "input": given}
+            input: JsonValue = msgspec.json.decode(call.arguments or "{}")
+            yield {"type": "tool-input-available", **names, "input": input}
         except (ValueError, RecursionError):
-            yield {"type": "tool-input-error", **named, "input": call.arguments, "errorText": "The arguments are not JSON."}
-
-
-def _given(call: ToolCall, output: JsonValue, is_error: bool) -> Part:
-    if is_error:
-        words = output if isinstance(output, str) else json.dumps(output)
-        return {"type": "tool-output-error", "toolCallId": call.id, "errorText": words}
-    return {"type": "tool-output-available", "toolCallId": call.id, "output": output}
-
-
-def _ended(result: Result[object]) -> Part:
-    """How a run ended. A limit is no end that a front end has a word for, so it is said in ours."""
-    metadata: JsonObject = {"thread": result.thread, "steps": result.steps}
-    if result.limit:
-        metadata["limit"] = str(result.limit)
-    return {"finishReason": _ENDINGS.get(result.ending, "other"), "messageMetadata": metadata}
+            yield {"type": "tool-input-error", **names, "input": call.arguments, "errorText": "The arguments are not JSON."}

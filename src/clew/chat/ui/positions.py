@@ -1,0 +1,128 @@
+"""The position of a request of a front end: which turn it is in the stored tree.
+
+A front end sends its whole list of messages, and the list says where the question belongs: after the last answer in it. So
+a message that is sent again or edited becomes a branch, and nothing is lost. Answers are recognised by their ids; their
+content is taken from the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import Struct, structs
+
+from clew.chat.contents import Output, result_block, user_message
+from clew.chat.tree import Tree
+from clew.chat.turns import message_of
+from clew.chat.ui.messages import groups_of, has_only_results
+from clew.chat.ui.requests import api_messages, outputs_of, user_content
+from clew.errors import RequestInvalid
+from clew.model.json import JsonObject
+
+__all__ = ["UiPosition", "position_of", "position_of_single"]
+
+
+class UiPosition(Struct, frozen=True, kw_only=True):
+    """The question, the turn before it ("" at the beginning), and the message that the answer continues ("": a new one)."""
+
+    asked: tuple[bytes, ...]
+    follows: str = ""
+    message: str = ""
+
+
+def position_of(messages: Sequence[JsonObject], tree: Tree, *, again: bool = False) -> UiPosition:
+    """The position of the last message. `again`: it was there before, and is asked anew or in other words.
+
+    Raises RequestInvalid if there is nothing to answer, or the list does not fit the stored thread.
+    """
+    said = [message for message in messages if message.get("role") != "system"]
+    if not said:
+        raise RequestInvalid("there is no message to answer", path="messages")
+    return (
+        _position_of_results(said[-1], tree)
+        if said[-1].get("role") == "assistant"
+        else _position_of_question(said, tree, again)
+    )
+
+
+def position_of_single(message: JsonObject | None, tree: Tree, *, named: str = "", again: bool = False) -> UiPosition:
+    """The position of a message that comes without the others: after the newest answer, or in place of the named turn.
+
+    `again` without a message repeats the question of that turn. Raises RequestInvalid if there is none.
+    """
+    replaced = named if named in tree else named.rpartition(".")[0]  # a question's id is its turn's id and a number
+    replaced = replaced if replaced in tree else ""
+    groups = groups_of(tree.line(replaced or tree.newest))
+    if again and groups:
+        spot = groups[-1].spots[0]
+        return UiPosition(asked=spot.passage.asked, follows=spot.follows)
+    if message is None:
+        raise RequestInvalid("there is no message to answer", path="messages")
+    position = position_of([message], tree)
+    return structs.replace(position, follows=tree[replaced].follows) if replaced and not position.message else position
+
+
+def _position_of_results(last: JsonObject, tree: Tree) -> UiPosition:
+    """The front end ran the tools of the last answer: the answer continues."""
+    turn = _turn_of(last, tree)
+    results = _results_for(turn, outputs_of(last), tree) if turn else []
+    if not results or len(results) < len(_calls_of(turn, tree)):
+        raise RequestInvalid("the last message is an answer whose calls have no outputs: there is nothing to answer yet")
+    return UiPosition(asked=(user_message(results),), follows=turn, message=str(last.get("id") or turn))
+
+
+def _position_of_question(said: Sequence[JsonObject], tree: Tree, again: bool) -> UiPosition:
+    before = next((message for message in reversed(said[:-1]) if message.get("role") == "assistant"), None)
+    content = user_content(said[-1])
+    if before is None:
+        return UiPosition(asked=(_message_of(content),), follows="" if again else _last_answered(tree.newest, tree))
+    turn = _turn_of(before, tree)
+    if turn:
+        results = _results_for(turn, outputs_of(before), tree)
+        return UiPosition(asked=(_message_of([*results, *content]),), follows=_last_answered(turn, tree))
+    if tree.newest:
+        raise RequestInvalid(
+            "the last answer in `messages` is none of this thread's: read the thread again", path="messages"
+        )
+    return UiPosition(asked=tuple(map(msgspec.json.encode, api_messages(said))))
+
+
+def _message_of(content: list[JsonObject]) -> bytes:
+    """A user message; a single text is plain text there."""
+    match content:
+        case [{"type": "text", "text": str(text)}]:
+            return user_message(text)
+        case _:
+            return user_message(content)
+
+
+def _turn_of(message: JsonObject, tree: Tree) -> str:
+    """The last turn of an assistant's message; "" if the message is not of this thread."""
+    metadata = message.get("metadata")
+    named = metadata.get("turn") if isinstance(metadata, dict) else None
+    if isinstance(named, str) and named in tree:
+        return named
+    id = message.get("id")
+    if not isinstance(id, str) or id not in tree:
+        return ""
+    loop = {id: True}  # the turns of this message's tool loop, in order
+    for spot in tree:
+        if spot.follows in loop and spot.answer is not None and has_only_results(spot):
+            loop[spot.id] = True
+    return next(reversed(loop))
+
+
+def _last_answered(turn: str, tree: Tree) -> str:
+    """The last turn up to this one that has an answer."""
+    return next((spot.id for spot in reversed(tree.line(turn)) if spot.answer is not None), "")
+
+
+def _calls_of(turn: str, tree: Tree) -> Sequence[str]:
+    spot = tree[turn]
+    message = message_of(spot) if spot.outcome == "whole" else None
+    return [call.id for call in message.tool_calls] if message else []
+
+
+def _results_for(turn: str, outputs: Mapping[str, Output], tree: Tree) -> list[JsonObject]:
+    return [result_block(call, outputs[call]) for call in _calls_of(turn, tree) if call in outputs]
