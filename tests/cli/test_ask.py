@@ -11,7 +11,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from clew.cli.endings import in_words
+from clew.cli.command import error_text
 from clew.errors import BackendRejected, RequestInvalid
 from clew.testing import Simulator
 from tests.chat.conversation.test_blocking import PNG
@@ -344,7 +344,7 @@ def test_ctrl_c_before_anything_is_asked_ends_it_as_a_shell_expects(home: Home, 
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("clew.cli.talk.place", interrupted)
+    monkeypatch.setattr("clew.cli.talk.find_installation", interrupted)
     done = home.clew("ask", "Hi")
     assert (done.exit_code, done.stdout, done.stderr) == (130, "", "\n")
 
@@ -352,6 +352,6 @@ def test_ctrl_c_before_anything_is_asked_ends_it_as_a_shell_expects(home: Home, 
 def test_a_backends_own_words_are_said_to_be_its() -> None:
     """They may be about anything; what names the backend is clew's own sentence, or says enough."""
     refused = BackendRejected("model: nope", status=400, body=b"")
-    assert in_words(refused, "claude") == "claude says: model: nope"
-    assert in_words(BackendRejected("claude takes no \x1b", status=401, body=b""), "claude") == "claude takes no ␛"
-    assert in_words(refused) == in_words(RequestInvalid("model: nope"), "claude") == "model: nope"
+    assert error_text(refused, "claude") == "claude says: model: nope"
+    assert error_text(BackendRejected("claude takes no \x1b", status=401, body=b""), "claude") == "claude takes no ␛"
+    assert error_text(refused) == error_text(RequestInvalid("model: nope"), "claude") == "model: nope"

@@ -39,7 +39,7 @@ def test_nothing_is_deleted_without_a_yes(home: Home) -> None:
 
 @pytest.mark.parametrize(("answer", "left"), [("y\n", ["ff00ff"]), ("n\n", [THREAD, "ff00ff"]), ("\n", [THREAD, "ff00ff"])])
 def test_whoever_is_asked_decides(home: Home, monkeypatch: pytest.MonkeyPatch, answer: str, left: list[str]) -> None:
-    monkeypatch.setattr("clew.cli.forget._is_asked", lambda: True)
+    monkeypatch.setattr("clew.cli.forget._has_person", lambda: True)
     done = home.clew("forget", "last", input=answer)
     assert done.exit_code == (0 if answer == "y\n" else 1)
     assert f"{THREAD}: 4 turns, last used" in done.stderr

@@ -14,6 +14,7 @@ import pytest
 
 from clew.chat.formats import FORMATS
 from clew.cli import importing
+from clew.cli.output import progress_bar
 from clew.store.values import Retention
 from clew.thinking.keys import block_key
 from clew.thinking.seal import Seal
@@ -201,11 +202,10 @@ def test_a_long_import_shows_a_bar_to_a_person(home: Home, tmp_path: Path, monke
     raw = transcript().raw
     (tmp_path / "talk.jsonl").write_bytes(raw)
     monkeypatch.setattr("rich.progress.Progress", Bar)
-    monkeypatch.setattr(importing, "LONG_BYTES", 1)
-    with importing.bar(len(raw)) as quiet:
+    with progress_bar("importing", len(raw), 1) as quiet:
         quiet(1)
-    monkeypatch.setattr("clew.cli.importing.sys.stderr.isatty", lambda: True, raising=False)
-    with importing.bar(len(raw)) as advance:
+    monkeypatch.setattr("clew.cli.output.sys.stderr.isatty", lambda: True, raising=False)
+    with progress_bar("importing", len(raw), 1) as advance:
         advance(7)
     assert told == [len(raw), 7]
 

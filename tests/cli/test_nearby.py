@@ -13,10 +13,10 @@ from select import select
 import pytest
 from msgspec import structs
 
-import clew.cli.nearby
+import clew.cli.backend_pages
 from clew.backends.presets import BACKENDS, Preset
 from clew.backends.row import Backend
-from clew.cli.nearby import Server, local_rows, nearby
+from clew.cli.backend_pages import LocalServer, find_local_servers, local_presets
 from clew.http.loops import run
 from tests.cli.invoking import Clew
 
@@ -26,7 +26,7 @@ LISTS = {"object": "list", "data": [{"id": "qwen3:32b", "object": "model"}, {"id
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that answer do so in time, however busy the machine is."""
-    monkeypatch.setattr(clew.cli.nearby, "_SECONDS", 60.0)
+    monkeypatch.setattr(clew.cli.backend_pages, "_SECONDS", 60.0)
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def row(name: str, url: str) -> Preset:
 
 
 def test_the_usual_ports_are_those_of_the_rows() -> None:
-    assert {each.name: each.url for each in local_rows()} == {
+    assert {each.name: each.url for each in local_presets()} == {
         "litellm": "http://127.0.0.1:4000/v1",
         "vllm": "http://127.0.0.1:8000/v1",
         "sglang": "http://127.0.0.1:30000/v1",
@@ -83,10 +83,10 @@ def test_what_lists_models_is_found_and_is_asked_for_nothing_else() -> None:
             stack.enter_context(server(404, b"{}")),
         ]
         rows = [row(name, url) for name, url in zip(("ollama", "litellm", "vllm", "llamacpp"), urls, strict=True)]
-        found = run(nearby({}, rows))
+        found = run(find_local_servers({}, rows))
     assert found == [
-        Server(preset="ollama", title="Ollama", url=urls[0], models=("qwen3:32b", "gpt-oss:20b")),
-        Server(preset="litellm", title="LiteLLM", url=urls[1], wants_key=True),
+        LocalServer(preset="ollama", title="Ollama", url=urls[0], models=("qwen3:32b", "gpt-oss:20b")),
+        LocalServer(preset="litellm", title="LiteLLM", url=urls[1], wants_key=True),
     ]
     assert asked == [("/v1/models", "")]
 
@@ -95,25 +95,25 @@ def test_what_lists_models_is_found_and_is_asked_for_nothing_else() -> None:
 @pytest.mark.parametrize("none", [b'{"object":"list","data":null}', b'{"object":"list","data":[]}'], ids=["null", "empty"])
 def test_a_server_without_any_model_yet_is_found(none: bytes) -> None:
     with server(200, none) as url:
-        assert run(nearby({}, [row("ollama", url)])) == [Server(preset="ollama", title="Ollama", url=url)]
+        assert run(find_local_servers({}, [row("ollama", url)])) == [LocalServer(preset="ollama", title="Ollama", url=url)]
 
 
 @pytest.mark.slow
 def test_one_that_the_config_calls_is_named_as_such() -> None:
     with server(200, json.dumps(LISTS).encode()) as url:
         known = {"mine": Backend(name="mine", url=url.replace("127.0.0.1", "localhost"), realm="mine")}
-        [found] = run(nearby(known, [row("ollama", url)]))
+        [found] = run(find_local_servers(known, [row("ollama", url)]))
     assert found.backend == "mine"
 
 
 @pytest.mark.slow
 def test_nobody_waits_for_a_port_that_takes_connections_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """All are asked at the same time: sixteen connections are there before the first one is given up."""
-    monkeypatch.setattr(clew.cli.nearby, "_SECONDS", 0.5)
+    monkeypatch.setattr(clew.cli.backend_pages, "_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(1) as port:
         counting = port.submit(connections_before_the_first_is_given_up, silent)
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
-        assert run(nearby({}, [row(name, url) for name in ("vllm", "ollama", "sglang", "lmstudio") * 4])) == []
+        assert run(find_local_servers({}, [row(name, url) for name in ("vllm", "ollama", "sglang", "lmstudio") * 4])) == []
         assert counting.result(120) == 16
 
 
@@ -132,7 +132,7 @@ def connections_before_the_first_is_given_up(silent: socket.socket) -> int:
 def test_the_list_shows_how_to_add_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clew_ = Clew(tmp_path / "home")
     with server(200, json.dumps(LISTS).encode()) as url:
-        monkeypatch.setattr(clew.cli.nearby, "local_rows", lambda: [row("ollama", url)])
+        monkeypatch.setattr(clew.cli.backend_pages, "local_presets", lambda: [row("ollama", url)])
         text = clew_("backends").stdout.splitlines()
         told = json.loads(clew_("backends", "--json").stdout)["nearby"]
         silent = [clew_("backends", "--no-discover").stdout, clew_("backends", "--no-discover", "--json").stdout]

@@ -5,14 +5,14 @@ import re
 
 import pytest
 
-from clew.cli.pages import Table, show
+from clew.cli.output import TextTable, print_page
 
-THREADS = Table(
+THREADS = TextTable(
     ("thread", "last used", "turns", "agent", "stays with", "begins with"),
     (("1a1e88d", "08:09:35", "8", "", "", "Say hello"), ("1a1e88a", "08:06:11", "1", "", "", "hi")),
 )
-BACKENDS = Table(("backend", "realm", "url"), (("deepseek", "deepseek", "http://127.0.0.1:2643/v1/and/a/path"),))
-MANY = Table(tuple(f"column {number}" for number in range(9)), (tuple("0123456789" for _ in range(9)),))
+BACKENDS = TextTable(("backend", "realm", "url"), (("deepseek", "deepseek", "http://127.0.0.1:2643/v1/and/a/path"),))
+MANY = TextTable(tuple(f"column {number}" for number in range(9)), (tuple("0123456789" for _ in range(9)),))
 
 
 class Terminal(io.StringIO):
@@ -22,10 +22,10 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch):
-    def lines(table: Table, width: int) -> list[str]:
+    def lines(table: TextTable, width: int) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(width))
         monkeypatch.setenv("TERM", "xterm")
-        show([table], terminal := Terminal())
+        print_page([table], terminal := Terminal())
         return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue()).splitlines()]
 
     return lines

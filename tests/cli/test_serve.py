@@ -20,8 +20,8 @@ from click.testing import CliRunner
 from clew.cli import main
 from clew.cli.busy_ports import moved
 from clew.cli.demo import demo
-from clew.cli.exchange_lines import lines_of
 from clew.cli.greeting import greeting
+from clew.cli.threads import exchange_lines
 from clew.errors import SettingsInvalid
 from clew.gateway.border import Border
 from clew.gateway.client import line_to_copy, variables
@@ -426,7 +426,7 @@ def test_on_a_terminal_each_request_is_shown_as_clew_log_shows_it(tmp_path: Path
             assert terminal.ended() == 0
         with home.store() as store:
             [exchange] = store.exchanges("local", limit=9)
-    told = [line.text for line in lines_of(exchange)]
+    told = [line.text for line in exchange_lines(exchange)]
     assert [line.rstrip() for line in shown if "→" in line or line.startswith("    ")][-len(told) :] == told
     assert not any("cleanup_orphaned" in line for line in shown)
 

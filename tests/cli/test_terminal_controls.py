@@ -15,7 +15,7 @@ import pytest
 from msgspec import structs
 
 from clew.chat.formats import FORMATS
-from clew.cli.json_output import visible_json
+from clew.cli.output import visible_json
 from tests.build import text
 from tests.cli.homes import THREAD, Home, yesterday
 from tests.store.turns import recorded, turn

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from clew.cli.exchange_lines import thinking_of
+from clew.store.exchange_text import thinking_of
 from clew.testing import Simulator
 from tests.build import assistant, text
 from tests.engine.gate import Gate

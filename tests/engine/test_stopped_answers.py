@@ -6,7 +6,7 @@ import pytest
 
 from clew.chat.display.summary import summary_of
 from clew.chat.turns import Spot, turn_of
-from clew.cli.exchange_lines import lines_of
+from clew.cli.threads import exchange_lines
 from clew.engine.heard_tokens import heard_tokens
 from clew.store.endings import failure_of
 from clew.store.values import Exchange
@@ -28,7 +28,7 @@ def words_for(gate: Gate, exchange: Exchange) -> list[str]:
     store = store_of(gate)
     passages = store.passages("local", exchange.thread)
     [shown] = shown_turns(passages, 0, 1, {exchange.id: exchange}, {})
-    [head, *_] = lines_of(exchange)
+    [head, *_] = exchange_lines(exchange)
     turn = turn_of(Spot(passages[0], exchange))
     said = next(word for word in ("stopped", "cut off") if f"  {word}  " in head.text)
     return [said, row_of(exchange).ending, shown.ending, turn.ending]
@@ -50,7 +50,7 @@ def test_an_answer_that_its_client_left_is_stopped_everywhere(gating: Gating, a:
     [passage] = store_of(gate).passages("local", exchange.thread)
     summary = summary_of(turn_of(Spot(passage, exchange)), None)
     assert summary.usage == exchange.usage
-    assert f"{exchange.usage.output:,} out" in "\n".join(line.text for line in lines_of(exchange))
+    assert f"{exchange.usage.output:,} out" in "\n".join(line.text for line in exchange_lines(exchange))
 
 
 def test_an_answer_that_its_backend_broke_off_is_cut_off_everywhere(gating: Gating, a: Simulator) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clew.backends.row import Backend
-from clew.cli.exchange_lines import lines_of
+from clew.cli.threads import exchange_lines
 from clew.model.change import Change
 from clew.settings.values import Retry, ThinkingSettings
 from clew.testing import Simulator
@@ -363,7 +363,7 @@ def test_a_repair_is_in_the_log(gating: Gating, deepseek: Simulator) -> None:
     talk.says("[[scenario:thinking]] One.")
     deepseek.fault(f"status 400 message='{MISSING}'")
     answer = talk.says("[[scenario:thinking]] Two.")
-    lines = [line.text.strip() for line in lines_of(exchange_of(gate, answer))]
+    lines = [line.text.strip() for line in exchange_lines(exchange_of(gate, answer))]
     assert ("thinking: 1 kept, 1 healed" in lines, f"healed messages: {OFF}" in lines) == (True, True), lines
 
 

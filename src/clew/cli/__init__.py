@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TextIO
 
 import click
-
-from clew.cli.streams import given_up, made_whole
 
 __all__ = ["COMMANDS", "INTERRUPTED", "main"]
 
 
 INTERRUPTED: Final = 130
-"""As a shell says it of a command that Ctrl-C ended."""
+"""The exit code that a shell gives to a command that Ctrl-C ended."""
 
 
 class _Row(NamedTuple):
@@ -53,7 +53,7 @@ COMMANDS: Final[Mapping[str, _Row]] = {
 """Every command: where it is, and what it does in one line."""
 
 
-class _Lazy(click.Group):
+class _LazyGroup(click.Group):
     """A group that knows its commands by name and loads only the one that runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -66,7 +66,7 @@ class _Lazy(click.Group):
         return getattr(import_module(module), function)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it, which would look for names like this one among the commands that are loaded: none is."""
+        """As click does it. Click would look for similar names among the loaded commands, and none is loaded."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -78,13 +78,13 @@ class _Lazy(click.Group):
             raise click.UsageError(f"{error.message} Did you mean {alike[0]!r}?", ctx) from None
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        made_whole()
+        _repair_streams()
         return super().main(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Ctrl-C where nobody waits for it ends a command as a shell expects, without a word.
+        """Run the command. Ctrl-C that no command handles ends it as a shell expects, without a word.
 
-        What the system refuses where nobody expects it ends it with one sentence; click knows how a pipe ends.
+        An unexpected error of the system ends it with one sentence. Click itself handles a closed pipe.
         """
         try:
             return super().invoke(ctx)
@@ -94,7 +94,7 @@ class _Lazy(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
-            given_up()
+            _give_up_output()
             where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
             raise click.ClickException(f"{where}{error.strerror or error}") from error
 
@@ -103,7 +103,7 @@ class _Lazy(click.Group):
             formatter.write_dl([(name, row.does) for name, row in COMMANDS.items()])
 
 
-@click.group(cls=_Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="clew", message="clew %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
@@ -112,3 +112,42 @@ def main(context: click.Context) -> None:
         from clew.cli.serve import serve
 
         context.invoke(serve)
+
+
+# Standard input, output and error
+
+
+def _repair_streams() -> None:
+    """Open the streams that are closed. Let standard output take every character: as an escape where it has no other.
+
+    What is piped in must be text: some locales let other bytes through as surrogates.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:  # closed: the next file that is opened would get its number
+            _point_to_null(number, os.O_RDWR)
+            setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: SIM115  (for as long as the process lives)
+    _replace_error_handling(sys.stdout, "strict", "backslashreplace")
+    if not sys.stdin.isatty():
+        _replace_error_handling(sys.stdin, "surrogateescape", "strict")
+
+
+def _replace_error_handling(stream: TextIO, present: str, wanted: str) -> None:
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure and stream.errors == present:
+        reconfigure(errors=wanted)
+
+
+def _give_up_output() -> None:
+    """Do not try again to write what standard output did not take: at the end of the process nobody could report it."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            _point_to_null(sys.stdout.fileno(), os.O_WRONLY)
+
+
+def _point_to_null(number: int, flags: int) -> None:
+    null = os.open(os.devnull, flags)
+    if null != number:
+        os.dup2(null, number)
+        os.close(null)

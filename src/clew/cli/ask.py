@@ -14,8 +14,8 @@ import click
 from clew.cli import INTERRUPTED
 from clew.cli.answer_json import answer_json
 from clew.cli.answering import NoView, aside, say_summary, shown, unechoed, what_is_kept
-from clew.cli.endings import ending, told
-from clew.cli.json_output import visible_json
+from clew.cli.command import failure_for, report_errors
+from clew.cli.output import visible_json
 from clew.cli.talk import Talk, Wanted, talk
 from clew.cli.wanting import wanting
 from clew.errors import ClewError, RequestInvalid
@@ -66,7 +66,7 @@ def ask(wanted: Wanted, question: tuple[str, ...], attach: tuple[Path, ...], thr
     cannot be used, 130 stopped by Ctrl-C.
     """
     wanted.thread = thread
-    with told():
+    with report_errors():
         content = _content(_words(question), attach)
         with unechoed(), talk(wanted) as open_talk:
             open_talk.wish()
@@ -84,7 +84,7 @@ def _ask(open_talk: Talk, content: Content, *, json_: bool) -> int:
         return INTERRUPTED
     except ClewError as error:
         _tell(open_talk, answer, None, json_=json_, trouble=str(error))
-        raise ending(error, _next(open_talk, answer), backend=open_talk.conversation.backend) from error
+        raise failure_for(error, _next(open_talk, answer), backend=open_talk.conversation.backend) from error
     _tell(open_talk, answer, seconds, json_=json_)
     return 0
 

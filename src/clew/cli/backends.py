@@ -1,36 +1,40 @@
-"""`clew backends`: what can be called, what answers nearby, and whether each takes its reasoning back."""
+"""`clew backends`: which backends there are, which servers run here, and whether each backend takes its reasoning back."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 from msgspec import structs
 
+from clew.backends.about import hidden_of
 from clew.backends.manner import DIALECTS
 from clew.backends.presets import presets
 from clew.backends.row import Backend
-from clew.cli.backend_pages import backends_page, hidden_of, nearby_page, presets_page, trials_page
-from clew.cli.config import config_option
-from clew.cli.endings import BadConfig, Failed, NotAllowed, UpstreamFailed, told
-from clew.cli.followed import end_behind, followed_line, say_followed
-from clew.cli.json_output import say_json
-from clew.cli.kept import place
-from clew.cli.pages import Line, show
+from clew.cli import backend_pages
+from clew.cli.command import (
+    BadConfig,
+    Failed,
+    NotAllowed,
+    UpstreamFailed,
+    config_option,
+    fail_if_behind,
+    followed_line,
+    json_option,
+    report_errors,
+    report_followed,
+)
+from clew.cli.installation import find_installation
+from clew.cli.output import TextLine, print_page, print_result
 from clew.settings.following import file_followed
 from clew.settings.home import home_of
 from clew.settings.load import Loaded, load
 from clew.settings.running import file_in_use
 
-if TYPE_CHECKING:
-    from clew.cli.nearby import Server
-
 __all__ = ["backends"]
-
-_json_option = click.option("--json", "json_", is_flag=True, help="Print JSON.")
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -49,7 +53,7 @@ Exit status: 0 ok, 1 failed, 2 wrong usage, 3 a backend does not answer, 4 it re
 @click.group(short_help="List the backends, add, remove and test them.", invoke_without_command=True, epilog=_EXAMPLES)
 @click.option("--no-discover", is_flag=True, help="Do not look for servers on this machine.")
 @config_option
-@_json_option
+@json_option
 @click.pass_context
 def backends(ctx: click.Context, no_discover: bool, file: Path | None, json_: bool) -> None:
     """List the backends of your config, or those whose keys are in the environment.
@@ -60,19 +64,24 @@ def backends(ctx: click.Context, no_discover: bool, file: Path | None, json_: bo
     ctx.obj = file
     if ctx.invoked_subcommand is not None:
         return
-    loaded = _loaded(file, keys=False)
-    servers = () if no_discover else _nearby(loaded)
-    if json_:
-        rows = [_plain(row) for row in loaded.settings.backends.values()]
-        say_json({"backends": rows, "disabled": list(loaded.disabled.values()), "nearby": servers})
-    else:
-        show([*backends_page(loaded), *nearby_page(servers)])
+    loaded = _load(file, keys=False)
+    servers: Sequence[backend_pages.LocalServer] = ()
+    if not no_discover:
+        from clew.http.loops import run
+
+        servers = run(backend_pages.find_local_servers(loaded.settings.backends, backend_pages.local_presets()))
+    rows = [_without_keys(row) for row in loaded.settings.backends.values()]
+    print_result(
+        {"backends": rows, "disabled": list(loaded.disabled.values()), "nearby": servers},
+        [*backend_pages.backends_page(loaded), *backend_pages.servers_page(servers)],
+        as_json=json_,
+    )
 
 
 @backends.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @config_option
-@_json_option
+@json_option
 @click.pass_obj
 def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: bool) -> None:
     """Go one round with each backend, or with those that are named, and say what was learnt.
@@ -92,16 +101,13 @@ def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: b
     from clew.admin.trial import trials
     from clew.http.loops import run
 
-    loaded = _loaded(file or outer, keys=True)
+    loaded = _load(file or outer, keys=True)
     found = run(trials(loaded.settings, _named(loaded, names), os.environ))
-    if json_:
-        say_json(found)
-    else:
-        show(trials_page(found))
+    print_result(found, backend_pages.trials_page(found), as_json=json_)
     failed = [trial.status for trial in found if trial.ok is False]
     if failed:
-        ending = NotAllowed if all(status in (401, 403) for status in failed) else UpstreamFailed
-        raise click.exceptions.Exit(ending.exit_code)
+        refused = all(status in (401, 403) for status in failed)
+        raise click.exceptions.Exit((NotAllowed if refused else UpstreamFailed).exit_code)
 
 
 @backends.command()
@@ -125,26 +131,26 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
     Exit status: 0 added, 1 added but disabled, since a variable is not set, or not added, 2 wrong usage, 5 it cannot be
     used.
     """
-    from clew.cli.adding import add_backend
+    from clew.cli.settings_edits import add_backend
 
     known = presets().get(preset)
     name = name or (known.backend if known else preset)
     if not name:
         raise click.UsageError("It needs a PRESET, or a --name and a --url.")
-    said = {key: str(fields[key] or "") for key in ("dialect", "url", "model", "key")}
-    with told():
-        path = add_backend(name, {"preset": preset, **said}, file or outer)
+    given = {key: str(fields[key] or "") for key in ("dialect", "url", "model", "key")}
+    with report_errors():
+        path = add_backend(name, {"preset": preset, **given}, file or outer)
         disabled = load(path, os.environ, keys=False).disabled.get(name)
-    show([Line(f"added to {path}: {name}", "good"), Line(f"`clew backends test {name}` tries it.", "quiet")])
-    with told():
+        page = [TextLine(f"added to {path}: {name}", "good"), TextLine(f"`clew backends test {name}` tries it.", "quiet")]
+        print_page(page)
         followed = file_followed(home_of(os.environ), path, added=name)
-    show([Line(followed_line(followed), "quiet")])
+    print_page([TextLine(followed_line(followed), "quiet")])
     if disabled:
         raise Failed(
             f"{disabled.says}. Set it where the gateway is started, and start the gateway again; or let that line name a "
             f'file or a keyring: key = "file:/path". Until then requests for {name} get a 503; the other backends work.'
         )
-    end_behind(followed)
+    fail_if_behind(followed)
 
 
 @backends.command()
@@ -163,38 +169,30 @@ def remove(outer: Path | None, name: str, file: Path | None) -> None:
 
     Exit status: 0 removed, 1 it is needed or a gateway has not applied it, 2 an unknown name, 5 the config cannot be used.
     """
-    from clew.cli.removing import remove_backend
+    from clew.cli.settings_edits import remove_backend
 
-    with told():
-        path = remove_backend(name, place(file or outer))
+    with report_errors():
+        path = remove_backend(name, find_installation(file or outer))
         followed = file_followed(home_of(os.environ), path)
-    show([Line(f"removed from {path}: {name}", "good")])
-    say_followed(followed)
+    print_page([TextLine(f"removed from {path}: {name}", "good")])
+    report_followed(followed)
 
 
 @backends.command("presets")
-@_json_option
+@json_option
 def presets_(json_: bool) -> None:
     """List the endpoints that `preset = "…"` can name, with the variables where their keys are looked for."""
-    if json_:
-        say_json(list(presets().values()))
-    else:
-        show(presets_page(list(presets().values())))
+    rows = list(presets().values())
+    print_result(rows, backend_pages.presets_page(rows), as_json=json_)
 
 
-def _loaded(file: Path | None, *, keys: bool) -> Loaded:
-    with told():
+def _load(file: Path | None, *, keys: bool) -> Loaded:
+    with report_errors():
         return load(file or file_in_use(home_of(os.environ), os.environ), os.environ, keys=keys)
 
 
-def _nearby(loaded: Loaded) -> Sequence[Server]:
-    from clew.cli.nearby import local_rows, nearby
-    from clew.http.loops import run
-
-    return run(nearby(loaded.settings.backends, local_rows()))
-
-
 def _named(loaded: Loaded, names: Sequence[str]) -> Mapping[str, Backend]:
+    """The backends of these names, or all. Ends the command for an unknown or disabled one."""
     known = loaded.settings.backends
     for name in names:
         if name in loaded.settings.disabled:
@@ -204,7 +202,6 @@ def _named(loaded: Loaded, names: Sequence[str]) -> Mapping[str, Backend]:
     return {name: known[name] for name in names} if names else known
 
 
-def _plain(row: Backend) -> dict[str, Any]:
-    """Everything but the keys."""
+def _without_keys(row: Backend) -> dict[str, Any]:
     fields = {name: value for name, value in structs.asdict(row).items() if name != "keys"}
     return {**fields, "timeouts": row.timeouts.given(), "hidden": hidden_of(row)}

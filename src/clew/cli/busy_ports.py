@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from clew.cli.endings import Failed
+from clew.cli.command import Failed
 
 if TYPE_CHECKING:
     from clew.settings.home import Home

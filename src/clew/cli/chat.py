@@ -11,8 +11,8 @@ from clew.cli import INTERRUPTED
 from clew.cli.answering import aside, say_summary, shown, unechoed, what_is_kept
 from clew.cli.chat_commands import COMMANDS, Leave, completions, obey
 from clew.cli.chat_input import Prompt
-from clew.cli.endings import in_words, told
-from clew.cli.pages import printable
+from clew.cli.command import error_text, report_errors
+from clew.cli.output import printable
 from clew.cli.talk import Talk, Wanted, talk
 from clew.cli.wanting import wanting
 from clew.errors import ClewError
@@ -53,7 +53,7 @@ def chat(wanted: Wanted, thread: str, last: bool) -> None:
         raise click.UsageError("--last is a thread already: leave --thread out.")
     wanted.thread = "last" if last else thread
     wanted.on_overflow = "compact"
-    with told(), talk(wanted) as open_talk:
+    with report_errors(), talk(wanted) as open_talk:
         code = _Chat(open_talk).run()
     click.get_current_context().exit(code)
 
@@ -155,7 +155,7 @@ class _Chat:
 
     def _regret(self, error: ClewError, next_: str = "") -> None:
         """What is wrong, and what can be done now."""
-        click.secho(f"Error: {in_words(error, self._talk.conversation.backend)}", fg="red", err=True)
+        click.secho(f"Error: {error_text(error, self._talk.conversation.backend)}", fg="red", err=True)
         with suppress(ClewError):  # tried again with the next line, which is then told why
             self._go_on()
         if next_:

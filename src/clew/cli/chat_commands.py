@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from clew.chat.formats import FORMATS
 from clew.cli.chat_pages import branches_page, help_page, turns_page, usage_page
-from clew.cli.endings import Failed
-from clew.cli.export import exported
-from clew.cli.kept import opened, thread_named
-from clew.cli.pages import Line, printable, show
+from clew.cli.command import Failed
+from clew.cli.export import export_threads
+from clew.cli.installation import find_thread, store_for_reading
+from clew.cli.output import TextLine, print_page, printable
 from clew.cli.talk import EFFORTS, PRINCIPAL, Talk
 from clew.errors import RequestInvalid
 
@@ -53,7 +53,7 @@ def _backends(talk: Talk) -> Sequence[str]:
 def _use(talk: Talk, rest: str, asked: Asked) -> None:
     if not rest:
         now = talk.conversation.backend
-        show([Line(printable(f"{'*' if name == now else ' '} {name}")) for name in _backends(talk)])
+        print_page([TextLine(printable(f"{'*' if name == now else ' '} {name}")) for name in _backends(talk)])
         return
     name, _, model = rest.partition(" ")
     talk.use(name, model.strip())
@@ -92,7 +92,7 @@ def _branch(talk: Talk, rest: str, asked: Asked) -> None:
     conversation = talk.conversation
     branches = conversation.branches
     if not rest:
-        show(branches_page(branches, conversation.turns))
+        print_page(branches_page(branches, conversation.turns))
         return
     word, _, number = rest.rpartition(" ")
     choices = conversation.turns if word == "turn" else branches
@@ -126,7 +126,7 @@ def _edit(talk: Talk, rest: str, asked: Asked) -> Answer | None:
 
 
 def _show(talk: Talk, rest: str, asked: Asked) -> None:
-    show(turns_page(talk.conversation.turns, thinking=rest == "thinking"))
+    print_page(turns_page(talk.conversation.turns, thinking=rest == "thinking"))
 
 
 def _title(talk: Talk, rest: str, asked: Asked) -> None:
@@ -136,24 +136,24 @@ def _title(talk: Talk, rest: str, asked: Asked) -> None:
 
 
 def _usage(talk: Talk, rest: str, asked: Asked) -> None:
-    show(usage_page([talk.summary(turn) for turn in talk.conversation.turns if turn.usage]))
+    print_page(usage_page([talk.summary(turn) for turn in talk.conversation.turns if turn.usage]))
 
 
 def _export(talk: Talk, rest: str, asked: Asked) -> None:
     name, _, file = rest.partition(" ")
     if name not in FORMATS or not file.strip():
         raise RequestInvalid(f"/export FORMAT FILE: the formats are {', '.join(FORMATS)}")
-    with opened(talk.at) as store:
+    with store_for_reading(talk.at) as store:
         if store is None or not talk.conversation.turns:
             raise RequestInvalid("nothing was said yet, so there is nothing to export")
-        thread = thread_named(store, PRINCIPAL, talk.conversation.thread)
-        notes = exported(store, iter([thread]), FORMATS[name], file.strip())
+        thread = find_thread(store, PRINCIPAL, talk.conversation.thread)
+        notes = export_threads(store, iter([thread]), FORMATS[name], file.strip())
     _say(f"written to {file.strip()}")
-    show([Line(printable(note), "quiet") for note in notes])
+    print_page([TextLine(printable(note), "quiet") for note in notes])
 
 
 def _help(talk: Talk, rest: str, asked: Asked) -> None:
-    show(help_page([(each.usage, each.does) for each in COMMANDS.values()]))
+    print_page(help_page([(each.usage, each.does) for each in COMMANDS.values()]))
 
 
 def _quit(talk: Talk, rest: str, asked: Asked) -> None:
@@ -212,4 +212,4 @@ def completions(talk: Talk, line: str) -> list[str]:
 
 
 def _say(text: str) -> None:
-    show([Line(printable(text), "quiet")])
+    print_page([TextLine(printable(text), "quiet")])

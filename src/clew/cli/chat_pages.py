@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.exchange_lines import at_time
-from clew.cli.pages import Line, Page, Table, printable
-from clew.cli.thread_lines import Shows, message_lines
+from clew.cli.output import Page, TextLine, TextTable, printable
+from clew.cli.threads import Shows, message_lines
 from clew.store.endings import CUT_OFF
+from clew.store.exchange_text import at_time
 
 if TYPE_CHECKING:
     from clew.chat.display import Summary
@@ -28,7 +28,7 @@ KEYS = (
 
 
 def help_page(rows: Sequence[tuple[str, str]]) -> Page:
-    return [Table(("say", "to"), (*rows, *KEYS))]
+    return [TextTable(("say", "to"), (*rows, *KEYS))]
 
 
 def turns_page(turns: Sequence[Turn], *, thinking: bool) -> Page:
@@ -36,18 +36,18 @@ def turns_page(turns: Sequence[Turn], *, thinking: bool) -> Page:
     return [line for number, turn in enumerate(turns, 1) for line in _turn(number, turn, thinking)] or [_NOTHING]
 
 
-_NOTHING = Line("Nothing was said yet.", "quiet")
+_NOTHING = TextLine("Nothing was said yet.", "quiet")
 
 
-def _turn(number: int, turn: Turn, thinking: bool) -> Iterator[Line]:
-    yield Line(f"turn {number}, {at_time(turn.at)}", "head")
+def _turn(number: int, turn: Turn, thinking: bool) -> Iterator[TextLine]:
+    yield TextLine(f"turn {number}, {at_time(turn.at)}", "head")
     for message in turn.asked:
         yield from message_lines(message.get("content"), Shows(thinking))
     if turn.answer is None:
-        yield Line(f"no answer ({turn.outcome})", "bad")
+        yield TextLine(f"no answer ({turn.outcome})", "bad")
         return
     ending = "" if turn.outcome == "whole" else f", {turn.ending or CUT_OFF}"
-    yield Line(printable(f"{turn.backend}, {turn.model}{ending}"), "head")
+    yield TextLine(printable(f"{turn.backend}, {turn.model}{ending}"), "head")
     yield from message_lines(turn.answer.raw_content, Shows(thinking))
 
 
@@ -57,7 +57,10 @@ def branches_page(branches: Sequence[Turn], line: Sequence[Turn]) -> Page:
         return [_NOTHING]
     here = line[-1].id if line else ""
     rows = [_branch(number, turn, here) for number, turn in enumerate(branches, 1)]
-    return [Table(("", "line", "last said", "", "answered by"), tuple(rows)), Line("Go to one with /branch N.", "quiet")]
+    return [
+        TextTable(("", "line", "last said", "", "answered by"), tuple(rows)),
+        TextLine("Go to one with /branch N.", "quiet"),
+    ]
 
 
 def _branch(number: int, turn: Turn, here: str) -> tuple[str, ...]:
@@ -75,11 +78,11 @@ def words_of(turn: Turn) -> str:
 def usage_page(summaries: Sequence[Summary]) -> Page:
     """Each answer, and all of them."""
     if not summaries:
-        return [Line("Nothing was used yet.", "quiet")]
+        return [TextLine("Nothing was used yet.", "quiet")]
     rows = [(str(number), *_cells(summary)) for number, summary in enumerate(summaries, 1)]
     total = (("all", *_cells(_total(summaries))),) if len(rows) > 1 else ()
     columns = ("answer", "in", "cached", "out", "thought", "cost", "by")
-    return [Table(columns, (*rows, *total))]
+    return [TextTable(columns, (*rows, *total))]
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:

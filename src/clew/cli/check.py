@@ -18,13 +18,12 @@ import click
 from msgspec import structs
 
 from clew.cli.check_targets import targets_for
-from clew.cli.endings import BadConfig, told
+from clew.cli.command import BadConfig, report_errors
 from clew.cli.examine import Report, examine
 from clew.cli.examine_talk import examine_talk
 from clew.cli.exports import NOTE, gone_on
 from clew.cli.findings import as_json, page
-from clew.cli.json_output import visible_json, visible_on_terminal
-from clew.cli.pages import Line, show
+from clew.cli.output import TextLine, print_page, visible_json, visible_on_terminal
 from clew.cli.transcripts import MAIN, Place, Talk, Transcript, looks_like_transcript, mended, read
 from clew.errors import ClewError, SettingsInvalid, StoreError
 from clew.model.change import Change
@@ -112,7 +111,7 @@ class Aim(NamedTuple):
 
 def _settings(config: Path | None) -> Settings:
     """Nobody is called, so no key is looked up."""
-    with told():
+    with report_errors():
         return load(config or file_in_use(home_of(os.environ), os.environ), os.environ, keys=False).settings
 
 
@@ -130,7 +129,7 @@ def _checked(file: str, aim: Aim, facts: Facts, *, fix: bool, json_: bool) -> in
 def _check_request(file: str, raw: bytes, aim: Aim, facts: Facts, *, json_: bool) -> int:
     asked = gone_on(raw)
     if asked is not None:
-        show([Line(NOTE, "quiet")], sys.stderr)
+        print_page([TextLine(NOTE, "quiet")], sys.stderr)
     return _say(file, aim, [aim.examine(asked or raw, facts)], None, json_)
 
 
@@ -157,7 +156,7 @@ def _known(settings: Settings) -> Generator[Facts]:
         try:
             store = stack.enter_context(location.open(content=True, bodies=BODIES))
         except StoreError as error:
-            show([Line(f"the recordings cannot be read, so they do not count: {error}", "bad")], sys.stderr)
+            print_page([TextLine(f"the recordings cannot be read, so they do not count: {error}", "bad")], sys.stderr)
         else:
             facts = structs.replace(facts, recordings=store.recordings(facts.context.principal))
         yield facts
@@ -182,7 +181,7 @@ def _say(file: str, aim: Aim, reports: Sequence[Report], transcript: Transcript 
     if json_:
         click.echo(visible_json(as_json(shown, reports, transcript)))
     else:
-        show(page(shown, reports, transcript))
+        print_page(page(shown, reports, transcript))
     works = all(report.clean or (aim.is_through_clew and report.works_through_clew) for report in reports)
     return CLEAN if works else VIOLATIONS
 
@@ -195,14 +194,14 @@ def _fix_request(file: str, raw: bytes, aim: Aim, facts: Facts) -> int:
         projection = project(request, target, facts)
         fixed = encode(projection.request)
     except ClewError as error:
-        show([Line(f"cannot be mended: {error}", "bad")], sys.stderr)
+        print_page([TextLine(f"cannot be mended: {error}", "bad")], sys.stderr)
         return VIOLATIONS
     sys.stdout.buffer.write(visible_on_terminal(fixed))
     sys.stdout.flush()
     _say_changes(projection.changes)
     report = aim.examine(fixed, facts)
     if not report.clean:
-        show(page(f"{Path(file).name} as mended", [report], None), sys.stderr)
+        print_page(page(f"{Path(file).name} as mended", [report], None), sys.stderr)
     return CLEAN if report.clean else VIOLATIONS
 
 
@@ -214,7 +213,7 @@ def _fix_transcript(transcript: Transcript, aim: Aim, facts: Facts) -> int:
     try:
         lines = list(mended(transcript, drop))
     except ClewError as error:
-        show([Line(f"cannot be mended: {error}", "bad")], sys.stderr)
+        print_page([TextLine(f"cannot be mended: {error}", "bad")], sys.stderr)
         return VIOLATIONS
     sys.stdout.buffer.write(visible_on_terminal(b"\n".join(lines)))
     sys.stdout.flush()
@@ -238,8 +237,8 @@ _PLACE = re.compile(r"line \d+ content\.\d+")
 
 
 def _say_changes(changes: Iterable[Change]) -> None:
-    lines = [Line(f"{change.path} {change.what}: {change.why}") for change in changes]
-    show(lines or [Line("nothing had to be changed", "quiet")], sys.stderr)
+    lines = [TextLine(f"{change.path} {change.what}: {change.why}") for change in changes]
+    print_page(lines or [TextLine("nothing had to be changed", "quiet")], sys.stderr)
 
 
 @contextmanager

@@ -1,30 +1,24 @@
-"""`clew config`: the settings file. Make one, find it, check it, see what it comes to, describe it to an editor."""
+"""`clew config`: the settings file. Make one, find it, check it, show the settings in force, describe it to an editor."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 import msgspec
 
-from clew.cli.endings import BadConfig, Failed, told
-from clew.cli.json_output import say_json
-from clew.cli.pages import Line, Page, Table, printable, show
+from clew.cli.command import BadConfig, Failed, config_option, json_option, report_errors
+from clew.cli.output import Page, TextLine, print_json, print_page, print_result, printable, printable_table
 from clew.settings.home import home_of
 from clew.settings.load import Fault, Loaded, config_file, config_place, faults_of, load
 from clew.settings.schema import json_schema
 from clew.settings.shown import Entry, entries_of, toml_value
 from clew.settings.template import SCHEMA_FILE, template
 
-__all__ = ["config", "config_option"]
-
-config_option = click.option(
-    "--config", "file", type=click.Path(path_type=Path), metavar="FILE", help="In place of the usual one."
-)
-_json_option = click.option("--json", "json_", is_flag=True, help="Print JSON.")
+__all__ = ["config"]
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -50,7 +44,7 @@ def config() -> None:
 @config.command()
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @config_option
-@_json_option
+@json_option
 def init(force: bool, file: Path | None, json_: bool) -> None:
     """Write a first file: the backends whose keys are in the environment, and every other key as a comment.
 
@@ -59,20 +53,19 @@ def init(force: bool, file: Path | None, json_: bool) -> None:
       clew config init
       clew config init --config ./clew.toml
     """
-    path = _wanted(file)
+    path = config_place(os.environ, file)
     if path.exists() and not force:
         raise Failed(f"{path} is there already: edit it, or give --force to replace it.")
+    schema = path.with_name(SCHEMA_FILE)
     _write(path, template(os.environ))
-    _write(path.with_name(SCHEMA_FILE), msgspec.json.format(msgspec.json.encode(json_schema()), indent=2).decode() + "\n")
-    if json_:
-        _print_json({"path": str(path), "schema": str(path.with_name(SCHEMA_FILE))})
-    else:
-        show([Line(f"written: {path}", "good"), Line("`clew config check` says if it can be used after an edit.", "quiet")])
+    _write(schema, msgspec.json.format(msgspec.json.encode(json_schema()), indent=2).decode() + "\n")
+    hint = TextLine("`clew config check` says if it can be used after an edit.", "quiet")
+    print_result({"path": str(path), "schema": str(schema)}, [TextLine(f"written: {path}", "good"), hint], as_json=json_)
 
 
 @config.command()
 @config_option
-@_json_option
+@json_option
 def path(file: Path | None, json_: bool) -> None:
     """Print which file is read, or would be if it were there.
 
@@ -80,9 +73,9 @@ def path(file: Path | None, json_: bool) -> None:
     Examples:
       $EDITOR "$(clew config path)"
     """
-    found = _wanted(file)
+    found = config_place(os.environ, file)
     if json_:
-        _print_json({"path": str(found), "exists": found.is_file()})
+        print_json({"path": str(found), "exists": found.is_file()})
         return
     click.echo(str(found))
     if not found.is_file():
@@ -92,7 +85,7 @@ def path(file: Path | None, json_: bool) -> None:
 @config.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--config", "named", type=click.Path(path_type=Path), metavar="FILE", help="The same as FILE.")
-@_json_option
+@json_option
 def check(file: Path | None, named: Path | None, json_: bool) -> None:
     """Say everything that is wrong with FILE, or with the one that is read, each with its line and what is allowed.
 
@@ -109,7 +102,7 @@ def check(file: Path | None, named: Path | None, json_: bool) -> None:
     faults = faults_of(found, os.environ) if found else ()
     if json_:
         loaded = None if faults else load(found, os.environ)
-        _print_json(
+        print_json(
             {
                 "file": str(found or ""),
                 "ok": not faults,
@@ -119,7 +112,7 @@ def check(file: Path | None, named: Path | None, json_: bool) -> None:
             }
         )
     else:
-        show(_checked(found, faults))
+        print_page(_check_page(found, faults))
     if faults:
         raise click.exceptions.Exit(BadConfig.exit_code)
 
@@ -127,7 +120,7 @@ def check(file: Path | None, named: Path | None, json_: bool) -> None:
 @config.command("show")
 @click.option("--origin", is_flag=True, help="Also say where each value comes from.")
 @config_option
-@_json_option
+@json_option
 def show_(origin: bool, file: Path | None, json_: bool) -> None:
     """Print every setting as it is in force. Keys are shown by a fingerprint.
 
@@ -136,13 +129,11 @@ def show_(origin: bool, file: Path | None, json_: bool) -> None:
       clew config show
       clew config show --origin | grep -v default
     """
-    with told():
+    with report_errors():
         loaded = load(file, os.environ)
     entries = entries_of(loaded)
-    if json_:
-        _print_json({"file": str(loaded.file or ""), "settings": entries, "warnings": loaded.warnings})
-        return
-    show(_shown(loaded, entries, origin=origin))
+    value = {"file": str(loaded.file or ""), "settings": entries, "warnings": loaded.warnings}
+    print_result(value, _settings_page(loaded, entries, origin=origin), as_json=json_)
 
 
 @config.command()
@@ -153,15 +144,11 @@ def schema() -> None:
     Examples:
       clew config schema > clew.schema.json    and `#:schema ./clew.schema.json` as the first line of clew.toml
     """
-    say_json(json_schema(), indent=True)
-
-
-def _wanted(file: Path | None) -> Path:
-    return config_place(os.environ, file)
+    print_json(json_schema(), indent=True)
 
 
 def _write(path: Path, text: str) -> None:
-    """Private from the first byte: people put keys there."""
+    """Write a file that only its owner can read, from the first byte on: people put keys there."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
@@ -171,43 +158,34 @@ def _write(path: Path, text: str) -> None:
         raise Failed(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _checked(file: Path | None, faults: Sequence[Fault]) -> Page:
-    if file is None:
-        none = Line(f"There is no file at {home_of(os.environ).config}; the environment and our defaults are used.")
-        return [none, *_about(None), Line("`clew config init` makes one.", "quiet")]
-    if not faults:
-        return _about(file)
-    count = f"{len(faults)} mistake{'s' if len(faults) > 1 else ''}; nothing of it is used"
-    return [Line(printable(f"{file}: {count}"), "bad"), *(Line(printable(_said(fault))) for fault in faults)]
-
-
-def _said(fault: Fault) -> str:
-    place = f"  line {fault.line}: " if fault.line else "  "
-    return f"{place}{fault.key}: {fault.says}" if fault.key else f"{place}{fault.says}"
-
-
-def _about(file: Path | None) -> list[Line]:
-    """What a file without mistakes comes to."""
-    with told():
+def _check_page(file: Path | None, faults: Sequence[Fault]) -> Page:
+    if faults:
+        count = f"{len(faults)} mistake{'s' if len(faults) > 1 else ''}; nothing of it is used"
+        lines = [
+            f"  {f'line {fault.line}: ' if fault.line else ''}{f'{fault.key}: ' if fault.key else ''}{fault.says}"
+            for fault in faults
+        ]
+        return [TextLine(printable(f"{file}: {count}"), "bad"), *(TextLine(printable(line)) for line in lines)]
+    with report_errors():
         loaded = load(file, os.environ)
     settings = loaded.settings
     names = ", ".join([*settings.backends, *(f"{name} (disabled)" for name in settings.disabled)])
-    what = f"{file} can be used. " if file else ""
-    return [Line(printable(f"{what}Backends: {names}; active: {settings.active}"), "good"), *_warned(loaded.warnings)]
+    usable = f"{file} can be used. " if file else ""
+    about = TextLine(printable(f"{usable}Backends: {names}; active: {settings.active}"), "good")
+    if file is not None:
+        return [about, *_warning_lines(loaded)]
+    none = TextLine(f"There is no file at {home_of(os.environ).config}; the environment and our defaults are used.")
+    return [none, about, *_warning_lines(loaded), TextLine("`clew config init` makes one.", "quiet")]
 
 
-def _warned(warnings: Iterable[str]) -> list[Line]:
-    return [Line(printable(f"warning: {warning}")) for warning in warnings]
+def _settings_page(loaded: Loaded, entries: Sequence[Entry], *, origin: bool) -> Page:
+    head = TextLine(printable(f"# {loaded.file or 'no file: the environment and our defaults'}"), "quiet")
+    if origin:
+        rows = [(each.key, toml_value(each.value), each.origin) for each in entries]
+        return [head, printable_table(("key", "value", "from"), rows), *_warning_lines(loaded)]
+    lines = [TextLine(printable(f"{entry.key} = {toml_value(entry.value)}")) for entry in entries]
+    return [head, *lines, *_warning_lines(loaded)]
 
 
-def _shown(loaded: Loaded, entries: Sequence[Entry], *, origin: bool) -> Page:
-    head = Line(printable(f"# {loaded.file or 'no file: the environment and our defaults'}"), "quiet")
-    if not origin:
-        lines = [Line(printable(f"{entry.key} = {toml_value(entry.value)}")) for entry in entries]
-        return [head, *lines, *_warned(loaded.warnings)]
-    rows = tuple((printable(each.key), printable(toml_value(each.value)), printable(each.origin)) for each in entries)
-    return [head, Table(("key", "value", "from"), rows), *_warned(loaded.warnings)]
-
-
-def _print_json(value: object) -> None:
-    say_json(value)
+def _warning_lines(loaded: Loaded) -> list[TextLine]:
+    return [TextLine(printable(f"warning: {warning}")) for warning in loaded.warnings]

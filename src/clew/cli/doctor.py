@@ -1,19 +1,18 @@
-"""`clew doctor`: what is wrong here, and how to mend it."""
+"""`clew doctor`: what is wrong here, and how to fix it."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from clew.cli.json_output import say_json
-from clew.cli.pages import Line, printable, show
+from clew.cli.output import TextLine, print_json, print_page, printable
 
 if TYPE_CHECKING:
     from clew.admin.checkup import Check, Circumstances, Examined
@@ -46,12 +45,22 @@ def doctor(ctx: click.Context, online: bool, json_: bool) -> None:
     """
     from clew.admin.checkup import circumstances_of
 
-    at = circumstances_of(os.environ, Path.cwd(), time.time(), online=online)
-    found = _as_json(at) if json_ else _as_page(at)
-    ctx.exit(BROKEN if any(each.state == "broken" for each in found) else 0)
+    examined: list[Examined] = []
+    for each in _examine(circumstances_of(os.environ, Path.cwd(), time.time(), online=online)):
+        examined.append(each)
+        if not json_:
+            print_page(_lines(each))  # at once: the last checks may take a while
+    states = [each.state for each in examined]
+    broken, warnings = states.count("broken"), states.count("warning")
+    if json_:
+        print_json({"broken": broken, "warnings": warnings, "checks": examined}, indent=True)
+    else:
+        counts = [f"{count} {word}" for count, word in ((broken, "broken"), (warnings, "with a warning")) if count]
+        print_page([TextLine(", ".join(counts) or "all is well", "bad" if broken else "good")])
+    ctx.exit(BROKEN if broken else 0)
 
 
-def _examined(at: Circumstances) -> Iterable[Examined]:
+def _examine(at: Circumstances) -> Iterable[Examined]:
     from clew.admin.checkup import CHECKS, examined
     from clew.engine.redact import Redactor
 
@@ -63,41 +72,19 @@ def _examined(at: Circumstances) -> Iterable[Examined]:
         yield found
 
 
-def _as_json(at: Circumstances) -> Sequence[Examined]:
-    found = list(_examined(at))
-    states = [each.state for each in found]
-    told = {"broken": states.count("broken"), "warnings": states.count("warning"), "checks": found}
-    say_json(told, indent=True)
-    return found
-
-
-def _as_page(at: Circumstances) -> Sequence[Examined]:
-    """Told as it is found: the last checks may take a while."""
-    found: list[Examined] = []
-    for each in _examined(at):
-        found.append(each)
-        show(list(_lines(each)))
-    broken = sum(each.state == "broken" for each in found)
-    warnings = sum(each.state == "warning" for each in found)
-    show([Line(_summary(broken, warnings), "bad" if broken else "good")])
-    return found
-
-
-def _lines(examined: Examined) -> Iterable[Line]:
+def _lines(examined: Examined) -> list[TextLine]:
+    lines: list[TextLine] = []
     for finding in examined.findings:
-        yield Line(f"{examined.name:<9} {finding.state:<8} {printable(finding.says)}", _TONES[finding.state])
+        text = f"{examined.name:<9} {finding.state:<8} {printable(finding.says)}"
+        lines.append(TextLine(text, _TONES[finding.state]))
         if finding.mend:
-            yield Line(f"{'':<18} → {printable(finding.mend)}")
-
-
-def _summary(broken: int, warnings: int) -> str:
-    said = [f"{count} {word}" for count, word in ((broken, "broken"), (warnings, "with a warning")) if count]
-    return ", ".join(said) if said else "all is well"
+            lines.append(TextLine(f"{'':<18} → {printable(finding.mend)}"))
+    return lines
 
 
 @contextmanager
 def _progress(check: Check) -> Generator[None]:
-    """What is being looked at, on stderr, for people. Gone before anything is printed."""
+    """Show on stderr what is being looked at, if that is a terminal. It is gone before anything is printed."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""`clew export`: conversations as files, in clew's own format or in somebody else's."""
+"""`clew export`: conversations as files, in clew's own format or in another one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -16,33 +15,29 @@ import msgspec
 from click.core import ParameterSource
 
 from clew.chat.formats import FORMATS, Format, every_thread, turns_of
-from clew.cli.endings import Failed, told
-from clew.cli.json_output import visible_on_terminal
-from clew.cli.kept import Place, opened, place, principal_option, thread_named
-from clew.cli.pages import Line, printable, show
+from clew.cli.command import Failed, principal_option, report_errors
+from clew.cli.installation import Installation, find_installation, find_thread, store_for_reading
+from clew.cli.output import TextLine, print_page, printable, visible_on_terminal
 from clew.cli.show import projected_for
 from clew.store import Store
 from clew.store.values import Thread
 
-__all__ = ["export", "exported", "losses_help"]
+__all__ = ["export", "export_threads", "losses_help"]
 
 NOTHING = "No conversation was recorded yet: there is nothing to export."
 
 
 def losses_help() -> str:
     """What each format is, and what it loses, for the help."""
-    lines = [line for each in FORMATS.values() for line in (f"  {each.name}: {each.does}", *_losses(each))]
+    lines = [
+        line
+        for each in FORMATS.values()
+        for line in (f"  {each.name}: {each.does}", *(f"    - {loss}" for loss in each.losses))
+    ]
     return "\n".join(["\b", "Formats, and what is not in them:", *lines])
 
 
-def _losses(format: Format) -> Iterator[str]:
-    yield from (f"    - {loss}" for loss in format.losses)
-
-
-@click.command(
-    short_help="Write conversations to a file or to standard output.",
-    epilog=losses_help(),
-)
+@click.command(short_help="Write conversations to a file or to standard output.", epilog=losses_help())
 @click.argument("thread", required=False)
 @click.option("--all", "all_", is_flag=True, help="Every conversation.")
 @click.option("--format", "name", type=click.Choice(list(FORMATS)), default="clew", show_default=True, help="See below.")
@@ -74,89 +69,74 @@ def export(
         raise click.UsageError("Name a THREAD, or say --all: `clew show` lists the threads.")
     if as_ is not None and all_:
         raise click.UsageError("--as shows one conversation: name a THREAD.")
-    if as_ is not None and _is_said("name"):
+    if as_ is not None and click.get_current_context().get_parameter_source("name") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--as writes the backend's own form: leave --format out.")
-    with told():
-        at = place()
-        with opened(at) as store:
-            if store is None:
+    with report_errors():
+        installation = find_installation()
+        with store_for_reading(installation) as store:
+            # A backup without any conversation is an error: the principal may be mistyped.
+            threads = every_thread(store, principal) if store and all_ else iter(())
+            first = next(threads, None) if all_ else find_thread(store, principal, thread or "") if store else None
+            if store is None or first is None:
                 raise Failed(NOTHING)
-            threads = _every(store, principal) if all_ else iter([thread_named(store, principal, thread or "")])
             if as_ is None:
-                notes = exported(store, threads, FORMATS[name], output)
+                notes = export_threads(store, chain([first], threads), FORMATS[name], output)
             else:
-                notes = _export_as(at, store, next(threads), as_, output)
+                notes = _export_projection(installation, store, first, as_, output)
     if not quiet:
-        show([Line(printable(note), "quiet") for note in notes], sys.stderr)
+        print_page([TextLine(printable(note), "quiet") for note in notes], sys.stderr)
 
 
-def _is_said(parameter: str) -> bool:
-    return click.get_current_context().get_parameter_source(parameter) is ParameterSource.COMMANDLINE
-
-
-def _every(store: Store, principal: str) -> Iterator[Thread]:
-    """A backup of nothing is none: a principal may be mistyped."""
-    threads = every_thread(store, principal)
-    first = next(threads, None)
-    if first is None:
-        raise Failed(NOTHING)
-    return chain([first], threads)
-
-
-def _export_as(at: Place, store: Store, thread: Thread, backend: str, output: str | None) -> list[str]:
-    """What was changed for this backend, as notes."""
+def _export_projection(
+    installation: Installation, store: Store, thread: Thread, backend: str, output: str | None
+) -> list[str]:
+    """Write the messages as the backend would get them. The changes that were made for it, as notes."""
     passages = store.passages(thread.principal, thread.id)
-    projected = projected_for(at, store, passages, backend, thread.principal)
+    projected = projected_for(installation, store, passages, backend, thread.principal)
     document = {"model": projected.model, "messages": projected.messages}
-    _put([msgspec.json.encode(document) + b"\n"], output, is_json=True)
+    _write([msgspec.json.encode(document) + b"\n"], output, is_json=True)
     return [f"{each.path} {each.what}: {each.why}" for each in projected.changes]
 
 
-def exported(store: Store, threads: Iterator[Thread], format: Format, output: str | None) -> list[str]:
-    """What the format loses, as notes."""
-    put = partial(_put, is_json=format.suffix.endswith(("json", "jsonl")))
+def export_threads(store: Store, threads: Iterable[Thread], format: Format, output: str | None) -> list[str]:
+    """Write the threads into one file, or into a directory as a file each. What the format loses, as notes."""
+    is_json = format.suffix.endswith(("json", "jsonl"))
     if output is not None and (output.endswith(os.sep) or Path(output).is_dir()):
-        _make(Path(output))
+        directory = Path(output)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Failed(f"{printable(str(directory))}: {error.strerror or error}") from error
         for each in threads:
-            put(_written(store, [each], format), str(Path(output) / (_file_name(each.id) + format.suffix)))
+            # An id can come from a file that was imported: it must not name another directory.
+            name = re.sub(r"[^A-Za-z0-9_-]", "_", each.id)[:100] or "_"
+            _write(_encode(store, [each], format), str(directory / (name + format.suffix)), is_json=is_json)
     else:
-        put(_written(store, threads, format), output)
+        _write(_encode(store, threads, format), output, is_json=is_json)
     return [f"not in this format: {'; '.join(format.losses)}"]
 
 
-def _written(store: Store, threads: Iterable[Thread], format: Format) -> Iterator[bytes]:
+def _encode(store: Store, threads: Iterable[Thread], format: Format) -> Iterator[bytes]:
     yield format.head
     for each in threads:
         yield from format.write(each, turns_of(store, each))
     yield format.foot
 
 
-def _file_name(id: str) -> str:
-    """An id can come from a file that was imported: it names no other directory."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", id)[:100] or "_"
-
-
-def _make(directory: Path) -> None:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Failed(f"{printable(str(directory))}: {error.strerror or error}") from error
-
-
-def _put(parts: Iterable[bytes], output: str | None, *, is_json: bool) -> None:
-    """To standard output, or to a file that is whole or not there, and its owner's alone."""
+def _write(parts: Iterable[bytes], output: str | None, *, is_json: bool) -> None:
+    """Write to standard output, or to a file that is whole or not there, and readable by its owner alone."""
     if output is None:
         out = sys.stdout.buffer
         out.writelines(visible_on_terminal(part, is_json=is_json) for part in parts)
         out.flush()
         return
     try:
-        _replace(Path(output), parts)
+        _replace_file(Path(output), parts)
     except OSError as error:
         raise Failed(f"{printable(output)}: {error.strerror or error}") from error
 
 
-def _replace(file: Path, parts: Iterable[bytes]) -> None:
+def _replace_file(file: Path, parts: Iterable[bytes]) -> None:
     if file.exists() and not file.is_file():  # a pipe, a device
         with file.open("wb") as out:
             out.writelines(parts)

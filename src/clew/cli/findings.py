@@ -8,7 +8,7 @@ import msgspec
 
 from clew.cli.block_verdicts import Seen, Verdict
 from clew.cli.examine import Judged, Report
-from clew.cli.pages import Line, Page, Table, printable
+from clew.cli.output import Page, TextLine, TextTable, printable
 from clew.cli.transcripts import Transcript
 from clew.model.facts import rules
 from clew.model.json import JsonObject
@@ -28,12 +28,14 @@ _AROUND = 40
 
 
 def page(file: str, reports: Sequence[Report], transcript: Transcript | None) -> Page:
-    parts: list[Line | Table] = [Line(f"{WORKS} {_going(each)}", "good") for each in reports if _is_worth_saying(each)]
+    parts: list[TextLine | TextTable] = [
+        TextLine(f"{WORKS} {_going(each)}", "good") for each in reports if _is_worth_saying(each)
+    ]
     if transcript:
         parts += _about_lines(file, transcript)
     for report in reports:
         parts += [*_head(file, report, transcript), *_table(report), *_findings(report), *_notes(report)]
-        parts += [*_pointer(file, report), Line("")]
+        parts += [*_pointer(file, report), TextLine("")]
     return parts[:-1]
 
 
@@ -51,26 +53,26 @@ def _going(report: Report) -> str:
     )
 
 
-def _about_lines(file: str, transcript: Transcript) -> Iterable[Line]:
+def _about_lines(file: str, transcript: Transcript) -> Iterable[TextLine]:
     used = sum(talk.messages for talk in transcript.talks.values())
-    yield Line(f"{printable(file)}: a transcript, {_count(used, 'message')}", "head")
+    yield TextLine(f"{printable(file)}: a transcript, {_count(used, 'message')}", "head")
     if transcript.other:
         kinds = ", ".join(f"{printable(kind)} {count}" for kind, count in transcript.other.most_common())
-        yield Line(f"other lines, kept as they are: {kinds}", "quiet")
+        yield TextLine(f"other lines, kept as they are: {kinds}", "quiet")
     for number, fault in transcript.broken[:MOST_SHOWN]:
-        yield Line(f"line {number} column {fault.column} is not JSON, kept as it is: {printable(fault.reason)}", "bad")
+        yield TextLine(f"line {number} column {fault.column} is not JSON, kept as it is: {printable(fault.reason)}", "bad")
     if len(transcript.broken) > MOST_SHOWN:
-        yield Line(f"… and {len(transcript.broken) - MOST_SHOWN} more lines that are not JSON", "bad")
+        yield TextLine(f"… and {len(transcript.broken) - MOST_SHOWN} more lines that are not JSON", "bad")
 
 
-def _head(file: str, report: Report, transcript: Transcript | None) -> Iterable[Line]:
+def _head(file: str, report: Report, transcript: Transcript | None) -> Iterable[TextLine]:
     name = printable(report.name) if transcript else f"{printable(file)}: a request"
     model = f" for {printable(report.model)}" if report.model and not transcript else ""
     size = f", {_count(report.messages, 'message')}, {_count(len(report.blocks), 'thinking block')}"
-    yield Line(f"{name}{model}{size if report.messages else ''}", "head")
+    yield TextLine(f"{name}{model}{size if report.messages else ''}", "head")
 
 
-def _table(report: Report) -> Iterable[Table | Line]:
+def _table(report: Report) -> Iterable[TextTable | TextLine]:
     if not report.blocks:
         return
     shown = _worth_showing(report.blocks)
@@ -78,10 +80,10 @@ def _table(report: Report) -> Iterable[Table | Line]:
     rows = tuple(
         (each.path, each.type, printable(each.origin), str(each.size), *map(_verdict, each.verdicts)) for each in shown
     )
-    yield Line("")
-    yield Table(columns, rows)
+    yield TextLine("")
+    yield TextTable(columns, rows)
     if rest := len(report.blocks) - len(shown):
-        yield Line(f"  … and {_count(rest, 'block')} more (--json has all)", "quiet")
+        yield TextLine(f"  … and {_count(rest, 'block')} more (--json has all)", "quiet")
 
 
 def _worth_showing(blocks: Sequence[Seen]) -> Sequence[Seen]:
@@ -96,40 +98,40 @@ def _verdict(verdict: Verdict) -> str:
     return f"{verdict.what}: {printable(verdict.why)}" if verdict.why else verdict.what
 
 
-def _findings(report: Report) -> Iterable[Line]:
+def _findings(report: Report) -> Iterable[TextLine]:
     for each in report.judged:
-        yield Line("")
+        yield TextLine("")
         if each.unsaid:
-            yield Line(f"clew cannot say this to {printable(each.target)}: {printable(each.unsaid)}", "bad")
+            yield TextLine(f"clew cannot say this to {printable(each.target)}: {printable(each.unsaid)}", "bad")
         if not each.known:
-            yield Line(
+            yield TextLine(
                 f"the rules of {printable(each.target)} are not known; the table says what clew would send it", "quiet"
             )
         elif not each.violations:
-            yield Line(f"no violation for {printable(each.target)}", "good")
+            yield TextLine(f"no violation for {printable(each.target)}", "good")
         else:
             yield from _violations(each, without=" if it goes there without clew" if report.works_through_clew else "")
 
 
-def _violations(judged: Judged, without: str) -> Iterable[Line]:
-    yield Line(f"{_count(len(judged.violations), 'violation')} for {printable(judged.target)}{without}", "bad")
+def _violations(judged: Judged, without: str) -> Iterable[TextLine]:
+    yield TextLine(f"{_count(len(judged.violations), 'violation')} for {printable(judged.target)}{without}", "bad")
     for violation in judged.violations[:MOST_SHOWN]:
-        yield Line(f"  {violation.rule}  {printable(violation.path) or 'the whole request'}")
-        yield Line(f"    the API says  {printable(violation.words)}")
+        yield TextLine(f"  {violation.rule}  {printable(violation.path) or 'the whole request'}")
+        yield TextLine(f"    the API says  {printable(violation.words)}")
         if violation.right:
-            yield Line(f"    right         {printable(violation.right)}")
+            yield TextLine(f"    right         {printable(violation.right)}")
     if len(judged.violations) > MOST_SHOWN:
-        yield Line(f"  … and {len(judged.violations) - MOST_SHOWN} more (--json has all)")
+        yield TextLine(f"  … and {len(judged.violations) - MOST_SHOWN} more (--json has all)")
 
 
-def _notes(report: Report) -> Iterable[Line]:
+def _notes(report: Report) -> Iterable[TextLine]:
     for path in report.doubled[:MOST_SHOWN]:
-        yield Line(f"the key {printable(path)} stands there twice: readers differ in which they take", "bad")
+        yield TextLine(f"the key {printable(path)} stands there twice: readers differ in which they take", "bad")
     if report.unchecked:
-        yield Line("")
-        yield Line("only the vendor can check:", "quiet")
+        yield TextLine("")
+        yield TextLine("only the vendor can check:", "quiet")
     for rule in report.unchecked:
-        yield Line(f"  {rule}  {_in_short(rules()[rule].means)}", "quiet")
+        yield TextLine(f"  {rule}  {_in_short(rules()[rule].means)}", "quiet")
 
 
 def _in_short(means: str) -> str:
@@ -137,16 +139,16 @@ def _in_short(means: str) -> str:
     return means.partition(". ")[0].partition("; {")[0].rstrip(".")
 
 
-def _pointer(file: str, report: Report) -> Iterable[Line]:
+def _pointer(file: str, report: Report) -> Iterable[TextLine]:
     """The place where the text stops being JSON, with a caret under it."""
     if fault := report.fault:
         before, after = report.near[: fault.column - 1], report.near[fault.column - 1 :]
         shown = printable(before[-_AROUND:])
-        yield Line("")
-        yield Line(f"{printable(file)}:{fault.line}:{fault.column}: {printable(fault.reason)}", "bad")
+        yield TextLine("")
+        yield TextLine(f"{printable(file)}:{fault.line}:{fault.column}: {printable(fault.reason)}", "bad")
         if report.near:
-            yield Line(f"    {shown}{printable(after[:_AROUND])}")
-            yield Line(f"    {' ' * len(shown)}^", "bad")
+            yield TextLine(f"    {shown}{printable(after[:_AROUND])}")
+            yield TextLine(f"    {' ' * len(shown)}^", "bad")
 
 
 def _count(number: int, what: str) -> str:

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 import click
 
-from clew.cli.endings import Failed, told
-from clew.cli.exchange_lines import at_time
-from clew.cli.json_output import say_json
-from clew.cli.kept import opened, place, principal_option, thread_named
-from clew.cli.pages import Line, printable, show
+from clew.cli.command import Failed, principal_option, report_errors
+from clew.cli.installation import find_installation, find_thread, store_for_reading
+from clew.cli.output import TextLine, plural, print_result, printable
+from clew.store.exchange_text import at_time
 from clew.store.values import Thread
 
 __all__ = ["forget"]
@@ -43,35 +42,30 @@ def forget(thread: str, agents: bool, yes: bool, principal: str, json_: bool) ->
     """
     if json_ and not yes:
         raise click.UsageError("--json asks nothing, so it needs --yes.")
-    with told(), opened(place()) as store:
-        found = thread_named(store, principal, thread)
+    with report_errors(), store_for_reading(find_installation()) as store:
+        found = find_thread(store, principal, thread)
         assert store is not None, "a thread was found in it"
-        going = [found, *(store.beside(principal, found.id) if agents else ())]
+        threads = [found, *(store.beside(principal, found.id) if agents else ())]
         if not yes:
-            _ask(going)
-        gone = [each.id for each in going if store.forget(principal, each.id, at=time.time(), agents=agents).result(WAIT)]
-    _say(gone, json_)
+            _confirm(threads)
+        now = time.time()
+        gone = [each.id for each in threads if store.forget(principal, each.id, at=now, agents=agents).result(WAIT)]
+    print_result({"forgotten": gone}, [TextLine(f"{id} is deleted.") for id in gone], as_json=json_)
 
 
-def _ask(going: Sequence[Thread]) -> None:
-    for each in going:
-        turns = f"{each.turns} {'turn' if each.turns == 1 else 'turns'}"
+def _confirm(threads: Sequence[Thread]) -> None:
+    """Ask whether to delete these threads. Ends the command if they are to stay."""
+    for each in threads:
         agent = f", agent {each.agent}" if each.agent else ""
-        click.echo(printable(f"{each.id}: {turns}, last used {at_time(each.used)}{agent}: {each.title}"), err=True)
-    if not _is_asked():
+        about = f"{plural(each.turns, 'turn')}, last used {at_time(each.used)}{agent}"
+        click.echo(printable(f"{each.id}: {about}: {each.title}"), err=True)
+    if not _has_person():
         raise Failed("nothing was deleted, because nobody can be asked: add --yes")
-    what = "this conversation" if len(going) == 1 else f"these {len(going)} conversations"
+    what = "this conversation" if len(threads) == 1 else f"these {len(threads)} conversations"
     if not click.confirm(f"Delete {what} for good?", err=True):
         raise Failed("nothing was deleted")
 
 
-def _is_asked() -> bool:
-    """Whether somebody sits there."""
+def _has_person() -> bool:
+    """Whether somebody can be asked. Tests replace it."""
     return sys.stdin.isatty()
-
-
-def _say(gone: Sequence[str], json_: bool) -> None:
-    if json_:
-        say_json({"forgotten": gone})
-    else:
-        show([Line(f"{id} is deleted.") for id in gone])

@@ -12,8 +12,8 @@ import sys
 
 import msgspec
 
-from clew.cli.json_output import visible_json
-from clew.cli.next_backend import active_now
+from clew.cli.active_backend import active_now
+from clew.cli.output import visible_json
 from clew.gateway.border import WILDCARDS
 from clew.gateway.client import line_to_copy
 from clew.settings.gateway_key import KEY_VARIABLE

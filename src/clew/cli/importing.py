@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from codecs import BOM_UTF8
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import BinaryIO, Final
 
 import click
 from msgspec import Struct
 
-from clew.chat.formats import FORMATS, Format, ImportContext, every_thread
+from clew.chat.formats import FORMATS, HEAD_BYTES, Format, ImportContext, NumberedLine, every_thread, format_of
 from clew.chat.formats.claude_code_lines import session_of
 from clew.chat.formats.importer import ImportCounts, Importer, KnownRecordings
-from clew.cli.endings import told
-from clew.cli.imported_files import Source, files_of, opened_source
-from clew.cli.json_output import say_json
-from clew.cli.kept import Place, opened, opened_to_write, place, principal_option
-from clew.cli.pages import Line, Page, printable, show
+from clew.cli.command import principal_option, report_errors
+from clew.cli.installation import Installation, find_installation, store_for_reading, store_for_writing
+from clew.cli.output import TextLine, plural, print_json, print_page, printable, progress_bar
 from clew.model.recording import Recording
 from clew.settings.secret import known_keyring
 from clew.store import Store, open_store
 from clew.store.kinds import USUAL_URL
 from clew.thinking.seal import Sealer
 
-__all__ = ["bar", "import_threads"]
+__all__ = ["import_threads"]
 
-AUTO = "auto"
+AUTO: Final = "auto"
+STDIN: Final = "-"
+SUFFIXES: Final = (".json", ".jsonl")
+FOR_READING: Final = (".md", ".markdown", ".html", ".htm")
+READABLE: Final = [name for name, each in FORMATS.items() if each.read]
 FAILED, INTERRUPTED = 1, 130
-LONG_BYTES = 4 * 1024 * 1024
-"""From here on a person on a terminal sees a progress bar."""
-
-FOR_READING = (".md", ".markdown", ".html", ".htm")
-READABLE = [name for name, each in FORMATS.items() if each.read]
+LONG_BYTES: Final = 4 * 1024 * 1024
+"""An import of so many bytes has a progress bar on a terminal."""
+MOST_LINE: Final = 64 * 1024 * 1024
+"""Bytes of a line that are read. A longer line is cut, so that it is reported as broken and costs no memory."""
 
 
 @click.command("import", short_help="Take conversations from files: exports, Claude Code transcripts.")
@@ -68,20 +72,24 @@ def import_threads(
 
     Exit status: 0 ok, 1 something could not be imported, 2 wrong usage, 5 the config cannot be used.
     """
-    with told():
-        at = place()
-        with _stores(at, dry_run) as stores:
-            work = _Work(stores=stores, principal=principal, format=FORMATS.get(name), sealer=_sealer(at))
-            tally, stopped = work.run(paths)
-    say_json(tally) if json_ else _say(tally, dry_run, stopped)
+    with report_errors():
+        installation = find_installation()
+        with _open_stores(installation, dry_run) as stores:
+            ring = known_keyring(installation.home.secret, os.environ)
+            run = _ImportRun(stores, principal, FORMATS.get(name), ring.sealer() if ring else None)
+            tally, stopped = run.run(paths)
+    if json_:
+        print_json(tally)
+    else:
+        _print_tally(tally, dry_run, stopped)
     context.exit(INTERRUPTED if stopped else FAILED if tally.broken else 0)
 
 
-# Where to
+# The stores
 
 
-class _Stores(Struct, frozen=True):
-    """Into which store, and which one besides knows of turns: in a rehearsal the real one."""
+class _ImportStores(Struct, frozen=True):
+    """The store that is written, and another one that knows of turns: in a dry run the real one."""
 
     into: Store
     beside: Store | None = None
@@ -93,44 +101,35 @@ class _Stores(Struct, frozen=True):
 
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
         found = next(filter(None, (each.thread_of(principal, session, agent) for each in self.all)), None)
-        return found or self._exported(principal).get((session, agent))
-
-    def _exported(self, principal: str) -> Mapping[tuple[str, str], str]:
-        """The threads whose export has a session of its own, since their client named none. Looked for once."""
+        if found is not None:
+            return found
+        # A thread whose client named no session is exported with a session of its own. Such threads are looked up once.
         if principal not in self.exports:
             threads = [thread for store in self.all for thread in every_thread(store, principal)]
             self.exports[principal] = {(session_of(each), each.agent): each.id for each in threads}
-        return self.exports[principal]
+        return self.exports[principal].get((session, agent))
 
 
 @contextmanager
-def _stores(at: Place, dry_run: bool) -> Generator[_Stores]:
+def _open_stores(installation: Installation, dry_run: bool) -> Generator[_ImportStores]:
+    """The store of this installation; for a dry run a temporary one beside it."""
     with ExitStack() as stack:
-        if dry_run:
-            room = Path(stack.enter_context(TemporaryDirectory(prefix="clew-import-")))
-            yield _Stores(stack.enter_context(_rehearsal(room)), stack.enter_context(opened(at)))
+        if not dry_run:
+            content = installation.loaded.settings.store.content if installation.loaded else True
+            yield _ImportStores(stack.enter_context(store_for_writing(installation, content=content)))
             return
-        content = at.loaded.settings.store.content if at.loaded else True
-        yield _Stores(stack.enter_context(opened_to_write(at, content=content)))
-
-
-def _rehearsal(room: Path) -> Store:
-    """A store that goes with its directory."""
-    store = open_store(USUAL_URL, room)
-    assert store is not None
-    return store
-
-
-def _sealer(at: Place) -> Sealer | None:
-    """Opens seals that this clew made."""
-    ring = known_keyring(at.home.secret, os.environ)
-    return ring.sealer() if ring else None
+        temporary = open_store(USUAL_URL, Path(stack.enter_context(TemporaryDirectory(prefix="clew-import-"))))
+        assert temporary is not None
+        yield _ImportStores(stack.enter_context(temporary), stack.enter_context(store_for_reading(installation)))
 
 
 class _Followers:
-    """Which answers of a thread followed which, as they were when a file began: what it adds is known by itself."""
+    """Which answers of a thread followed which, as the stores had them when the file was begun.
 
-    def __init__(self, stores: _Stores, principal: str) -> None:
+    What the file itself adds is known without the stores.
+    """
+
+    def __init__(self, stores: _ImportStores, principal: str) -> None:
         self._stores, self._principal = stores, principal
         self._threads: dict[str, dict[str | None, list[Recording]]] = {}
 
@@ -144,31 +143,31 @@ class _Followers:
         return self._threads[thread].get(answer, ())
 
 
-# The work
+# The import
 
 
-class _Work(Struct, frozen=True, kw_only=True):
-    stores: _Stores
+class _ImportRun(Struct, frozen=True):
+    stores: _ImportStores
     principal: str
     format: Format | None
     sealer: Sealer | None
 
     def run(self, paths: tuple[str, ...]) -> tuple[ImportCounts, bool]:
-        """What came of it, and whether somebody stopped it."""
+        """Import these files. What was imported, and whether Ctrl-C stopped it."""
         now = time.time()
-        importing = Importer(self.stores.into, self.principal, now, beside=self.stores.beside)
+        importer = Importer(self.stores.into, self.principal, now, beside=self.stores.beside)
         try:
-            sources = list(files_of(paths))
-            with bar(sum(source.size for source in sources)) as progress:
+            sources = list(_find_sources(paths))
+            with progress_bar("importing", sum(source.size for source in sources), LONG_BYTES) as progress:
                 for source in sources:
-                    self._one(importing, source, now, progress)
+                    self._import_source(importer, source, now, progress)
         except KeyboardInterrupt:
-            importing.settle()
-            return importing.tally, True
-        return importing.tally, False
+            importer.settle()
+            return importer.tally, True
+        return importer.tally, False
 
-    def _one(self, importing: Importer, source: Source, now: float, progress: Callable[[int], None]) -> None:
-        reading = ImportContext(
+    def _import_source(self, importer: Importer, source: ImportSource, now: float, progress: Callable[[int], None]) -> None:
+        context = ImportContext(
             principal=self.principal,
             known=KnownRecordings(self.principal, *self.stores.all),
             thread_of=lambda session, agent: self.stores.thread_of(self.principal, session, agent),
@@ -177,64 +176,93 @@ class _Work(Struct, frozen=True, kw_only=True):
             followers=_Followers(self.stores, self.principal).of,
         )
         try:
-            with opened_source(source, self.format, progress) as (format, lines):
+            with nullcontext(sys.stdin.buffer) if source.path == STDIN else Path(source.path).open("rb") as stream:
+                head = stream.read(HEAD_BYTES).removeprefix(BOM_UTF8)
+                whole = head[: head.rfind(b"\n")] if len(head) == HEAD_BYTES and b"\n" in head else head
+                format = self.format or format_of(whole)
                 if format is not None and format.read is not None:
-                    importing.add(source.name, format.read(lines, reading))
+                    importer.add(source.name, format.read(_read_lines(head, stream, progress), context))
                 elif source.named:
-                    importing.fault(source.name, 0, _unreadable(source))
+                    importer.fault(source.name, 0, source.unreadable_text)
                 else:
-                    importing.tally.passed["file without a conversation"] += 1
+                    importer.tally.passed["file without a conversation"] += 1
         except OSError as error:
-            importing.fault(source.name, 0, error.strerror or str(error))
+            importer.fault(source.name, 0, error.strerror or str(error))
 
 
-def _unreadable(source: Source) -> str:
-    if source.name.lower().endswith(FOR_READING):
-        formats = ", ".join(READABLE)
-        return f"Markdown and HTML are for people and cannot be imported: export the conversation as one of {formats}"
-    return f"this is no conversation that can be read; if it is one, say its --format ({', '.join(READABLE)})"
-
-
-@contextmanager
-def bar(total: int) -> Generator[Callable[[int], None]]:
-    """A bar on stderr, for long imports and for people."""
-    if total < LONG_BYTES or not sys.stderr.isatty():
-        yield lambda count: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("importing", total=total)
-        yield lambda count: bar.advance(task, count)
-
-
-# What came of it
-
-
-def _say(tally: ImportCounts, dry_run: bool, stopped: bool) -> None:
-    show(_faults(tally), sys.stderr)
-    verb = "would be imported" if dry_run else "imported"
-    page = [Line(f"{_count(tally.turns, 'turn')} of {_count(tally.threads, 'conversation')} {verb}", "good")]
-    if tally.known:
-        page.append(Line(f"{_count(tally.known, 'turn')} known already"))
-    if others := dict(sorted(tally.passed.items())):
-        page.append(
-            Line(printable(f"passed over: {', '.join(f'{kind} {count}' for kind, count in others.items())}"), "quiet")
-        )
-    if stopped:
-        page.append(Line("stopped: import the same again to go on", "bad"))
-    show(page)
-
-
-def _faults(tally: ImportCounts) -> Page:
-    told = [
-        Line(printable(f"{each.file}{f' line {each.line}' if each.line else ''}: {each.why}"), "bad")
+def _print_tally(tally: ImportCounts, dry_run: bool, stopped: bool) -> None:
+    faults = [
+        TextLine(printable(f"{each.file}{f' line {each.line}' if each.line else ''}: {each.why}"), "bad")
         for each in tally.faults
     ]
-    more = tally.broken - len(tally.faults)
-    return [*told, Line(f"and {more} more that could not be imported", "bad")] if more else told
+    if more := tally.broken - len(tally.faults):
+        faults.append(TextLine(f"and {more} more that could not be imported", "bad"))
+    print_page(faults, sys.stderr)
+    verb = "would be imported" if dry_run else "imported"
+    page = [TextLine(f"{plural(tally.turns, 'turn')} of {plural(tally.threads, 'conversation')} {verb}", "good")]
+    if tally.known:
+        page.append(TextLine(f"{plural(tally.known, 'turn')} known already"))
+    if others := ", ".join(f"{kind} {count}" for kind, count in sorted(tally.passed.items())):
+        page.append(TextLine(printable(f"passed over: {others}"), "quiet"))
+    if stopped:
+        page.append(TextLine("stopped: import the same again to go on", "bad"))
+    print_page(page)
 
 
-def _count(number: int, of: str) -> str:
-    return f"{number} {of}" if number == 1 else f"{number} {of}s"
+# The files
+
+
+class ImportSource(Struct, frozen=True):
+    """A file. `named`: a person named it, so it is reported if it cannot be read."""
+
+    path: str
+    size: int
+    named: bool
+
+    @property
+    def name(self) -> str:
+        return "standard input" if self.path == STDIN else self.path
+
+    @property
+    def unreadable_text(self) -> str:
+        """Why a file in which no conversation was found cannot be imported."""
+        formats = ", ".join(READABLE)
+        if self.name.lower().endswith(FOR_READING):
+            return f"Markdown and HTML are for people and cannot be imported: export the conversation as one of {formats}"
+        return f"this is no conversation that can be read; if it is one, say its --format ({formats})"
+
+
+def _find_sources(paths: Sequence[str]) -> Iterator[ImportSource]:
+    """Every file, those of a directory in order. A file that is not there is reported when it is opened."""
+    for path in paths:
+        if path == STDIN or not Path(path).is_dir():
+            yield ImportSource(path, _size_of(path), True)
+            continue
+        for root, below, names in os.walk(path):
+            below.sort()
+            files = [os.path.join(root, name) for name in sorted(names) if name.endswith(SUFFIXES)]
+            yield from (ImportSource(file, _size_of(file), False) for file in files if Path(file).is_file())
+
+
+def _size_of(path: str) -> int:
+    try:
+        return 0 if path == STDIN else Path(path).stat().st_size
+    except OSError:
+        return 0
+
+
+def _read_lines(head: bytes, rest: BinaryIO, progress: Callable[[int], None]) -> Iterator[NumberedLine]:
+    """Every line with its number. The last line of `head`, which was read ahead, may go on in the rest."""
+    number, start = 1, io.BytesIO(head)
+    while True:
+        line = start.readline()
+        if not line.endswith(b"\n"):
+            line += rest.readline(MOST_LINE)
+            if len(line) >= MOST_LINE and not line.endswith(b"\n"):
+                while (part := rest.readline(HEAD_BYTES)) and not part.endswith(b"\n"):
+                    pass  # skip the rest of a line that is too long to be kept
+        if not line:
+            return
+        progress(len(line))
+        yield NumberedLine(number, line.rstrip(b"\r\n"))
+        number += 1

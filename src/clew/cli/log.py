@@ -1,20 +1,19 @@
-"""`clew log`: what befell each request, and why. Reads the store, so it needs no gateway, and follows any that runs."""
+"""`clew log`: what happened to each request, and why. It reads the store, so it needs no gateway and can follow any."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 from msgspec import Struct
 
-from clew.cli.endings import told
-from clew.cli.exchange_lines import lines_of
-from clew.cli.json_output import say_json
-from clew.cli.kept import opened, opened_to_write, place, principal_option, thread_named
-from clew.cli.pages import Line, show
+from clew.cli.command import principal_option, report_errors
+from clew.cli.installation import find_installation, find_thread, store_for_reading, store_for_writing
+from clew.cli.output import TextLine, print_page, print_result
+from clew.cli.threads import exchange_lines
 from clew.engine.told_tries import with_told_tries
 from clew.store import Store
 from clew.store.values import Exchange
@@ -22,7 +21,7 @@ from clew.store.values import Exchange
 __all__ = ["log"]
 
 EVERY: Final = 0.4
-"""Seconds between two glances at the store."""
+"""Seconds between two looks at the store."""
 
 NOTHING: Final = "Nothing was asked yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
 
@@ -49,74 +48,56 @@ def log(count: int, follow: bool, thread: str | None, principal: str, json_: boo
 
     Exit status: 0 ok, 1 the store cannot be read, 2 wrong usage.
     """
-    with told(), suppress(KeyboardInterrupt):
-        at = place()
-        with opened_to_write(at) if follow else opened(at) as store:
-            if store is None:
-                _say_nothing(json_)
-                return
-            wanted = Wanted(
-                principal=principal, thread=thread_named(store, principal, thread).id if thread is not None else None
-            )
-            if follow:
-                _follow(store, wanted, count, json_)
-            elif count and not _say(wanted.last(store, count), json_):
-                _say_nothing(json_)
+    with report_errors(), suppress(KeyboardInterrupt):
+        installation = find_installation()
+        with store_for_writing(installation) if follow else store_for_reading(installation) as store:
+            shown: Sequence[Exchange] = ()
+            if store is not None:
+                id = find_thread(store, principal, thread).id if thread is not None else None
+                query = ExchangeQuery(principal=principal, thread=id)
+                if follow:
+                    _follow(store, query, count, json_)
+                shown = query.last(store, count) if count else ()
+                _print(shown, json_)
+            if not shown and (count or store is None) and not json_:
+                print_page([TextLine(NOTHING, "quiet")])
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """Which exchanges."""
+class ExchangeQuery(Struct, frozen=True, kw_only=True):
+    """Which exchanges are wanted."""
 
     principal: str
     thread: str | None
 
     def last(self, store: Store, count: int) -> list[Exchange]:
-        """The last so many, oldest first."""
+        """The last exchanges, oldest first."""
         return store.exchanges(self.principal, thread=self.thread, limit=count)[::-1]
 
     def since(self, store: Store, seen: Exchange | None) -> list[Exchange]:
-        """What came after this one, oldest first; also if it was deleted meanwhile."""
+        """The exchanges after this one, oldest first; also if it was deleted meanwhile."""
         if seen is not None and store.exchange(self.principal, seen.id):
             return store.exchanges(self.principal, thread=self.thread, after=seen.id, limit=1000)
         return [each for each in self.last(store, 1000) if seen is None or each.ended > seen.ended]
 
 
-def _follow(store: Store, wanted: Wanted, count: int, json_: bool) -> None:
-    changed = store.changed()
-    [*before] = wanted.last(store, max(count, 1))
+def _follow(store: Store, query: ExchangeQuery, count: int, json_: bool) -> NoReturn:
+    """Print the last exchanges and then each new one, until Ctrl-C."""
+    known = store.changed()
+    before = query.last(store, max(count, 1))
     if not before and not json_:
         click.echo("Nothing yet. Waiting; Ctrl-C ends it.", err=True)
-    _say(before[len(before) - count :] if count < len(before) else before, json_)
+    _print(before[len(before) - count :] if count < len(before) else before, json_)
     seen = before[-1] if before else None
-    for _ in _changes(store, changed):
-        fresh = wanted.since(store, seen)
-        _say(fresh, json_)
+    while True:
+        if (now := store.changed()) == known:
+            time.sleep(EVERY)
+            continue
+        known = now
+        fresh = query.since(store, seen)
+        _print(fresh, json_)
         seen = fresh[-1] if fresh else seen
 
 
-def _changes(store: Store, seen: int) -> Iterator[int]:
-    """Each time that something was committed by anybody; never ends by itself."""
-    while True:
-        if (now := store.changed()) != seen:
-            yield now
-        else:
-            time.sleep(EVERY)
-        seen = now
-
-
-def _say(exchanges: Iterable[Exchange], json_: bool) -> bool:
-    """Print them. Whether there were any."""
-    said = False
-    for exchange in exchanges:
-        said = True
-        shown = with_told_tries(exchange)
-        if json_:
-            say_json(shown)
-        else:
-            show(lines_of(shown))
-    return said
-
-
-def _say_nothing(json_: bool) -> None:
-    if not json_:
-        show([Line(NOTHING, "quiet")])
+def _print(exchanges: Sequence[Exchange], json_: bool) -> None:
+    for exchange in map(with_told_tries, exchanges):
+        print_result(exchange, exchange_lines(exchange), as_json=json_)

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from clew.cli.endings import BadConfig, Failed, told
+from clew.cli.command import BadConfig, Failed, report_errors
 
 if TYPE_CHECKING:
     from clew.gateway.deadline import Deadline
@@ -61,7 +61,7 @@ def run(context: click.Context, backend: str, config: Path | None, command: tupl
     from clew.settings.load import load
 
     _check_command(context, command)
-    with told(), Deadline() as deadline:
+    with report_errors(), Deadline() as deadline:
         loaded = load(config, os.environ)
         _check_backend(backend, loaded)
         for warning in loaded.warnings:

@@ -17,7 +17,7 @@ import click
 
 from clew.cli.beside import Front, beside
 from clew.cli.busy_ports import taken
-from clew.cli.endings import Failed, told
+from clew.cli.command import Failed, report_errors
 from clew.cli.stage import Stage, staged
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def serve(**options: Any) -> None:
     from clew.gateway.deadline import Deadline
     from clew.http.loops import run
 
-    with told(), Deadline() as deadline:
+    with report_errors(), Deadline() as deadline:
         run(_serve(options, deadline))
 
 

@@ -10,21 +10,26 @@ import click
 import msgspec
 from msgspec import Struct, structs
 
-from clew.cli.endings import BadConfig, Failed, told
-from clew.cli.exchange_lines import at_time
-from clew.cli.json_output import say_json
-from clew.cli.kept import Place, opened, place, principal_option, thread_named
-from clew.cli.pages import Line, Table, printable, show
-from clew.cli.thread_lines import Shows, changed_lines, message_lines
-from clew.cli.thread_lists import branch_lines, found_page, numbered, threads_page
+from clew.cli.command import BadConfig, Failed, principal_option, report_errors
+from clew.cli.installation import Installation, find_installation, find_thread, store_for_reading
+from clew.cli.output import Page, TextLine, TextTable, plural, print_json, print_page, print_result, printable
+from clew.cli.threads import (
+    Shows,
+    branch_lines,
+    branch_numbers,
+    changed_lines,
+    hits_page,
+    message_lines,
+    threads_page,
+)
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
-from clew.settings.load import Loaded, load
+from clew.settings.load import load
 from clew.settings.secret import load_keyring
-from clew.settings.values import Settings
 from clew.store import Store
 from clew.store.endings import ending_word, failure_of, unfinished_word
-from clew.store.values import Branch, Exchange, Passage, Thread
+from clew.store.exchange_text import at_time
+from clew.store.values import Branch, Passage, Thread
 
 if TYPE_CHECKING:
     from clew.admin.thread_view import Projected, Spoken
@@ -34,7 +39,7 @@ __all__ = ["projected_for", "show_thread"]
 MOST_THREADS = 50
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class ThreadJson(Struct, frozen=True, kw_only=True):
     """A thread as `--json` prints it."""
 
     thread: Thread
@@ -80,125 +85,100 @@ def show_thread(
     """
     if thread is not None and words is not None:
         raise click.UsageError("--search looks in all conversations: leave THREAD out.")
-    with told():
-        at = place()
-        with opened(at) as store:
-            if thread is None:
-                _list(store, principal, words, json_)
-                return
-            found = thread_named(store, principal, thread)
-            assert store is not None, "a thread was found in it"
-            _show(at, store, found, as_, shows=Shows(thinking, asides), json_=json_)
+    with report_errors():
+        installation = find_installation()
+        with store_for_reading(installation) as store:
+            if words is not None:
+                hits = store.search(principal, words, limit=MOST_THREADS) if store else []
+                print_result(hits, hits_page(hits), as_json=json_)
+            elif thread is None:
+                threads = store.threads(principal, limit=MOST_THREADS) if store else []
+                print_result(threads, threads_page(threads), as_json=json_)
+            else:
+                found = find_thread(store, principal, thread)
+                assert store is not None, "a thread was found in it"
+                _show(installation, store, found, as_, shows=Shows(thinking, asides), json_=json_)
 
 
-def _list(store: Store | None, principal: str, words: str | None, json_: bool) -> None:
-    if words is not None:
-        hits = store.search(principal, words, limit=MOST_THREADS) if store else []
-        listed, page = hits, found_page(hits)
-    else:
-        threads = store.threads(principal, limit=MOST_THREADS) if store else []
-        listed, page = threads, threads_page(threads)
-    if json_:
-        say_json(listed)
-    else:
-        show(page)
-
-
-def _show(at: Place, store: Store, thread: Thread, as_: str | None, *, shows: Shows, json_: bool) -> None:
+def _show(installation: Installation, store: Store, thread: Thread, as_: str | None, *, shows: Shows, json_: bool) -> None:
     passages = store.passages(thread.principal, thread.id)
+    pin = f", stays with {thread.pin}" if thread.pin else ""
+    agent = f", agent {thread.agent}" if thread.agent else ""
+    used = f"{plural(thread.turns, 'turn')}, {at_time(thread.created)} to {at_time(thread.used)}"
+    head = [TextLine(printable(f"thread {thread.id}: {used}{agent}{pin}")), TextLine("")]
     if as_ is not None:
-        projected = projected_for(at, store, passages, as_, thread.principal)
-        if json_:
-            say_json(projected)
-        else:
-            show([*_head(thread), *_projection_lines(projected, shows)])
+        projected = projected_for(installation, store, passages, as_, thread.principal)
+        print_result(projected, [*head, *_projection_page(projected, shows)], as_json=json_)
     elif json_:
         from clew.admin.thread_view import spoken
 
-        tree = store.tree(thread.principal, thread.id)
-        say_json(Told(thread=thread, turns=spoken(passages), tree=tree))
+        print_json(ThreadJson(thread=thread, turns=spoken(passages), tree=store.tree(thread.principal, thread.id)))
     else:
-        show([*_head(thread), *_said(store, thread, passages, shows)])
-
-
-def _head(thread: Thread) -> Iterator[Line]:
-    pin = f", stays with {thread.pin}" if thread.pin else ""
-    agent = f", agent {thread.agent}" if thread.agent else ""
-    turns = f"{thread.turns} {'turn' if thread.turns == 1 else 'turns'}"
-    yield Line(printable(f"thread {thread.id}: {turns}, {at_time(thread.created)} to {at_time(thread.used)}{agent}{pin}"))
-    yield Line("")
+        print_page([*head, *_thread_lines(store, thread, passages, shows)])
 
 
 # As it was said
 
 
-def _said(store: Store, thread: Thread, passages: Sequence[Passage], shows: Shows) -> Iterator[Line | Table]:
+def _thread_lines(store: Store, thread: Thread, passages: Sequence[Passage], shows: Shows) -> Iterator[TextLine | TextTable]:
     branches = store.tree(thread.principal, thread.id)
-    numbers = numbered(branches) if len(branches) > 1 else {}
+    numbers = branch_numbers(branches) if len(branches) > 1 else {}
     yield from branch_lines(branches, thread.id, passages)
     for passage in passages:
         branch = f", branch {numbers[passage.exchange]}" if passage.exchange in numbers else ""
         for raw in passage.asked:
             message = msgspec.json.decode(raw, type=JsonObject)
             role = str(message.get("role"))
-            yield Line(f"{printable(role)}, {at_time(passage.at)}{branch}", "head")
+            yield TextLine(f"{printable(role)}, {at_time(passage.at)}{branch}", "head")
             yield from message_lines(message.get("content"), shows, role)
-        yield from _answer(store, thread, passage, shows)
+        yield from _answer_lines(store, thread, passage, shows)
 
 
-def _how(exchange: Exchange | None) -> str:
-    """How a turn without an answer ended, and why."""
-    if exchange is None:
-        return "forgotten"
-    why = failure_of(exchange)
-    return f"{ending_word(exchange)}, {exchange.status}{f': {why}' if why else ''}"
-
-
-def _answer(store: Store, thread: Thread, passage: Passage, shows: Shows) -> Iterator[Line]:
+def _answer_lines(store: Store, thread: Thread, passage: Passage, shows: Shows) -> Iterator[TextLine]:
     recording, exchange = passage.recording, store.exchange(thread.principal, passage.exchange)
     if recording is None or not recording.blocks:
-        yield Line(printable(f"no answer is recorded ({_how(exchange)})"), "bad")
+        how = "forgotten"
+        if exchange is not None:
+            why = failure_of(exchange)
+            how = f"{ending_word(exchange)}, {exchange.status}{f': {why}' if why else ''}"
+        yield TextLine(printable(f"no answer is recorded ({how})"), "bad")
         return
     ending = "" if recording.whole else f", {unfinished_word(exchange)}"
-    yield Line(printable(f"{recording.origin.backend}, {recording.origin.model}{ending}"), "head")
+    yield TextLine(printable(f"{recording.origin.backend}, {recording.origin.model}{ending}"), "head")
     yield from message_lines([msgspec.json.decode(raw) for raw in recording.blocks], shows)
 
 
 # As a backend would get it
 
 
-def projected_for(at: Place, store: Store, passages: Sequence[Passage], name: str, principal: str) -> Projected:
-    """Ends the command for a backend that there is not, and where nothing is recorded."""
+def projected_for(
+    installation: Installation, store: Store, passages: Sequence[Passage], name: str, principal: str
+) -> Projected:
+    """The thread as this backend would get it. Ends the command for an unknown backend, and where nothing is recorded."""
     from clew.admin.problem import Problem  # late: the engine takes longer to load than a list takes to print
     from clew.admin.thread_view import projected
     from clew.engine.snapshot import snapshot_of
 
-    settings = _with_keys(at.usable)
+    loaded = installation.usable
+    settings = loaded.settings
+    try:  # with keys: a block can be bound to an account, and the key says which that is
+        keyed = load(loaded.file, os.environ).settings
+        settings = structs.replace(keyed, backends={**settings.backends, **keyed.backends}, disabled=settings.disabled)
+    except SettingsInvalid:
+        pass
     if name in settings.disabled:
         raise BadConfig(f"{settings.disabled[name].says}. Set it, and run this again.")
     if name not in settings.backends:
         known = ", ".join(sorted({*settings.backends, *settings.disabled}))
         raise click.UsageError(f"There is no backend {name!r}. There are: {known}.")
-    sealer = load_keyring(at.home.secret, os.environ).sealer()
+    sealer = load_keyring(installation.home.secret, os.environ).sealer()
     try:
         return projected(passages, name, snapshot_of(settings, sealer), store, principal)
     except Problem as problem:
         raise Failed(f"{problem.said.what}: {problem.said.why}") from problem
 
 
-def _with_keys(loaded: Loaded) -> Settings:
-    """A block can be bound to an account, and the key says which that is. Where a key is not at hand, it is left open."""
-    try:
-        settings = load(loaded.file, os.environ).settings
-    except SettingsInvalid:
-        return loaded.settings
-    backends = {**loaded.settings.backends, **settings.backends}
-    return structs.replace(settings, backends=backends, disabled=loaded.settings.disabled)
-
-
-def _projection_lines(projected: Projected, shows: Shows) -> Iterator[Line]:
-    count = len(projected.changes)
-    changes = f"{count} {'change' if count == 1 else 'changes'}" if count else "nothing changes"
-    yield Line(printable(f"as {projected.backend} ({projected.model}) would get it: {changes}"), "head")
-    yield Line("")
-    yield from changed_lines(projected.asked, projected.changes, shows)
+def _projection_page(projected: Projected, shows: Shows) -> Page:
+    changes = plural(len(projected.changes), "change") if projected.changes else "nothing changes"
+    head = TextLine(printable(f"as {projected.backend} ({projected.model}) would get it: {changes}"), "head")
+    return [head, TextLine(""), *changed_lines(projected.asked, projected.changes, shows)]

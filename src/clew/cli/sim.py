@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.cli.endings import told
-from clew.cli.json_output import visible_json
+from clew.cli.command import report_errors
+from clew.cli.output import visible_json
 from clew.errors import SettingsInvalid
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _rows(config: Path | None) -> Mapping[str, ModelFacts]:
     """What is known of models, with what the config says on top."""
     from clew.settings.load import load
 
-    with told():
+    with report_errors():
         return load(config, os.environ, keys=False).settings.models
 
 

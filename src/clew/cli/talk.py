@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import click
 from msgspec import Struct
 
-from clew.cli.kept import Place, opened, place, thread_named
+from clew.cli.installation import Installation, find_installation, find_thread, store_for_reading
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
 from clew.settings.running import Running, running
@@ -51,7 +51,7 @@ class Wanted(Struct, kw_only=True):
 class Talk:
     """One conversation, and what is wished of it."""
 
-    def __init__(self, at: Place, wanted: Wanted, stack: ExitStack) -> None:
+    def __init__(self, at: Installation, wanted: Wanted, stack: ExitStack) -> None:
         """With the gateway of this home, if one runs, else in this process. What it opens, the stack closes."""
         self.at = at
         self.wanted = wanted
@@ -136,7 +136,7 @@ class Talk:
 def talk(wanted: Wanted) -> Generator[Talk]:
     """Opens it. Ends the command for a thread or a backend that there is not."""
     with _ending_well(), ExitStack() as stack:
-        open_talk = Talk(place(), wanted, stack)
+        open_talk = Talk(find_installation(), wanted, stack)
         if wanted.backend:
             _use(open_talk, wanted.backend)
         yield open_talk
@@ -167,11 +167,11 @@ def _use(open_talk: Talk, backend: str) -> None:
         raise click.UsageError(f"{str(error).capitalize()}.") from error
 
 
-def _thread(at: Place, given: str) -> str:
+def _thread(at: Installation, given: str) -> str:
     if not given:
         return ""
-    with opened(at) as store:
-        return thread_named(store, PRINCIPAL, given).id
+    with store_for_reading(at) as store:
+        return find_thread(store, PRINCIPAL, given).id
 
 
 def _usual_model(name: str, backend: Backend | None) -> str:

@@ -1,7 +1,7 @@
 """`clew ui`: a new link to the web UI of a gateway that runs.
 
-The link is asked for over the gateway's unix socket, which only its owner can open; it holds a code that works once. No
-browser is started unless that is asked for: on a server it would be one in the terminal.
+The link comes over the gateway's unix socket, which only its owner can open; it holds a code that works once. No browser
+is started without --open: on a server it would be one in the terminal.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from clew.cli.endings import Failed, told
-from clew.cli.json_output import say_json
+from clew.cli.command import Failed, json_option, report_errors
+from clew.cli.output import print_json
 
 if TYPE_CHECKING:
     from clew.settings.running import Running
@@ -29,7 +29,7 @@ _SECONDS: Final = 5.0
 @click.command(short_help="Print a link to the web UI of a gateway that runs.")
 @click.option("--gateway", metavar="NAME", help="Of this one, as `clew status` lists it; of the newest if left out.")
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
-@click.option("--json", "json_", is_flag=True, help="Print JSON.")
+@json_option
 def ui(gateway: str | None, opens: bool, json_: bool) -> None:
     """Print a link that lets a browser into the web UI: once, within ten minutes, and then for twelve hours.
 
@@ -43,27 +43,27 @@ def ui(gateway: str | None, opens: bool, json_: bool) -> None:
     from clew.settings.home import home_of
     from clew.settings.running import running
 
-    with told():
-        chosen = _chosen([each for each in running(home_of(os.environ)) if each.socket], gateway)
-        url = _link(chosen)
-    say_json({"gateway": chosen.name, "url": url}) if json_ else click.echo(url)
+    with report_errors():
+        chosen = _choose([each for each in running(home_of(os.environ)) if each.socket], gateway)
+        url = _request_link(chosen)
+    print_json({"gateway": chosen.name, "url": url}) if json_ else click.echo(url)
     if opens:
         click.launch(url)
 
 
-def _chosen(there: Sequence[Running], name: str | None) -> Running:
-    if not there:
+def _choose(gateways: Sequence[Running], name: str | None) -> Running:
+    if not gateways:
         raise Failed("no gateway with a web UI runs: `clew serve` starts one, and prints a link")
     if name is None:
-        return max(there, key=lambda each: each.started)
-    found = [each for each in there if each.name == name]
+        return max(gateways, key=lambda each: each.started)
+    found = [each for each in gateways if each.name == name]
     if not found:
-        raise click.UsageError(f"No gateway {name!r} runs. There are: {', '.join(each.name for each in there)}.")
+        raise click.UsageError(f"No gateway {name!r} runs. There are: {', '.join(each.name for each in gateways)}.")
     return found[0]
 
 
-class _Local(http.client.HTTPConnection):
-    """Over a unix socket."""
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a unix socket."""
 
     def __init__(self, path: str) -> None:
         super().__init__("clew", timeout=_SECONDS)
@@ -75,8 +75,8 @@ class _Local(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-def _link(gateway: Running) -> str:
-    connection = _Local(gateway.socket)
+def _request_link(gateway: Running) -> str:
+    connection = _UnixConnection(gateway.socket)
     try:
         connection.request("POST", "/api/login", b"{}", {"content-type": "application/json"})
         return str(json.loads(connection.getresponse().read())["url"])
