@@ -9,24 +9,30 @@ What differs between two backends of one dialect is that dialect's own `options`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from clew.model.change import Change
-from clew.model.events import Event
+from clew.model.events import Event, StreamFailed
 from clew.model.failure import Failure
 from clew.model.json import JsonObject
 from clew.model.request import Request
+from clew.model.wait import NO_WAIT, Wait
+from clew.wire.sse import SseEvent
+from clew.wire.sse_runs import RunPattern
 
 __all__ = [
     "AnswerContext",
     "BackendHeaders",
+    "BackendRefusal",
     "ClientHeaders",
     "ClientSession",
     "Dialect",
+    "JoinedDeltas",
     "Operation",
+    "Passthrough",
     "RequestRepair",
     "RequestRepairs",
     "StreamReader",
@@ -64,10 +70,8 @@ class AnswerContext(Struct, frozen=True, kw_only=True, eq=False):
     """The time of the request in whole seconds since 1970, for dialects that say it."""
     input_tokens: int = 0
     """About how many tokens the request has: a stream says so before anybody has counted."""
-    stops: tuple[str, ...] = ()
-    """The stop sequences that were asked for."""
-    called: Callable[[str], str] = str
-    """The client's name of the tool that a call names."""
+    document: bytes = b""
+    """The canonical request document, for what a dialect's reader needs of it: stop sequences, names of tools."""
     unsaid: Callable[[str], object] = str
     """Called with every kind of part that the client does not get."""
     own_ids: bool = True
@@ -84,6 +88,47 @@ class ClientSession(NamedTuple):
     session: str = ""
     agent: str = ""
     request_class: str = ""
+
+
+class BackendRefusal(Struct, frozen=True, eq=False):
+    """A backend's error in canonical words: the error document of the Messages API, which every front reads."""
+
+    status: int
+    body: bytes
+    wait: Wait = NO_WAIT
+    is_canonical: bool = False
+    """The words are clew's: an error type and a message that clients know."""
+
+
+class JoinedDeltas(NamedTuple):
+    """Neighbours in a run that are alike: which block they are for, and all of them as one delta; None if they have to be
+    read one by one, and then `raw` are their bytes."""
+
+    block: int
+    delta: JsonObject | None
+    raw: bytes = b""
+
+
+class Passthrough(Struct, frozen=True, kw_only=True, eq=False):
+    """The same dialect on both sides: which bytes of an answer pass unread, and how those that must change are replaced."""
+
+    all_runs: RunPattern
+    """Every delta passes."""
+    unsigned_runs: RunPattern
+    """Every delta but signatures, which seals replace."""
+    no_runs: RunPattern
+    """Every event is read, because blocks are counted anew."""
+    read_run: Callable[[bytes], Iterator[Event]]
+    """The events of a run, neighbours joined. Raises StreamIllegal."""
+    join_run: Callable[[bytes], Iterator[JoinedDeltas]]
+    read_event: Callable[[SseEvent], Event]
+    write_event: Callable[[Event], bytes]
+    rename_start: Callable[[bytes, SseEvent, str], bytes]
+    """The bytes of the first event with the model's name as the client asked for it."""
+    fill_usage: Callable[[Event, bytes, str], bytes]
+    """The bytes of an event that lacks usage, with zeros: clients read it without asking."""
+    pass_answer: Callable[[bytes, JsonObject, str], bytes]
+    """An answer in one piece with the model's name as asked."""
 
 
 class StreamReader(Protocol):
@@ -162,7 +207,7 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     stream_writer: Callable[[AnswerContext], StreamWriter]
     write_answer: Callable[[JsonObject, AnswerContext], bytes]
     """An answer in one piece, from the canonical message."""
-    write_error: Callable[[Failure, str], bytes]
+    write_error: Callable[[Failure, str | None], bytes]
     """The body of a response that is an error; with the id of the exchange."""
 
     # The back role: spoken with backends.
@@ -174,11 +219,15 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     """A projected request. Bytes that came in this dialect and need no change go as they came. Raises Unrepresentable,
     RequestInvalid."""
     stream_reader: Callable[[AnswerContext, Options], StreamReader]
-    read_answer: Callable[[bytes, AnswerContext, Options], JsonObject | Failure | None]
+    read_answer: Callable[[bytes, Operation, AnswerContext, Options], JsonObject | StreamFailed | None]
     """An answer in one piece as a canonical message; the failure that it reports; None if it is no answer at all."""
-    read_error: Callable[[int, BackendHeaders, bytes], Failure]
-    """The failure that a response with this status reports."""
+    read_error: Callable[[int, BackendHeaders, bytes, Options], BackendRefusal]
+    """The error that a response with this status reports."""
     response_headers: Callable[[BackendHeaders, float], list[tuple[str, str]]]
     """What of a backend's headers the client is told; with the time of day in seconds since 1970."""
+    always_returns_payloads: bool = False
+    """Its backends want what they put on a thought back, whatever their rows say."""
     repairs: RequestRepairs | None = None
     """None: what the backend refuses is repaired by the pipeline alone."""
+    passthrough: Passthrough | None = None
+    """How bytes pass where client and backend both speak this dialect; None: they are read and written anew."""

@@ -1,0 +1,74 @@
+"""Cuts whole server-sent events into runs that need not be opened, and single events that somebody reads.
+
+Nine events of ten are deltas. A run of them is one match of one expression, so a read that holds nothing else costs one step
+however many events it has. An event belongs to a run only if its bytes begin exactly as the dialect's pattern says: an
+unusual spelling is never missed, only slower.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol, TypeAlias
+
+from clew.wire.chunks import SIZE_LINES, WHOLE
+from clew.wire.sse import OTHER, USUAL, SseEvent, read_fields
+
+__all__ = ["PassChunk", "RunPattern", "StreamPiece", "pieces_of", "run_pattern"]
+
+PassChunk: TypeAlias = Callable[[bytes, int], bytes]
+"""A chunk of HTTP/1.1 of this length, if it is one whole event of a run and nothing else; else b""."""
+
+
+class FullMatch(Protocol):
+    """`re.Pattern.fullmatch`, bound."""
+
+    def __call__(self, string: bytes, pos: int = 0, endpos: int = ...) -> re.Match[bytes] | None: ...
+
+
+class RunPattern(NamedTuple):
+    """One way to cut: `run` fits a run and nothing else; `pieces` finds runs and single events."""
+
+    run: re.Pattern[bytes]
+    pieces: re.Pattern[bytes]
+    fits: FullMatch
+    """`run.fullmatch`, bound once for all answers."""
+    pass_chunk: PassChunk
+
+
+def run_pattern(event: bytes, pass_chunk: PassChunk | None = None) -> RunPattern:
+    """The pattern for runs of events that this expression fits."""
+    runs = re.compile(b"((?:" + event + b")++)")
+    fits = runs.fullmatch
+    pieces = re.compile(runs.pattern + b"|" + USUAL + b"|" + OTHER)
+    return RunPattern(runs, pieces, fits, pass_chunk or _pass_chunk(fits))
+
+
+def _pass_chunk(fits: FullMatch) -> PassChunk:
+    def pass_chunk(chunk: bytes, size: int) -> bytes:
+        line, end = SIZE_LINES[size], size - 2
+        if not (chunk.startswith(line) and chunk.endswith(WHOLE) and fits(chunk, start := len(line), end)):
+            return b""
+        return chunk if chunk.find(b"\r", start, end) < 0 else b""
+
+    return pass_chunk
+
+
+class StreamPiece(NamedTuple):
+    """A run (`event` is None), or one event; `raw` are its bytes. An event without data is only bytes."""
+
+    raw: bytes
+    event: SseEvent | None
+    is_run: bool
+
+
+def pieces_of(whole: bytes, pattern: RunPattern) -> Iterator[StreamPiece]:
+    """The pieces of these whole events, in order; together they are all the bytes."""
+    for match in pattern.pieces.finditer(whole):
+        run, name, data, other = match.groups()
+        if run:
+            yield StreamPiece(run, None, True)
+        elif name is not None:
+            yield StreamPiece(match[0], SseEvent(name, data), False)
+        else:
+            yield StreamPiece(other, read_fields(other), False)
