@@ -191,6 +191,7 @@ class Driver:
 
     def _close(self) -> None:
         self._let_go()
+        self._backend.news = _ignore_news  # a cycle would keep a body of megabytes until the garbage collector runs
         self._stop_open_turns()
         if self._stream is not None:
             self._stream.close()
@@ -344,6 +345,10 @@ class Driver:
         commands.LearnTokens: _learn_tokens,
     }
     """How each command is carried out."""
+
+
+def _ignore_news() -> None:
+    """For a backend call that nobody waits for."""
 
 
 async def _raised(error: Exception) -> None:
