@@ -11,7 +11,7 @@ from clew.model.blocks import made
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Shelf, Strand
 from clew.thinking.history import place_after
-from clew.thinking.keys import Row, key_of, proof_of, said_of
+from clew.thinking.keys import ProofRow, answer_content, key_of, proof_of
 from clew.thinking.seal import Seal, Sealer
 
 CLAUDE = Origin(realm="anthropic", backend="claude", model="claude-opus-5-5", account="me")
@@ -31,7 +31,7 @@ class Talk:
         self._random = random.Random(size)  # two histories in one store must not be one conversation twice
         self.shelf = Shelf()
         self.messages: list[dict[str, Any]] = [{"role": "user", "content": [{"type": "text", "text": self._prose(60)}]}]
-        self._row = Row()
+        self._row = ProofRow()
         self._last: str | None = None
         written, turn = 0, 0
         while written < size:
@@ -58,7 +58,7 @@ class Talk:
 
     def _record(self, turn: int, answer: list[dict[str, Any]], *, foreign: bool) -> None:
         blocks = [made(json.dumps(block).encode()) for block in answer]
-        said = said_of(blocks)
+        said = answer_content(blocks)
         if not foreign:
             self._row = self._row.longer([block for block in blocks if proof_of(block)])
         self.shelf.add(

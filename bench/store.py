@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from clew.model.change import Change
 from clew.model.origin import Origin
-from clew.model.recording import Recording, Said, Strand
+from clew.model.recording import AnswerContent, Recording, Strand
 from clew.store.decoded import Decoded
 from clew.store.lookup import Lookup
 from clew.store.outcome import outcome
@@ -91,7 +91,7 @@ class Turns:
             origin=ORIGIN,
             blocks=tuple(json.dumps(block).encode() for block in blocks),
             keys=(block_key("thinking", signature),),
-            said=Said(_all(blocks, "id"), _all(blocks, "text")),
+            said=AnswerContent(_all(blocks, "id"), _all(blocks, "text")),
             place=sha256(id.encode()).digest(),
             strand=Strand(after=self.last.id) if self.last else Strand(listed=()),
             digest=sha256(signature.encode()).digest(),

@@ -24,7 +24,7 @@ from clew.settings.values import Settings
 from clew.store import Store
 from clew.store.sqlite.store import SqliteStore
 from clew.testing.background import Background
-from clew.thinking.secret import ring_of
+from clew.thinking.secret import keyring_of
 from clew.web import routes
 
 KEY = "the-gateway's-own-key"
@@ -161,7 +161,9 @@ class Booth:
 
 def present(home: Home, store: Store | None = None) -> Current:
     """What holds in this home, with these settings. Nobody follows it yet."""
-    return Current(Loaded(settings=settings()), ring_of(SECRET).sealer(), store=store, environ={"CLEW_HOME": str(home.root)})
+    return Current(
+        Loaded(settings=settings()), keyring_of(SECRET).sealer(), store=store, environ={"CLEW_HOME": str(home.root)}
+    )
 
 
 def settings() -> Settings:

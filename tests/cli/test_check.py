@@ -17,7 +17,7 @@ from clew.cli import main
 from clew.model.origin import Origin
 from clew.settings.private_file import write_private
 from clew.thinking.seal import Seal
-from clew.thinking.secret import file_of_ring, ring_of_text
+from clew.thinking.secret import read_secret_text, secret_file_of
 from tests.build import assistant, redacted, text, thinking, user
 from tests.manifest import proves
 from tests.waiting import until
@@ -39,7 +39,7 @@ def clew(*arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None)
 
 def sealed(words: str, realm: str = "glm") -> dict[str, Any]:
     seal = Seal("local", Origin(realm, realm, "glm-5", "me"), "ex_1", 0, b"its own")
-    return thinking(words, ring_of_text(SECRET, name="x").sealer().mint(seal, words))
+    return thinking(words, read_secret_text(SECRET, name="x").sealer().mint(seal, words))
 
 
 GOOD = request(user("Why?"), assistant(thinking("", "EuYBCkQ"), text("Because.")), user("Really?"))
@@ -139,7 +139,7 @@ def test_a_seal_with_a_changed_byte_does_not_verify() -> None:
 
 def test_seals_of_this_clew_are_opened_with_its_own_secret(tmp_path: Path) -> None:
     """The gateway that made them sends them back to their maker, and so it is told."""
-    write_private(tmp_path / "secret", file_of_ring(ring_of_text(SECRET, name="x")))
+    write_private(tmp_path / "secret", secret_file_of(read_secret_text(SECRET, name="x")))
     body = request(user("Hi"), assistant(sealed("Hm."), text("Ho")), user("Go on"))
     told = [
         json.loads(clew("-", "--json", "--for", "glm", stdin=body, env={"CLEW_HOME": str(home)}).stdout)

@@ -10,7 +10,7 @@ import pytest
 
 from clew.settings.private_file import write_private
 from clew.testing.plugin import StartSimulator
-from clew.thinking.secret import file_of_ring, ring_of
+from clew.thinking.secret import keyring_of, secret_file_of
 from tests.build import user
 from tests.cli.invoking import Clew
 from tests.engine.gate import SECRET, Gate, claude, other
@@ -24,7 +24,7 @@ def home(simulators: StartSimulator, tmp_path: Path) -> Path:
     """Claude answered, then GLM, and then Claude again; the client's history is in `request.json` and `session.jsonl`."""
     a, b = simulators(), simulators(realm="glm")
     home = a.home(tmp_path / "home", glm=b)
-    write_private(home / "secret", file_of_ring(ring_of(SECRET)))
+    write_private(home / "secret", secret_file_of(keyring_of(SECRET)))
     with Gate(home, claude(a), other(b)) as gate:
         talk = Talk(gate)
         for backend in ("claude", "glm", "claude"):

@@ -18,7 +18,7 @@ from clew.cli.output import progress_bar
 from clew.store.values import Retention
 from clew.thinking.keys import block_key
 from clew.thinking.seal import Seal
-from clew.thinking.secret import ring_of_text
+from clew.thinking.secret import read_secret_text
 from tests.build import GLM, text, thinking, tool_result, tool_use
 from tests.chat.formats.lines import Scribbler
 from tests.cli.homes import CONFIG, Home, talk, yesterday
@@ -148,7 +148,7 @@ def test_without_a_store_in_the_settings_nothing_can_be_imported(tmp_path: Path)
 def test_a_seal_of_this_clew_comes_off(home: Home, tmp_path: Path) -> None:
     secret = "a secret that is long enough for seals"
     home.environ["CLEW_SECRET"] = secret
-    token = ring_of_text(secret, name="CLEW_SECRET").sealer().mint(Seal("local", GLM, "e1", 0, b"glm-proof"), "hm")
+    token = read_secret_text(secret, name="CLEW_SECRET").sealer().mint(Seal("local", GLM, "e1", 0, b"glm-proof"), "hm")
     given = Scribbler()
     given.user("hello")
     given.assistant("m1", thinking("hm", token), "Hi.")

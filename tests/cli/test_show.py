@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clew.model.recording import Said
+from clew.model.recording import AnswerContent
 from tests.cli.homes import GLM, THREAD, Home, answer, day, talk, text, thinking, tool_use, turn, yesterday
 from tests.store.turns import recorded
 
@@ -118,7 +118,7 @@ def test_what_a_client_says_to_the_model_alone_is_folded(home: Home) -> None:
 def test_a_backend_gets_its_own_blocks_and_not_the_others_each_with_the_reason(home: Home) -> None:
     """Design §4: left out whole towards another realm, as they came towards their own."""
     answers = [
-        answer("r0", [thinking("Hm.", "signature of r0"), text("Answer.")], said=Said(texts=("Answer.",))),
+        answer("r0", [thinking("Hm.", "signature of r0"), text("Answer.")], said=AnswerContent(texts=("Answer.",))),
         answer("g0", [thinking("Hm.", "signature of g0"), text("Also.")], origin=GLM, followed="r0", keys=()),
     ]
     home.keep(*(turn(each, at=yesterday() + n) for n, each in enumerate(answers)))

@@ -33,7 +33,7 @@ from clew.settings.values import Settings, StoreSettings
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from clew.testing.background import Background
-from clew.thinking.secret import ring_of
+from clew.thinking.secret import keyring_of
 from clew.upstream.pool import Pool, PoolSettings
 from clew.wire.sse import SseReader
 from tests.clock import ClockedLoop
@@ -132,7 +132,7 @@ class Gate:
 
     async def _start(self) -> Server:
         settings = Settings(backends=self._backends, models=models(), store=self._kept, **self._more)
-        sealer = ring_of(SECRET).sealer()
+        sealer = keyring_of(SECRET).sealer()
         self.current = Current(Loaded(settings=settings), sealer, store=self.store, environ={"CLEW_HOME": str(self.home)})
         self._pool = Pool(PoolSettings(timeouts=settings.timeouts))
         keys = [key.reveal() for backend in self._backends.values() for key in backend.keys]

@@ -7,13 +7,13 @@ from clew.backends.row import Backend, Secret
 from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.model.facts import models
 from clew.settings.values import BuildSettings, Retry, Settings, StoreSettings, ThinkingSettings
-from clew.thinking.secret import ring_of
+from clew.thinking.secret import keyring_of
 from tests.build import user
 from tests.engine.chatting import DONE
 from tests.engine.chatting import chunk as chat_chunk
 
 OPUS = "claude-opus-5-5"
-SEALER = ring_of(b"a secret of thirty-two bytes, or more").sealer()
+SEALER = keyring_of(b"a secret of thirty-two bytes, or more").sealer()
 
 
 def snapshot(realm: str = "anthropic", model: str = "", **more: Any) -> Snapshot:

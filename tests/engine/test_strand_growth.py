@@ -10,7 +10,7 @@ from clew.backends.row import Backend
 from clew.settings.values import ThinkingSettings
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
-from clew.thinking.strands import resolve
+from clew.thinking.strands import strand_keys
 from tests.build import user
 from tests.database import connected
 from tests.engine.chatting import chat
@@ -79,7 +79,7 @@ def test_the_strand_that_is_read_back_is_of_all_thoughts_that_went(gating: Gatin
     shelf = store_of(gate).recordings("local")
     recording = shelf.by_id(answer.headers["x-clew-exchange"])
     assert recording is not None
-    assert len(resolve(recording, shelf)) == len([1 for each in talk.messages if each["role"] == "assistant"]) == 4
+    assert len(strand_keys(recording, shelf)) == len([1 for each in talk.messages if each["role"] == "assistant"]) == 4
 
 
 def test_after_a_repair_only_what_tells_of_it_is_written_again(gating: Gating, simulators: StartSimulator) -> None:

@@ -12,17 +12,17 @@ from anthropic.types.beta.beta_tool_result_block_param import Content
 from anthropic.types.beta.message_count_tokens_params import MessageCountTokensParams
 from anthropic.types.beta.message_create_params import MessageCreateParamsBase
 
-from clew.model.facts import Block, Field, Shape, betas, blocks, dated, fields, rules
+from clew.model.facts import BlockFacts, Field, Shape, betas, blocks, dated, fields, rules
 
 
 def every_field() -> list[tuple[str, Field]]:
-    shapes: list[Shape | Block] = [*fields().shapes.values(), *blocks().values()]
+    shapes: list[Shape | BlockFacts] = [*fields().shapes.values(), *blocks().values()]
     return [(f"{shape.name}.{name}", row) for shape in shapes for name, row in shape.fields.items()]
 
 
 def test_every_rule_that_a_field_names_exists_and_is_of_the_schema_phase() -> None:
     """The tables refer to each other by id."""
-    shapes: list[Shape | Block] = [*fields().shapes.values(), *blocks().values()]
+    shapes: list[Shape | BlockFacts] = [*fields().shapes.values(), *blocks().values()]
     named = {rule for shape in shapes for rule in (shape.unknown, *shape.forbidden.values())}
     named |= {shape.gate for shape in fields().shapes.values()} | {union.unknown for union in fields().unions.values()}
     for _, row in every_field():

@@ -16,7 +16,7 @@ from clew.model.facts import ModelFacts, models
 from clew.pipeline.modes import is_on, mode_of
 from clew.pipeline.parameter import thinking_off, thinking_parameter
 from clew.pipeline.step import Facts
-from clew.thinking.effort import LEVELS
+from clew.thinking.profiles import EFFORTS
 from clew.wire.requests import encode, parse
 from tests.build import assistant, raw, request, system, thinking, tool_result, tool_use, user
 from tests.manifest import proves
@@ -194,7 +194,7 @@ SETTINGS = [None, ADAPTIVE, SHOWN, OFF, BETWEEN, manual(), manual(10**9), manual
 @pytest.mark.parametrize("name", sorted(models()))
 def test_no_mode_that_the_table_rejects_leaves(name: str) -> None:
     """S0-38 for every model: whatever is asked, at any effort and length, what goes out is legal by R9–R12."""
-    for given, effort, max_tokens in product(SETTINGS, [None, *LEVELS], [None, 0, 1024, 1025, 8000]):
+    for given, effort, max_tokens in product(SETTINGS, [None, *EFFORTS], [None, 0, 1024, 1025, 8000]):
         case = Case(name, given, None, effort, max_tokens=max_tokens)
         body, _ = run(thinking_parameter, asked(case), name)
         assert_legal(body, models()[name])
@@ -209,7 +209,7 @@ def assert_legal(body: dict[str, Any], profile: ModelFacts) -> None:
     assert mode != "disabled" or "display" not in sent
     assert mode != "enabled" or 1024 <= sent["budget_tokens"] < body.get("max_tokens", 10**10)
     limit = {"disabled": profile.disabled_max_effort, "between_tools": profile.between_tools_max_effort}.get(mode)
-    assert not limit or level is None or LEVELS.index(level) <= LEVELS.index(limit)
+    assert not limit or level is None or EFFORTS.index(level) <= EFFORTS.index(limit)
 
 
 @proves("req:S0-37")

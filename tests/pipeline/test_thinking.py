@@ -13,7 +13,7 @@ from clew.pipeline.options import Options
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking import keep_thinking
 from clew.pipeline.thinking.as_recorded import CHANGED
-from clew.thinking.keys import block_key, of_proofs
+from clew.thinking.keys import block_key, proof_half
 from clew.thinking.profiles import profile_for
 from clew.thinking.seal import Seal, Sealer
 from clew.wire.requests import encode
@@ -468,7 +468,7 @@ def test_a_changed_thought_of_a_recording_from_before_texts_were_hashed_is_put_b
     talk.ask("next")
     recording = talk.scribe.shelf.by_key(block_key("thinking", "s1"))
     assert recording is not None
-    talk.scribe.shelf.add(msgspec.structs.replace(recording, digest=of_proofs(recording.digest)))
+    talk.scribe.shelf.add(msgspec.structs.replace(recording, digest=proof_half(recording.digest)))
 
     assert talk.project(OPUS) == (talk.history, ())
     assert talk.project(OPUS, [talk.history[0], changed(talk.history[1]), talk.history[2]])[0] == talk.history

@@ -16,9 +16,8 @@ from clew.model.request import Request, blocks_of
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking import keep_thinking
 from clew.thinking.keys import key_of
-from clew.thinking.repairs import mark_of
 from clew.thinking.seal import Seal, Sealer
-from clew.thinking.strands import remarks_of, resolve
+from clew.thinking.strands import remarks_of, repair_mark, strand_keys
 from tests.build import OPUS, SONNET, Json, Scribe, assistant, request, target, thinking, tool_result, tool_use, user
 from tests.counts import examples
 
@@ -27,7 +26,7 @@ CHAT = Origin("glm", "glm", "glm-5", "me")
 SISTER = Origin("glm", "glm", "glm-5-air", "me")
 MESSAGES = Origin("kimi", "kimi", "kimi-k3", "me")
 DIALECTS = {"glm": "openai-chat"}
-MARKS = (mark_of("images"), mark_of("fill"))
+MARKS = (repair_mark("images"), repair_mark("fill"))
 
 Payload = Literal["field", "entries", "none"]
 
@@ -190,7 +189,7 @@ def test_every_strand_reads_as_the_row_that_was_sent(acts: list[Ask | Rewind | C
     talk = Talk()
     for act in acts:
         talk.does(act)
-    assert {each.id: resolve(each, talk.scribe.shelf) for each in talk.kept} == talk.rows
+    assert {each.id: strand_keys(each, talk.scribe.shelf) for each in talk.kept} == talk.rows
 
 
 @many
@@ -206,7 +205,7 @@ def test_what_a_lost_recording_takes_away_is_the_beginning_of_a_row_and_never_a_
         remarks, row = talk.remarks[each.id], talk.rows[each.id]
         if each.origin.realm != ANTHROPIC:
             assert remarks_of(each, talk.scribe.shelf) & {*remarks, *MARKS} == remarks
-        left = [key for key in resolve(each, talk.scribe.shelf) if key not in remarks]
+        left = [key for key in strand_keys(each, talk.scribe.shelf) if key not in remarks]
         true = [key for key in row if key not in remarks]
         assert left == true[len(true) - len(left) :]
 

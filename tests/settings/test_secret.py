@@ -14,7 +14,7 @@ from clew.errors import SettingsInvalid
 from clew.model.origin import Origin
 from clew.settings.secret import load_keyring, rotate
 from clew.thinking.seal import Seal
-from clew.thinking.secret import Keyring, file_of_ring, key_id, ring_of, ring_of_file, ring_of_text
+from clew.thinking.secret import Keyring, key_id, keyring_of, read_secret_file, read_secret_text, secret_file_of
 
 NOTHING: dict[str, str] = {}
 SEAL = Seal("local", Origin("deepseek", "deepseek", "deepseek-reasoner"), "ex_01", 0, b"payload")
@@ -180,14 +180,14 @@ def test_the_environment_outranks_the_file_and_touches_none(path: Path) -> None:
     here = load_keyring(path, {"CLEW_SECRET": "a" * 32})
     there = load_keyring(path, {"CLEW_SECRET": f" {'a' * 32}\n"})
 
-    assert here == there == ring_of(b"a" * 32)
+    assert here == there == keyring_of(b"a" * 32)
     assert not path.parent.exists()
 
 
 def test_several_secrets_in_the_environment_are_a_rotation() -> None:
     """The first mints, all open."""
-    old = ring_of_text("a" * 32, name="CLEW_SECRET").sealer().mint(SEAL, "text")
-    ring = ring_of_text(f"{'b' * 40}, {'a' * 32}", name="CLEW_SECRET")
+    old = read_secret_text("a" * 32, name="CLEW_SECRET").sealer().mint(SEAL, "text")
+    ring = read_secret_text(f"{'b' * 40}, {'a' * 32}", name="CLEW_SECRET")
 
     assert ring == Keyring(key_id(b"b" * 40), {key_id(b"b" * 40): b"b" * 40, key_id(b"a" * 32): b"a" * 32})
     assert ring.sealer().open(old, "text", principal="local") == SEAL
@@ -222,18 +222,18 @@ def test_a_secret_from_the_environment_is_not_rotated_in_a_file(path: Path) -> N
 
 def test_a_ring_never_shows_its_keys() -> None:
     """Rings end up in tracebacks and logs."""
-    ring = ring_of(b"s" * 32)
+    ring = keyring_of(b"s" * 32)
 
     assert repr(ring) == f"<Keyring of 1, current {ring.current!r}>"
 
 
 def test_the_file_is_json_with_a_version_and_reads_back() -> None:
     """A version number from the first day."""
-    ring = ring_of(b"a" * 32, b"b" * 32)
-    raw = file_of_ring(ring)
+    ring = keyring_of(b"a" * 32, b"b" * 32)
+    raw = secret_file_of(ring)
 
     assert json.loads(raw)["version"] == 1
-    assert ring_of_file(raw, file="secret.json") == ring
+    assert read_secret_file(raw, file="secret.json") == ring
 
 
 def test_threads_that_race_to_create_agree(path: Path) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from clew.model.change import Change
 from clew.model.origin import Origin
-from clew.model.recording import Recording, Said, Shelf, Strand
+from clew.model.recording import AnswerContent, Recording, Shelf, Strand
 from clew.store import Store
 from clew.store.lookup import Lookup
 from clew.store.values import Bodies, Exchange, Turn, Usage
@@ -32,7 +32,7 @@ def recorded(
 ) -> Recording:
     """The answer `id`, which followed the last of `before` and came after the thinking of all of them."""
     signatures = [f"signature of {each.id}" for each in (*before,)] + [f"signature of {id}"]
-    said = Said((f"toolu_{id}",), (words or f"Answer {id}.",))
+    said = AnswerContent((f"toolu_{id}",), (words or f"Answer {id}.",))
     fields: dict[str, Any] = {
         "principal": principal,
         "origin": origin,

@@ -8,16 +8,15 @@ import pytest
 
 from clew.model.blocks import Made
 from clew.model.recording import Recording, Strand
-from clew.thinking.align import aligned, holds_all
-from clew.thinking.history import answers_of
-from clew.thinking.keys import key_of, said_of
+from clew.thinking.history import align, answers_of, holds_all
+from clew.thinking.keys import answer_content, key_of
 from tests.build import OPUS, Json, assistant, redacted, request, text, thinking, tool_use
 
 
 def recorded(*blocks: Json, ids: tuple[str, ...] | None = None) -> Recording:
     own = request(assistant(*blocks)).messages[0].content
     assert isinstance(own, tuple)
-    said = said_of(own)
+    said = answer_content(own)
     return Recording(
         id="r",
         principal="p",
@@ -32,7 +31,7 @@ def recorded(*blocks: Json, ids: tuple[str, ...] | None = None) -> Recording:
 
 def put(client: list[list[Json]], recording: Recording) -> list[tuple[int, str]] | None:
     pieces = answers_of(request(*(assistant(*content) for content in client)).messages)[0].pieces
-    out = aligned(pieces, recording)
+    out = align(pieces, recording)
     return None if out is None else [(piece.message, _name(piece.block)) for piece in out]
 
 

@@ -13,18 +13,18 @@ from clew.thinking.budgets import (
     Budget,
     BudgetEvent,
     BudgetRules,
-    Wish,
+    BudgetWish,
     budget_for,
-    fitted,
+    fit_budget,
+    human_input,
     is_keyword,
     parse_tokens,
     parse_wish,
-    spoken_of,
 )
 from tests.counts import examples
 from tests.manifest import proves
 
-HIGH, NOTHING = Wish(31999, "high"), Wish(0, "none")
+HIGH, NOTHING = BudgetWish(31999, "high"), BudgetWish(0, "none")
 
 
 def user(content: JsonValue, **more: JsonValue) -> JsonObject:
@@ -44,7 +44,7 @@ def result(content: JsonValue) -> JsonObject:
 
 
 def budget(messages: list[JsonObject], **rules: object) -> Budget:
-    said = [spoken for message in messages if (spoken := spoken_of(message))]
+    said = [spoken for message in messages if (spoken := human_input(message))]
     return budget_for(said, msgspec.convert(rules, BudgetRules))
 
 
@@ -275,7 +275,7 @@ def test_a_message_of_another_shape_asks_for_nothing(message: JsonObject) -> Non
 )
 def test_a_budget_is_fitted_to_what_is_legal(wanted: int, max_tokens: int | None, cap: int, fit: int | None) -> None:
     """S0-37, R11: at least 1024, below max_tokens, at most the cap."""
-    assert fitted(wanted, max_tokens=max_tokens, cap=cap) == fit
+    assert fit_budget(wanted, max_tokens=max_tokens, cap=cap) == fit
 
 
 @proves("req:S0-37")
@@ -283,11 +283,11 @@ def test_a_budget_is_fitted_to_what_is_legal(wanted: int, max_tokens: int | None
 @given(st.integers(-10, 10**6), st.none() | st.integers(0, 10**6), st.integers(0, 10**6))
 def test_a_fitted_budget_is_always_legal_and_fits_again(wanted: int, max_tokens: int | None, cap: int) -> None:
     """S0-37 for any numbers."""
-    fit = fitted(wanted, max_tokens=max_tokens, cap=cap)
+    fit = fit_budget(wanted, max_tokens=max_tokens, cap=cap)
     if fit is None:
         assert (max_tokens is not None and max_tokens <= MINIMUM) or 0 < cap < MINIMUM
         return
     assert fit >= MINIMUM
     assert max_tokens is None or fit < max_tokens
     assert not cap or fit <= cap
-    assert fitted(fit, max_tokens=max_tokens, cap=cap) == fit
+    assert fit_budget(fit, max_tokens=max_tokens, cap=cap) == fit

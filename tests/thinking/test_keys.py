@@ -9,10 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.model.blocks import made
-from clew.model.recording import Said
+from clew.model.recording import AnswerContent
 from clew.model.request import blocks_of
-from clew.thinking.history import Answers, answers_of, place_after, places_of
-from clew.thinking.keys import Asked, Row, asked_of, block_key, digest_of, key_of, of_proofs, place_of, said_of
+from clew.thinking.history import PastAnswers, answers_of, place_after, places_of
+from clew.thinking.keys import (
+    ProofRow,
+    QuestionContent,
+    answer_content,
+    block_key,
+    digest_of,
+    key_of,
+    place_of,
+    proof_half,
+    question_content,
+)
 from tests.build import Json, assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 
 
@@ -35,9 +45,11 @@ def test_the_key_is_the_signatures_or_the_datas_and_never_the_texts() -> None:
 
 
 def test_said_is_tool_ids_and_trimmed_texts_without_empty_ones() -> None:
-    said = said_of(blocks(thinking("t", "s"), text(" a\n"), text("  "), tool_use("t1", x=1), text("b"), redacted("d")))
+    said = answer_content(
+        blocks(thinking("t", "s"), text(" a\n"), text("  "), tool_use("t1", x=1), text("b"), redacted("d"))
+    )
 
-    assert said == Said(ids=("t1",), texts=("a", "b"))
+    assert said == AnswerContent(ids=("t1",), texts=("a", "b"))
 
 
 def test_asked_leaves_out_reminders_and_keeps_what_stands_beside_them() -> None:
@@ -51,7 +63,7 @@ def test_asked_leaves_out_reminders_and_keeps_what_stands_beside_them() -> None:
         user("more"),
     )
 
-    assert asked_of(message.content for message in asked.messages) == Asked(
+    assert question_content(message.content for message in asked.messages) == QuestionContent(
         ids=("t1",), texts=("go", "<system-reminder>y", "more")
     )
 
@@ -61,18 +73,18 @@ parts = st.lists(st.text(max_size=3), max_size=3).map(tuple)
 
 @given(parts, parts, parts, parts)
 def test_no_two_histories_run_together_into_one_place(a: tuple, b: tuple, c: tuple, d: tuple) -> None:
-    one = place_of("p", Asked(a, b), Said(c, d), Asked(), Said())
+    one = place_of("p", QuestionContent(a, b), AnswerContent(c, d), QuestionContent(), AnswerContent())
 
-    assert one == place_of("p", Asked(a, b), Said(c, d), Asked(), Said())
-    assert (one == place_of("p", Asked(a, b), None, Asked(c, d), Said())) == (c == d == ())
-    assert one != place_of("q", Asked(a, b), Said(c, d), Asked(), Said())
+    assert one == place_of("p", QuestionContent(a, b), AnswerContent(c, d), QuestionContent(), AnswerContent())
+    assert (one == place_of("p", QuestionContent(a, b), None, QuestionContent(c, d), AnswerContent())) == (c == d == ())
+    assert one != place_of("q", QuestionContent(a, b), AnswerContent(c, d), QuestionContent(), AnswerContent())
 
 
 def test_the_place_of_an_answer_is_the_same_before_and_after_it_was_given() -> None:
     before = request(user("a"), assistant("b"), user("c"), system("x"))
     after = request(user("a"), assistant("b"), user("c"), system("x"), assistant(thinking("t", "s"), " d "), user("e"))
 
-    given = place_after("p", before.messages, Said(texts=("d",)))
+    given = place_after("p", before.messages, AnswerContent(texts=("d",)))
 
     assert places_of("p", answers_of(after.messages))[1] == given
 
@@ -82,7 +94,7 @@ def test_answers_are_the_same_one_by_one_and_all_at_once() -> None:
     asked = [user("a"), assistant("b"), assistant("c"), system("x"), user("d"), user("e"), assistant("f")]
     for length in range(len(asked) + 1):
         messages = request(*asked[:length]).messages
-        one_by_one, at_once = Answers(messages), answers_of(messages)
+        one_by_one, at_once = PastAnswers(messages), answers_of(messages)
         assert len(one_by_one) == len(at_once)
         for some in (list(one_by_one), one_by_one[:]):
             assert [(each.messages, each.asked, each.said) for each in some] == [
@@ -91,7 +103,7 @@ def test_answers_are_the_same_one_by_one_and_all_at_once() -> None:
 
 
 def test_the_first_answers_place_knows_the_first_ask() -> None:
-    said = Said(texts=("b",))
+    said = AnswerContent(texts=("b",))
 
     assert place_after("p", request(user("a")).messages, said) != place_after("p", request(user("x")).messages, said)
 
@@ -105,22 +117,22 @@ def test_a_digest_depends_on_every_proof_and_their_order() -> None:
 
 def test_the_digest_of_a_row_depends_on_every_text_and_not_on_how_it_is_written() -> None:
     rows = [["a"], ["a "], [""], ["a", "b"], ["b", "a"], ["ab", ""]]
-    digests = {Row().longer([made(thinking(words, "s")) for words in row]).digest() for row in rows}
+    digests = {ProofRow().longer([made(thinking(words, "s")) for words in row]).digest() for row in rows}
     assert len(digests) == len(rows)
 
     plain, escaped = (made(b'{"type":"thinking","thinking":"%b","signature":"s"}' % text) for text in (b"A/", b"\\u0041\\/"))
-    assert Row().longer([plain]).digest() == Row().longer([escaped]).digest()
+    assert ProofRow().longer([plain]).digest() == ProofRow().longer([escaped]).digest()
 
 
 def test_a_row_grows_to_the_digest_that_it_has_at_once() -> None:
     blocks = [made(each) for each in (thinking("a", "s1"), redacted("d"), thinking("b", "s2"))]
-    at_once = Row().longer(blocks).digest()
-    assert Row().longer(blocks[:1]).longer([]).longer(blocks[1:]).digest() == at_once
-    assert of_proofs(at_once) == digest_of(["s1", "d", "s2"])
+    at_once = ProofRow().longer(blocks).digest()
+    assert ProofRow().longer(blocks[:1]).longer([]).longer(blocks[1:]).digest() == at_once
+    assert proof_half(at_once) == digest_of(["s1", "d", "s2"])
 
 
 @pytest.mark.parametrize("lone", ["\ud800", "x\udfff"])
 def test_lone_surrogates_are_hashed_like_anything_else(lone: str) -> None:
     assert len(block_key("thinking", lone)) == 32
-    assert len(place_of(lone, Asked(texts=(lone,)), None, Asked(), Said())) == 32
+    assert len(place_of(lone, QuestionContent(texts=(lone,)), None, QuestionContent(), AnswerContent())) == 32
     assert len(digest_of([lone])) == 32

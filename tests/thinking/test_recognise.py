@@ -6,7 +6,7 @@ import pytest
 
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request
-from clew.thinking.history import Answers, answers_of
+from clew.thinking.history import PastAnswers, answers_of
 from clew.thinking.recognise import Context, last_recording, recognise
 from tests.build import (
     GLM,
@@ -38,7 +38,7 @@ def ids(asked: Request, scribe: Scribe, context: Context | None = None) -> list[
     found = recognise(answers, scribe.shelf, context)
     newest = found[-1].recording if found else None
     assert last_recording(answers, scribe.shelf, context) == newest
-    assert last_recording(Answers(asked.messages), scribe.shelf, context) == newest
+    assert last_recording(PastAnswers(asked.messages), scribe.shelf, context) == newest
     return [each.recording.id if each.recording else None for each in found]
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from clew.model.recording import Recording, Shelf, Strand
 from clew.thinking.keys import block_key
-from clew.thinking.repairs import mark_of
-from clew.thinking.strands import resolve
+from clew.thinking.strands import repair_mark, strand_keys
 from tests.build import Scribe, assistant, request, thinking, user
 
 
@@ -56,15 +55,15 @@ def test_blocks_that_the_vendor_did_not_read_are_not_in_the_row() -> None:
 
 def test_marks_of_a_repair_are_not_in_the_row_of_an_answer_that_was_not_asked_for_so() -> None:
     """Another reader of the same thoughts, or the same one after its loop: a link would hand the marks on."""
-    scribe, mark = Scribe(), mark_of("images")
+    scribe, mark = Scribe(), repair_mark("images")
     history = talk(scribe, 1)
     asked, answer = request(*history), assistant(thinking("thought 1", "s1"), "answer 1")
     marked = scribe.record(asked, asked, answer, marks=(mark,))
     asked = request(*history, answer, user("go on"))
     kept = tuple(block_key("thinking", f"s{turn}") for turn in (0, 1))
     assert marked.strand == Strand(listed=(mark, kept[0]))
-    assert resolve(scribe.record(asked, asked, assistant("done")), scribe.shelf) == kept
-    assert resolve(scribe.record(asked, asked, assistant("done"), marks=(mark,)), scribe.shelf) == (mark, *kept)
+    assert strand_keys(scribe.record(asked, asked, assistant("done")), scribe.shelf) == kept
+    assert strand_keys(scribe.record(asked, asked, assistant("done"), marks=(mark,)), scribe.shelf) == (mark, *kept)
 
 
 def test_a_link_past_a_recording_that_is_gone_leads_to_what_came_after_it() -> None:
@@ -75,4 +74,4 @@ def test_a_link_past_a_recording_that_is_gone_leads_to_what_came_after_it() -> N
     asked = request(*history)
     recording = scribe.record(asked, asked, assistant("done"))
     assert recording.strand == Strand(after="r4")
-    assert resolve(recording, scribe.shelf) == tuple(block_key("thinking", f"s{turn}") for turn in (1, 2, 3))
+    assert strand_keys(recording, scribe.shelf) == tuple(block_key("thinking", f"s{turn}") for turn in (1, 2, 3))

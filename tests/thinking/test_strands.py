@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from clew.model.recording import Recording, Said, Shelf, Strand
-from clew.thinking.strands import longest_tail, resolve, strand_for
+from clew.model.recording import AnswerContent, Recording, Shelf, Strand
+from clew.thinking.strands import longest_tail, strand_for, strand_keys
 from tests.build import OPUS
 
 
 def recording(id: str, *keys: bytes, strand: Strand) -> Recording:
-    return Recording(id=id, principal="p", origin=OPUS, blocks=(), keys=keys, said=Said(), place=id.encode(), strand=strand)
+    return Recording(
+        id=id, principal="p", origin=OPUS, blocks=(), keys=keys, said=AnswerContent(), place=id.encode(), strand=strand
+    )
 
 
 FIRST = recording("a", b"1", b"2", strand=Strand(listed=()))
@@ -20,27 +22,27 @@ LISTED = recording("d", b"5", strand=Strand(listed=(b"3", b"x")))
 def test_a_link_resolves_through_all_that_it_follows() -> None:
     shelf = Shelf([FIRST, SECOND, SILENT])
 
-    assert resolve(FIRST, shelf) == ()
-    assert resolve(SECOND, shelf) == (b"1", b"2")
-    assert resolve(SILENT, shelf) == (b"1", b"2", b"3")
+    assert strand_keys(FIRST, shelf) == ()
+    assert strand_keys(SECOND, shelf) == (b"1", b"2")
+    assert strand_keys(SILENT, shelf) == (b"1", b"2", b"3")
 
 
 def test_a_list_is_what_it_says() -> None:
     after = recording("e", strand=Strand(after="d"))
 
-    assert resolve(LISTED, Shelf([FIRST, SECOND])) == (b"3", b"x")
-    assert resolve(after, Shelf([LISTED])) == (b"3", b"x", b"5")
+    assert strand_keys(LISTED, Shelf([FIRST, SECOND])) == (b"3", b"x")
+    assert strand_keys(after, Shelf([LISTED])) == (b"3", b"x", b"5")
 
 
 def test_beyond_a_lost_recording_the_row_is_unknown_and_begins_later() -> None:
-    assert resolve(SILENT, Shelf([SECOND, SILENT])) == (b"3",)
-    assert resolve(SECOND, Shelf()) == ()
+    assert strand_keys(SILENT, Shelf([SECOND, SILENT])) == (b"3",)
+    assert strand_keys(SECOND, Shelf()) == ()
 
 
 def test_a_link_in_a_circle_ends() -> None:
     one, two = recording("1", b"1", strand=Strand(after="2")), recording("2", b"2", strand=Strand(after="1"))
 
-    assert resolve(one, Shelf([one, two])) == (b"1", b"2")
+    assert strand_keys(one, Shelf([one, two])) == (b"1", b"2")
 
 
 def test_a_row_is_linked_where_the_newest_answer_says_the_same_and_else_listed() -> None:

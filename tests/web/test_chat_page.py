@@ -1,6 +1,6 @@
 """The chat's page: what was said, set by the server; and what can be chosen."""
 
-from clew.thinking.effort import LEVELS
+from clew.thinking.profiles import EFFORTS
 from tests.admin.booth import Booth
 from tests.build import text
 from tests.store.turns import NOON
@@ -11,7 +11,7 @@ from tests.web.test_threads import keep
 def test_a_new_chat_teaches_and_offers_backends_models_and_effort(kept_booth: Booth) -> None:
     text = page(kept_booth, "/chat")
     assert "Ask something" in text and '<option value="">active (claude)</option>' in text
-    assert [level for level in LEVELS if f"<option>{level}</option>" not in text] == []
+    assert [level for level in EFFORTS if f"<option>{level}</option>" not in text] == []
     assert "<option selected>claude-sonnet-5-5</option>" in text, "as clew ask takes it"
     assert "A chat needs JavaScript" in text
 

@@ -10,15 +10,14 @@ from clew.engine.asking import Asking
 from clew.engine.dialects import Recalled
 from clew.engine.route import Way
 from clew.pipeline.open_loop import loop_start
-from clew.thinking.repairs import newest_of
-from clew.thinking.strands import remarks_of
+from clew.thinking.strands import newest_of_backend, remarks_of
 
 __all__ = ["remembered"]
 
 
 def remembered(way: Way, asking: Asking) -> Recalled | None:
     """The form in which this backend was asked for its last answer in this history; None for the usual one."""
-    last = newest_of(asking.newest, way.backend.name, way.target.model, asking.shelf)
+    last = newest_of_backend(asking.newest, way.backend.name, way.target.model, asking.shelf)
     if last is None:
         return None
     remarks = remarks_of(last, asking.shelf)

@@ -9,7 +9,7 @@ from clew.engine.call import Call
 from clew.model.facts.title_requests import TitleRequest, title_requests
 from clew.model.json import JsonValue
 from clew.model.request import Body
-from clew.thinking.keys import asked_of
+from clew.thinking.keys import question_content
 
 __all__ = ["asks_for_title"]
 
@@ -56,5 +56,5 @@ def _fields_of(body: Body) -> frozenset[str]:
 
 
 def _first_words(body: Body) -> str:
-    texts = asked_of(message.content for message in body.messages[:1]).texts
+    texts = question_content(message.content for message in body.messages[:1]).texts
     return texts[0] if texts else ""

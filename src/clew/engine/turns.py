@@ -17,12 +17,12 @@ from clew.model.blocks import Block, made
 from clew.model.halves import encoded
 from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import Origin
-from clew.model.recording import Recording, Said, Strand
+from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Request, blocks_of
 from clew.model.tokens import MOST_TOKENS
 from clew.pipeline.stream.answer import Answer
 from clew.store.values import Usage
-from clew.thinking.keys import Asked, asked_of, key_of
+from clew.thinking.keys import QuestionContent, key_of, question_content
 from clew.thinking.record import recording_of
 from clew.wire.requests import messages_after_last_answer
 
@@ -82,7 +82,7 @@ def unanswered(entry: Entry, principal: str, origin: Origin) -> Recording:
         origin=origin,
         blocks=(),
         keys=(),
-        said=Said(),
+        said=AnswerContent(),
         place=sha256(b"unanswered " + entry.id.encode()).digest(),
         strand=Strand(),
         followed=entry.follows or None,
@@ -139,10 +139,10 @@ def asked_raw(request: Request) -> tuple[bytes, ...]:
 
 def title_of(request: Request) -> str:
     """The first words that a person said."""
-    return titled(asked_of(message.content for message in request.messages[:1]))
+    return titled(question_content(message.content for message in request.messages[:1]))
 
 
-def titled(asked: Asked) -> str:
+def titled(asked: QuestionContent) -> str:
     """The same, of what was asked first."""
     words = " ".join(asked.texts[0].split()) if asked.texts else ""
     return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from clew.model.origin import Origin
 
-__all__ = ["Recording", "Recordings", "Said", "Shelf", "Strand"]
+__all__ = ["AnswerContent", "Recording", "Recordings", "Shelf", "Strand"]
 
 
-class Said(Struct, frozen=True):
+class AnswerContent(Struct, frozen=True):
     """What an answer visibly said: its tool_use ids and its trimmed, non-empty texts, in order."""
 
     ids: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Recording(Struct, frozen=True, kw_only=True):
     blocks: tuple[bytes, ...]
     keys: tuple[bytes, ...]
     """The block key of each thinking block, as the client holds it (sealed where it is sealed), in order."""
-    said: Said
+    said: AnswerContent
     place: bytes
     strand: Strand
     digest: bytes = b""

@@ -14,7 +14,7 @@ from clew.model.change import Change
 from clew.model.request import Message, Request, blocks_of
 from clew.model.target import Target
 from clew.pipeline.step import Facts
-from clew.thinking.budgets import VARIABLE, Spoken, budget_for, spoken_parts
+from clew.thinking.budgets import VARIABLE, HumanInput, budget_for, human_input_of_parts
 
 __all__ = ["thinking_budget"]
 
@@ -35,9 +35,9 @@ def thinking_budget(request: Request, target: Target, facts: Facts) -> tuple[Req
     return request.with_fields(thinking=thinking), (Change(STEP, "thinking", "added", why),)
 
 
-def _spoken(message: Message) -> Spoken | None:
+def _spoken(message: Message) -> HumanInput | None:
     if message.role != "user":
         return None
     if isinstance(message.content, str):
-        return spoken_parts([("text", message.content)])
-    return spoken_parts([(block.type, string_of(block.text)) for block in blocks_of(message)])
+        return human_input_of_parts([("text", message.content)])
+    return human_input_of_parts([(block.type, string_of(block.text)) for block in blocks_of(message)])

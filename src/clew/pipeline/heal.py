@@ -23,7 +23,7 @@ from clew.pipeline.open_loop import loop_start
 from clew.pipeline.parameter import thinking_off
 from clew.pipeline.step import Facts
 from clew.thinking.keys import key_of
-from clew.thinking.refusals import Refusal, Rule
+from clew.thinking.refusals import Rule, ThinkingRefusal
 
 __all__ = ["MOST_HEALS", "Heal", "Remedy", "heal"]
 
@@ -45,7 +45,9 @@ class Heal(Struct, frozen=True, eq=False):
     remedy: Remedy
 
 
-def heal(request: Request, refusal: Refusal, target: Target, facts: Facts, tried: tuple[Remedy, ...] = ()) -> Heal | None:
+def heal(
+    request: Request, refusal: ThinkingRefusal, target: Target, facts: Facts, tried: tuple[Remedy, ...] = ()
+) -> Heal | None:
     """The next thing to send after this refusal of `request`; None if there is nothing left to try."""
     remedy = _remedy(request, refusal, facts, tried)
     if remedy is None or len(tried) >= MOST_HEALS:
@@ -57,7 +59,7 @@ def heal(request: Request, refusal: Refusal, target: Target, facts: Facts, tried
     return Heal(healed, changes, remedy) if changes else None
 
 
-def _remedy(request: Request, refusal: Refusal, facts: Facts, tried: tuple[Remedy, ...]) -> Remedy | None:
+def _remedy(request: Request, refusal: ThinkingRefusal, facts: Facts, tried: tuple[Remedy, ...]) -> Remedy | None:
     once = _ONCE.get(refusal.rule)
     if once is not None:
         return None if once in tried else once
@@ -71,7 +73,7 @@ def _remedy(request: Request, refusal: Refusal, facts: Facts, tried: tuple[Remed
     return "all" if kind in tried else kind
 
 
-def _named(request: Request, refusal: Refusal) -> Block | None:
+def _named(request: Request, refusal: ThinkingRefusal) -> Block | None:
     """The thinking block that the refusal points at, if it does point at one."""
     if refusal.message is None or refusal.message >= len(request.messages):
         return None
@@ -82,7 +84,7 @@ def _named(request: Request, refusal: Refusal) -> Block | None:
     return block if is_thinking(block) else None
 
 
-def _chosen(request: Request, refusal: Refusal, facts: Facts, remedy: Remedy) -> _Chosen:
+def _chosen(request: Request, refusal: ThinkingRefusal, facts: Facts, remedy: Remedy) -> _Chosen:
     """Which thinking blocks stay out."""
     first = refusal.message or 0
     match remedy:
@@ -111,7 +113,7 @@ def _is_recorded(block: Block, facts: Facts) -> bool:
     return key is not None and facts.recordings.by_key(key) is not None
 
 
-def _trailing(request: Request, refusal: Refusal) -> set[int]:
+def _trailing(request: Request, refusal: ThinkingRefusal) -> set[int]:
     """The thinking at the end of the named message; of every one, if the name points nowhere."""
     named = request.messages[refusal.message : refusal.message + 1] if refusal.message is not None else ()
     ends = [end for message in named if (end := _tail(message))] or [_tail(message) for message in request.messages]
@@ -126,7 +128,7 @@ def _tail(message: Message) -> tuple[Block, ...]:
     return blocks[count:]
 
 
-def _without(request: Request, chosen: _Chosen, refusal: Refusal) -> tuple[Request, tuple[Change, ...]]:
+def _without(request: Request, chosen: _Chosen, refusal: ThinkingRefusal) -> tuple[Request, tuple[Change, ...]]:
     changes: list[Change] = []
     messages: list[Message] = []
     for index, message in enumerate(request.messages):
@@ -142,6 +144,6 @@ def _relieved(message: Message, out: set[int]) -> Message:
     return with_content(message, (filler(),) if not rest or is_nothing_but_blank(rest) else rest)
 
 
-def _change(request: Request, index: int, block: Block, refusal: Refusal) -> Change:
+def _change(request: Request, index: int, block: Block, refusal: ThinkingRefusal) -> Change:
     place = request.source.place_of(block) or (index, 0)
     return Change(STEP, f"messages.{place[0]}.content.{place[1]}", "healed", f"refused ({refusal.rule})")

@@ -23,8 +23,8 @@ from msgspec import Struct, structs
 from clew.model.change import Change, What
 from clew.model.facts import ModelFacts
 from clew.model.json import JsonObject, JsonValue
-from clew.thinking.budgets import fitted
-from clew.thinking.effort import budget_of, is_above, level_of, nearest
+from clew.thinking.budgets import fit_budget
+from clew.thinking.profiles import budget_of_effort, effort_of_budget, is_above, nearest_level
 
 __all__ = ["OFF", "STEP", "Setting", "is_on", "mode_of", "off", "settled"]
 
@@ -82,7 +82,7 @@ def off(setting: Setting, profile: ModelFacts, why: str) -> Setting:
     setting = setting.put(None, why, what="removed")
     if profile.thinking_default == "off" or setting.effort is not None or not profile.effort:
         return setting
-    return setting.with_effort(nearest("low", profile.effort), "the model always thinks; this is its least")
+    return setting.with_effort(nearest_level("low", profile.effort), "the model always thinks; this is its least")
 
 
 def _in_a_mode_it_has(setting: Setting, profile: ModelFacts) -> Setting:
@@ -104,12 +104,14 @@ def adaptive(setting: Setting, profile: ModelFacts, why: str) -> Setting:
     setting = setting.put({**_without(given, "budget_tokens"), "type": "adaptive"}, why)
     if budget is None or setting.effort is not None or not profile.effort:
         return setting
-    return setting.with_effort(nearest(level_of(budget), profile.effort), f"stands for a budget of {budget} tokens")
+    return setting.with_effort(
+        nearest_level(effort_of_budget(budget), profile.effort), f"stands for a budget of {budget} tokens"
+    )
 
 
 def _manual(setting: Setting, profile: ModelFacts, why: str) -> Setting:
     ceiling = min(limit for limit in (profile.max_tokens or profile.max_tokens_usual, setting.max_tokens) if limit)
-    budget = setting.worth or budget_of(setting.effort, ceiling=ceiling - 1)
+    budget = setting.worth or budget_of_effort(setting.effort, ceiling=ceiling - 1)
     return setting.put({**(setting.thinking or {}), "type": "enabled", "budget_tokens": budget}, why)
 
 
@@ -119,7 +121,7 @@ def _with_a_legal_budget(setting: Setting, profile: ModelFacts) -> Setting:
     if mode_of(setting.thinking) != "enabled" or budget is None:
         return setting
     below = None if setting.may_exceed and setting.max_tokens else setting.max_tokens
-    fit = fitted(budget, max_tokens=below, cap=0 if setting.may_exceed else profile.max_tokens)
+    fit = fit_budget(budget, max_tokens=below, cap=0 if setting.may_exceed else profile.max_tokens)
     if fit is None:
         return off(setting, profile, f"max_tokens {setting.max_tokens} leaves no room for a thinking budget (R11)")
     if fit == budget:
@@ -148,7 +150,7 @@ def _with_a_legal_effort(setting: Setting, profile: ModelFacts) -> Setting:
         return setting
     if not profile.effort:
         return setting.with_effort(None, "this model takes no effort (R12)")
-    level = nearest(effort, profile.effort)
+    level = nearest_level(effort, profile.effort)
     if level != effort:
         setting = setting.with_effort(level, f"this model has no effort level {effort} (R12)")
     limit = _limit(mode_of(setting.thinking), profile)

@@ -23,7 +23,7 @@ from clew.pipeline.options import Display
 from clew.pipeline.places import message_path
 from clew.pipeline.step import Facts
 from clew.pipeline.values import changed_fields, has_items, number_of, object_of, rewritten
-from clew.thinking.effort import LEVELS
+from clew.thinking.profiles import EFFORTS
 
 __all__ = ["loop_parameter", "setting_of", "thinking_off", "thinking_parameter"]
 
@@ -161,7 +161,7 @@ def _refused_effort(message: Message, setting: Setting, profile: ModelFacts) -> 
     if message.role != "system" or message.output_config is UNSET:
         return ""
     effort = (object_of(message.output_config) or {}).get("effort")
-    if not isinstance(effort, str) or effort not in LEVELS:
+    if not isinstance(effort, str) or effort not in EFFORTS:
         return ""
     if mode_of(setting.thinking) == "between_tools" and effort != (setting.effort or profile.effort_default):
         return FIXED_EFFORT

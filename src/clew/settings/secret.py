@@ -17,7 +17,7 @@ from pathlib import Path
 from clew.errors import SettingsInvalid
 from clew.settings.private_file import locked, read_private, write_private
 from clew.thinking.seal import MIN_SECRET
-from clew.thinking.secret import Keyring, file_of_ring, ring_of, ring_of_file, ring_of_text
+from clew.thinking.secret import Keyring, keyring_of, read_secret_file, read_secret_text, secret_file_of
 
 __all__ = ["VARIABLE", "known_keyring", "load_keyring", "rotate"]
 
@@ -33,7 +33,7 @@ def load_keyring(path: Path, environ: Mapping[str, str] = os.environ) -> Keyring
 def known_keyring(path: Path, environ: Mapping[str, str] = os.environ) -> Keyring | None:
     """The same, for those who only open seals: none is made."""
     if text := environ.get(VARIABLE, "").strip():
-        return ring_of_text(text, name=VARIABLE)
+        return read_secret_text(text, name=VARIABLE)
     return _read(path)
 
 
@@ -46,13 +46,13 @@ def rotate(path: Path, environ: Mapping[str, str] = os.environ) -> Keyring:
         )
     with locked(path):
         ring = _read(path)
-        return _write(path, ring.rotated(_fresh()) if ring else ring_of(_fresh()))
+        return _write(path, ring.rotated(_fresh()) if ring else keyring_of(_fresh()))
 
 
 def _create(path: Path) -> Keyring:
     """Looks again under the lock: somebody else may have been first."""
     with locked(path):
-        return _read(path) or _write(path, ring_of(_fresh()))
+        return _read(path) or _write(path, keyring_of(_fresh()))
 
 
 def _fresh() -> bytes:
@@ -62,9 +62,9 @@ def _fresh() -> bytes:
 def _read(path: Path) -> Keyring | None:
     """The ring in the file; None if there is no file. Raises SettingsInvalid for one that is not private."""
     raw = read_private(path)
-    return None if raw is None else ring_of_file(raw, file=str(path))
+    return None if raw is None else read_secret_file(raw, file=str(path))
 
 
 def _write(path: Path, ring: Keyring) -> Keyring:
-    write_private(path, file_of_ring(ring))
+    write_private(path, secret_file_of(ring))
     return ring

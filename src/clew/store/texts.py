@@ -8,7 +8,7 @@ import msgspec
 
 from clew.model.blocks import Block, made
 from clew.model.json import JsonObject
-from clew.thinking.keys import asked_of
+from clew.thinking.keys import question_content
 
 __all__ = ["texts_asked"]
 
@@ -16,7 +16,7 @@ __all__ = ["texts_asked"]
 def texts_asked(asked: Iterable[bytes]) -> tuple[str, ...]:
     """What a person said in these messages."""
     messages = [msgspec.json.decode(raw, type=JsonObject) for raw in asked]
-    return asked_of(_content(message) for message in messages if message.get("role") == "user").texts
+    return question_content(_content(message) for message in messages if message.get("role") == "user").texts
 
 
 def _content(message: JsonObject) -> tuple[Block, ...] | str | None:

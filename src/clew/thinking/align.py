@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clew.model.blocks import Block, Made, is_signed, is_thinking, made, string_of
-from clew.model.recording import Recording, Said
-from clew.thinking.history import Piece
+from clew.model.recording import AnswerContent, Recording
+from clew.thinking.history import AnswerPiece
 from clew.thinking.keys import key_of
 
-__all__ = ["aligned", "holds_all"]
+__all__ = ["align", "holds_all"]
 
 
-def holds_all(pieces: Sequence[Piece], recording: Recording) -> bool:
+def holds_all(pieces: Sequence[AnswerPiece], recording: Recording) -> bool:
     """Whether the client's copy has exactly the recording's thinking, in its order."""
     own = tuple(key_of(piece.block) for piece in pieces if is_thinking(piece.block))
     return own == recording.keys
 
 
-def aligned(pieces: Sequence[Piece], recording: Recording) -> tuple[Piece, ...] | None:
+def align(pieces: Sequence[AnswerPiece], recording: Recording) -> tuple[AnswerPiece, ...] | None:
     """The client's visible blocks with the recording's thinking, verbatim, between them; None if they do not line up."""
     recorded = [made(raw) for raw in recording.blocks]
     visible = [piece for piece in pieces if not is_thinking(piece.block)]
@@ -35,9 +35,9 @@ def aligned(pieces: Sequence[Piece], recording: Recording) -> tuple[Piece, ...] 
     return None if ends_in_thinking else tuple(out)
 
 
-def _merge(recorded: Sequence[Made], visible: Sequence[Piece], homes: Sequence[int | None]) -> list[Piece]:
+def _merge(recorded: Sequence[Made], visible: Sequence[AnswerPiece], homes: Sequence[int | None]) -> list[AnswerPiece]:
     """`homes` are the messages in which the client holds each thought: one that it split off stays by itself."""
-    out: list[Piece] = []
+    out: list[AnswerPiece] = []
     rest, home = iter(visible), iter(homes)
     waiting: list[tuple[Made, int | None]] = []
     for block in recorded:
@@ -50,18 +50,18 @@ def _merge(recorded: Sequence[Made], visible: Sequence[Piece], homes: Sequence[i
             waiting.clear()
     out.extend(rest)
     last = out[-1].message
-    out.extend(Piece(max(last, at or 0), each) for each, at in waiting)
+    out.extend(AnswerPiece(max(last, at or 0), each) for each, at in waiting)
     return out
 
 
-def _between(waiting: Sequence[tuple[Made, int | None]], first: int, last: int) -> Iterator[Piece]:
+def _between(waiting: Sequence[tuple[Made, int | None]], first: int, last: int) -> Iterator[AnswerPiece]:
     """Each where the client holds it, if the order allows it; else beside what follows it."""
     for block, home in waiting:
         first = home if home is not None and first <= home <= last else last
-        yield Piece(first, block)
+        yield AnswerPiece(first, block)
 
 
-def _next_meaningful(rest: Iterator[Piece], out: list[Piece]) -> Piece:
+def _next_meaningful(rest: Iterator[AnswerPiece], out: list[AnswerPiece]) -> AnswerPiece:
     """The next visible block that counts; empty texts on the way stay where the client has them."""
     for piece in rest:
         if _token(piece.block):
@@ -74,7 +74,7 @@ def _tokens(blocks: Sequence[Block]) -> list[tuple[str, str]]:
     return [token for block in blocks if not is_thinking(block) and (token := _token(block))]
 
 
-def _as_held(tokens: list[tuple[str, str]], said: Said) -> list[tuple[str, str]]:
+def _as_held(tokens: list[tuple[str, str]], said: AnswerContent) -> list[tuple[str, str]]:
     """The maker's tool ids as the client got them (a safe id may stand for each), in order."""
     ids = iter(said.ids)
     return [(type, next(ids, id)) if type.endswith("tool_use") else (type, id) for type, id in tokens]

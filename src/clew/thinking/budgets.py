@@ -25,16 +25,16 @@ __all__ = [
     "Budget",
     "BudgetEvent",
     "BudgetRules",
+    "BudgetWish",
+    "HumanInput",
     "Scope",
-    "Spoken",
-    "Wish",
     "budget_for",
-    "fitted",
+    "fit_budget",
+    "human_input",
+    "human_input_of_parts",
     "is_keyword",
     "parse_tokens",
     "parse_wish",
-    "spoken_of",
-    "spoken_parts",
 ]
 
 ULTRATHINK = 31_999
@@ -50,7 +50,7 @@ KEYWORDS = ("ultrathink", "think ultra hard", "think ultrahard")
 Scope: TypeAlias = Literal["last_user_turn", "any"]
 
 
-class Wish(Struct, frozen=True):
+class BudgetWish(Struct, frozen=True):
     """What a text asks for."""
 
     tokens: int
@@ -87,7 +87,7 @@ class Budget(Struct, frozen=True):
     warning: str = ""
 
 
-class Spoken(Struct, frozen=True):
+class HumanInput(Struct, frozen=True):
     """What a person said in one message. `opens`: it begins a turn, since it answers no tool."""
 
     texts: tuple[str, ...] = ()
@@ -103,8 +103,8 @@ _SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufe
 _NUMBER = re.compile(rf"[{_SPACE}]*([+-]?)([0-9]+)")
 _REMINDER = ("<system-reminder>", "</system-reminder>")
 
-_HIGH = Wish(ULTRATHINK, "high")
-_NOTHING = Wish(NONE, "none")
+_HIGH = BudgetWish(ULTRATHINK, "high")
+_NOTHING = BudgetWish(NONE, "none")
 
 
 def is_keyword(text: str) -> bool:
@@ -112,7 +112,7 @@ def is_keyword(text: str) -> bool:
     return text.lower() in KEYWORDS
 
 
-def parse_wish(text: str, *, strict: bool = False) -> Wish:
+def parse_wish(text: str, *, strict: bool = False) -> BudgetWish:
     """What a text asks for with a keyword anywhere in it."""
     return _HIGH if (_WORD if strict else _WORDS).search(text) else _NOTHING
 
@@ -126,7 +126,7 @@ def parse_tokens(text: str) -> int | None:
     return -int(digits) if match.group(1) == "-" else int(digits)
 
 
-def budget_for(said: Sequence[Spoken], rules: BudgetRules) -> Budget:
+def budget_for(said: Sequence[HumanInput], rules: BudgetRules) -> Budget:
     """The budget of a request whose people said this. A variable that is set decides alone."""
     if rules.variable:
         return _by_variable(rules.variable, rules.provider)
@@ -142,18 +142,18 @@ def _by_variable(value: str, provider: str) -> Budget:
     return Budget(tokens, BudgetEvent(provider, tokens) if tokens > 0 else None)
 
 
-def _last_turn(said: Sequence[Spoken]) -> Sequence[Spoken]:
+def _last_turn(said: Sequence[HumanInput]) -> Sequence[HumanInput]:
     """What opened the last turn. Remarks beside tool results do not count: the budget is not to change inside a loop."""
     return next(((each,) for each in reversed(said) if each.opens), ())
 
 
-def _tokens(spoken: Spoken, strict: bool) -> int:
+def _tokens(spoken: HumanInput, strict: bool) -> int:
     if spoken.wish is not None:
         return spoken.wish
     return max((parse_wish(text, strict=strict).tokens for text in spoken.texts), default=NONE)
 
 
-def spoken_of(message: JsonObject) -> Spoken | None:
+def human_input(message: JsonObject) -> HumanInput | None:
     """What a person said in a plain message (bare, or in a client's envelope); None if nobody did."""
     inner = message.get("message")
     envelope = inner if isinstance(inner, dict) else message
@@ -161,17 +161,17 @@ def spoken_of(message: JsonObject) -> Spoken | None:
         return None
     content = envelope.get("content")
     parts = [("text", content)] if isinstance(content, str) else [_part(block) for block in _list(content)]
-    return spoken_parts(parts, wish=_noted(message.get("thinkingMetadata")))
+    return human_input_of_parts(parts, wish=_noted(message.get("thinkingMetadata")))
 
 
-def spoken_parts(parts: Iterable[tuple[str, str]], *, wish: int | None = None) -> Spoken | None:
+def human_input_of_parts(parts: Iterable[tuple[str, str]], *, wish: int | None = None) -> HumanInput | None:
     """As `spoken_of`, of (block type, text) pairs of one user message."""
     parts = list(parts)
     human = [(kind, text) for kind, text in parts if kind != "tool_result" and not _is_reminder(text)]
     if not human and wish is None:
         return None
     answers = any(kind == "tool_result" for kind, _ in parts)
-    return Spoken(tuple(text for kind, text in human if kind == "text"), not answers, wish)
+    return HumanInput(tuple(text for kind, text in human if kind == "text"), not answers, wish)
 
 
 def _part(block: JsonValue) -> tuple[str, str]:
@@ -195,7 +195,7 @@ def _noted(metadata: JsonValue) -> int | None:
     return ULTRATHINK if metadata.get("level") == "high" and not metadata.get("disabled") else NONE
 
 
-def fitted(budget: int, *, max_tokens: int | None = None, cap: int = 0) -> int | None:
+def fit_budget(budget: int, *, max_tokens: int | None = None, cap: int = 0) -> int | None:
     """The nearest legal budget: at least MINIMUM, below `max_tokens`, at most `cap` (0: none). None if there is none."""
     limits = [limit for limit in (None if max_tokens is None else max_tokens - 1, cap or None) if limit is not None]
     nearest = max(min([budget, *limits]), MINIMUM)

@@ -13,35 +13,35 @@ from msgspec import Struct
 
 from clew.model.blocks import Block, Made, text_block
 from clew.model.past import Fold, folded
-from clew.model.recording import Said
+from clew.model.recording import AnswerContent
 from clew.model.request import Message
-from clew.thinking.keys import Asked, asked_of, place_of, said_of
+from clew.thinking.keys import QuestionContent, answer_content, place_of, question_content
 
-__all__ = ["Answer", "Answers", "Piece", "answers_of", "blocks_in", "place_after", "places_of"]
+__all__ = ["AnswerPiece", "PastAnswer", "PastAnswers", "answers_of", "blocks_in", "place_after", "places_of"]
 
 
-class Piece(Struct, frozen=True, eq=False, gc=False):
+class AnswerPiece(Struct, frozen=True, eq=False, gc=False):
     """A block of an answer, and the message that holds it."""
 
     message: int
     block: Block
 
 
-class Answer(Struct, frozen=True, eq=False):
+class PastAnswer(Struct, frozen=True, eq=False):
     """A run of assistant messages. `pieces` are its blocks in order; `asked` is what stood between it and the one before."""
 
     messages: tuple[int, ...]
-    pieces: tuple[Piece, ...]
-    asked: Asked
-    said: Said
+    pieces: tuple[AnswerPiece, ...]
+    asked: QuestionContent
+    said: AnswerContent
 
 
-def answers_of(messages: Sequence[Message]) -> tuple[Answer, ...]:
+def answers_of(messages: Sequence[Message]) -> tuple[PastAnswer, ...]:
     """All answers of a history, oldest first."""
     return tuple([_answer(messages, run, asks) for run, asks in _runs(messages)])
 
 
-class Answers(Sequence[Answer]):
+class PastAnswers(Sequence[PastAnswer]):
     """The same, each put together when it is asked for: whoever wants the newest of a long history pays for one."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
@@ -52,10 +52,10 @@ class Answers(Sequence[Answer]):
         return len(self._runs)
 
     @overload
-    def __getitem__(self, index: int) -> Answer: ...
+    def __getitem__(self, index: int) -> PastAnswer: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Answer, ...]: ...
-    def __getitem__(self, index: int | slice) -> Answer | tuple[Answer, ...]:
+    def __getitem__(self, index: slice) -> tuple[PastAnswer, ...]: ...
+    def __getitem__(self, index: int | slice) -> PastAnswer | tuple[PastAnswer, ...]:
         if isinstance(index, slice):
             return tuple([_answer(self._messages, *each) for each in self._runs[index]])
         return _answer(self._messages, *self._runs[index])
@@ -94,10 +94,10 @@ def _run_on(before: _Runs, messages: Sequence[Message], at: int) -> _Runs:
 _RUNS = Fold(_Runs(), _run_on)
 
 
-def _answer(messages: Sequence[Message], run: tuple[int, ...], asks: tuple[int, ...]) -> Answer:
-    pieces = tuple(Piece(i, block) for i in run for block in blocks_in(messages[i]))
-    asked = asked_of(messages[i].content for i in asks)
-    return Answer(run, pieces, asked, said_of(piece.block for piece in pieces))
+def _answer(messages: Sequence[Message], run: tuple[int, ...], asks: tuple[int, ...]) -> PastAnswer:
+    pieces = tuple(AnswerPiece(i, block) for i in run for block in blocks_in(messages[i]))
+    asked = question_content(messages[i].content for i in asks)
+    return PastAnswer(run, pieces, asked, answer_content(piece.block for piece in pieces))
 
 
 def blocks_in(message: Message) -> tuple[Block, ...] | tuple[Made, ...]:
@@ -107,20 +107,22 @@ def blocks_in(message: Message) -> tuple[Block, ...] | tuple[Made, ...]:
     return message.content or ()
 
 
-def places_of(principal: str, answers: Sequence[Answer]) -> tuple[bytes, ...]:
+def places_of(principal: str, answers: Sequence[PastAnswer]) -> tuple[bytes, ...]:
     """The place of each answer."""
     places: list[bytes] = []
-    before: Said | None = None
+    before: AnswerContent | None = None
     for answer in answers:
         places.append(place_of(principal, answers[0].asked, before, answer.asked, answer.said))
         before = answer.said
     return tuple(places)
 
 
-def place_after(principal: str, messages: Sequence[Message], said: Said, answers: Sequence[Answer] | None = None) -> bytes:
+def place_after(
+    principal: str, messages: Sequence[Message], said: AnswerContent, answers: Sequence[PastAnswer] | None = None
+) -> bytes:
     """The place of an answer that was given to this history and said this; `answers` are the history's, where known."""
-    answers = Answers(messages) if answers is None else answers
+    answers = PastAnswers(messages) if answers is None else answers
     last = answers[-1] if answers else None
     rest = messages[last.messages[-1] + 1 :] if last else messages
-    since = asked_of(m.content for m in rest if m.role not in ("assistant", "system"))
+    since = question_content(m.content for m in rest if m.role not in ("assistant", "system"))
     return place_of(principal, answers[0].asked if answers else since, last.said if last else None, since, said)

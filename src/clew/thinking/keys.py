@@ -15,28 +15,28 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from clew.model.blocks import Block, is_signed, string_of
-from clew.model.recording import Said
+from clew.model.recording import AnswerContent
 
 __all__ = [
-    "Asked",
-    "Row",
-    "asked_of",
+    "ProofRow",
+    "QuestionContent",
+    "answer_content",
     "block_key",
     "digest_of",
     "key_of",
-    "of_proofs",
+    "keys_digest",
     "place_of",
+    "proof_half",
     "proof_of",
-    "row_digest",
-    "said_of",
-    "words_of",
+    "question_content",
+    "text_hash",
 ]
 
 _HALF = 32
 _REMINDER = ("<system-reminder>", "</system-reminder>")
 
 
-class Asked(Struct, frozen=True):
+class QuestionContent(Struct, frozen=True):
     """What stood between two answers: tool_result ids and texts, without reminders and system-role messages."""
 
     ids: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ def key_of(block: Block) -> bytes | None:
     return block_key(block.type, proof) if proof else None
 
 
-class Row(NamedTuple):
+class ProofRow(NamedTuple):
     """Signed blocks in their order, as far as a digest looks at them. Of each proof it is the length and the end, which is
     where a proof has its MAC, and not the kilobytes before, because every request of a conversation pays for it. Of what
     each block says it is a hash, because a client can change a text and keep its signature."""
@@ -69,16 +69,16 @@ class Row(NamedTuple):
     ends: bytes = b""
     words: bytes = b""
 
-    def longer(self, blocks: Sequence[Block]) -> Row:
+    def longer(self, blocks: Sequence[Block]) -> ProofRow:
         """The row with these at its end."""
         if not blocks:
             return self
         proofs = [proof_of(block) for block in blocks]
         ends = _ends(proofs)
-        return Row(
+        return ProofRow(
             self.lengths + _lengths(proofs),
             self.ends + b"\0" + ends if self.lengths else ends,
-            self.words + b"".join([words_of(block) for block in blocks]),
+            self.words + b"".join([text_hash(block) for block in blocks]),
         )
 
     def digest(self) -> bytes:
@@ -96,12 +96,12 @@ def digest_of(proofs: Sequence[str]) -> bytes:
     return sha256(_lengths(proofs) + _ends(proofs)).digest()
 
 
-def of_proofs(digest: bytes) -> bytes:
+def proof_half(digest: bytes) -> bytes:
     """The first half of a digest: equal ones mean the same proofs in the same order."""
     return digest[:_HALF]
 
 
-def words_of(block: Block) -> bytes:
+def text_hash(block: Block) -> bytes:
     """A hash of what a thinking block says, however its JSON is written. (What clients add besides is no part of it: cache
     marks are taken off anyway, and what no step reads goes as it came.)"""
     return sha256(string_of(block.thinking).encode("utf-8", "surrogatepass")).digest()[:16]
@@ -115,13 +115,13 @@ def _ends(proofs: Sequence[str]) -> bytes:
     return "\0".join([proof[-48:] for proof in proofs]).encode("utf-8", "surrogatepass")
 
 
-def row_digest(keys: Iterable[bytes]) -> bytes:
+def keys_digest(keys: Iterable[bytes]) -> bytes:
     """The digest of a row of keys. What stands in place of a signature elsewhere has no MAC at its end, so a few bytes of
     each would not tell two apart."""
     return sha256(b"".join(keys)).digest()
 
 
-def said_of(blocks: Iterable[Block]) -> Said:
+def answer_content(blocks: Iterable[Block]) -> AnswerContent:
     ids: list[str] = []
     texts: list[str] = []
     for block in blocks:
@@ -130,10 +130,10 @@ def said_of(blocks: Iterable[Block]) -> Said:
                 texts.append(text)
         elif block.type.endswith("tool_use") and is_signed(block.id):
             ids.append(block.id)
-    return Said(tuple(ids), tuple(texts))
+    return AnswerContent(tuple(ids), tuple(texts))
 
 
-def asked_of(contents: Iterable[tuple[Block, ...] | str | None]) -> Asked:
+def question_content(contents: Iterable[tuple[Block, ...] | str | None]) -> QuestionContent:
     """What the given user contents ask, as one."""
     ids: list[str] = []
     texts: list[str] = []
@@ -143,7 +143,7 @@ def asked_of(contents: Iterable[tuple[Block, ...] | str | None]) -> Asked:
                 ids.append(id)
             elif (text := text.strip()) and not _is_reminder(text):
                 texts.append(text)
-    return Asked(tuple(ids), tuple(texts))
+    return QuestionContent(tuple(ids), tuple(texts))
 
 
 def _asked_parts(content: tuple[Block, ...] | str | None) -> Iterable[tuple[str, str]]:
@@ -160,7 +160,9 @@ def _is_reminder(text: str) -> bool:
     return text.startswith(_REMINDER[0]) and text.endswith(_REMINDER[1])
 
 
-def place_of(principal: str, first: Asked, before: Said | None, since: Asked, said: Said) -> bytes:
+def place_of(
+    principal: str, first: QuestionContent, before: AnswerContent | None, since: QuestionContent, said: AnswerContent
+) -> bytes:
     """Where an answer stands, by what was said and asked just before: the weakest way to find it.
 
     Every part is length-prefixed, so that no two different histories run together into one hash.

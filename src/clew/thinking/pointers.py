@@ -13,27 +13,27 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from clew.model.past import Fold, folded
-from clew.model.recording import Recording, Said, Shelf
+from clew.model.recording import AnswerContent, Recording, Shelf
 from clew.model.request import Message
 from clew.thinking.history import answers_of, blocks_in
-from clew.thinking.keys import key_of, said_of
+from clew.thinking.keys import answer_content, key_of
 from clew.thinking.recognise import Context, recognise
 
-__all__ = ["Pointers", "RunPointers", "places_wanted", "pointers_of"]
+__all__ = ["AnswerPointers", "Pointers", "places_wanted", "pointers_of"]
 
 
-class RunPointers(NamedTuple):
+class AnswerPointers(NamedTuple):
     """Of one answer, that is of assistant messages in a row: what points at its recording, and what it says."""
 
     keys: tuple[bytes, ...] = ()
     tools: tuple[str, ...] = ()
-    said: Said = Said()
+    said: AnswerContent = AnswerContent()
 
 
 class Pointers(Struct, frozen=True):
     """Of a whole history, oldest first."""
 
-    runs: tuple[RunPointers, ...] = ()
+    runs: tuple[AnswerPointers, ...] = ()
 
     @property
     def keys(self) -> tuple[bytes, ...]:
@@ -53,7 +53,7 @@ class Pointers(Struct, frozen=True):
 class _Runs(NamedTuple):
     """Those that are over, and the messages of the one that may go on."""
 
-    over: tuple[RunPointers, ...] = ()
+    over: tuple[AnswerPointers, ...] = ()
     last: tuple[Message, ...] = ()
 
 
@@ -68,12 +68,12 @@ def _run_on(before: _Runs, messages: Sequence[Message], at: int) -> _Runs:
     return _Runs(tuple(over), tuple(last))
 
 
-def _run_of(messages: Sequence[Message]) -> RunPointers:
+def _run_of(messages: Sequence[Message]) -> AnswerPointers:
     blocks = [block for message in messages for block in blocks_in(message)]
-    return RunPointers(
+    return AnswerPointers(
         tuple([key for block in blocks if (key := key_of(block))]),
         tuple([block.id for block in blocks if block.type.endswith("tool_use") and isinstance(block.id, str) and block.id]),
-        said_of(blocks),
+        answer_content(blocks),
     )
 
 

@@ -9,11 +9,10 @@ from clew.model.origin import ANTHROPIC, Origin
 from clew.model.past import Fold, each_of, folded
 from clew.model.recording import Recording, Recordings, Strand
 from clew.model.request import Message, Request, blocks_of
-from clew.thinking.history import Answers, place_after
-from clew.thinking.keys import Row, key_of, of_proofs, proof_of, row_digest, said_of
+from clew.thinking.history import PastAnswers, place_after
+from clew.thinking.keys import ProofRow, answer_content, key_of, keys_digest, proof_half, proof_of
 from clew.thinking.recognise import Context, last_recording
-from clew.thinking.repairs import newest_in
-from clew.thinking.strands import strand_for
+from clew.thinking.strands import newest_in_realm, strand_for
 
 __all__ = ["recording_of"]
 
@@ -42,14 +41,14 @@ def recording_of(
     `marks` tell of the form of `going` (`repairs`), `lighter` are the keys of thoughts in it that are only the rest of one.
     """
     shown = held if held is not None else [made(raw) for raw in blocks]
-    answers, said = Answers(asked.messages), said_of(shown)
+    answers, said = PastAnswers(asked.messages), answer_content(shown)
     followed = last_recording(answers, shelf, context)
     if origin.realm == ANTHROPIC:
         strand, digest = _as_held(going, shown, unread, marks, shelf)
     else:
         ahead = [key for block in folded(going.messages, _SIGNED) if (key := key_of(block)) and key not in unread]
         own = [key for raw in blocks if (key := key_of(made(raw)))]
-        last = newest_in(origin.realm, followed, shelf)
+        last = newest_in_realm(origin.realm, followed, shelf)
         strand, digest = _as_sent((*marks, *ahead), own, (*marks, *lighter), last, shelf)
     return Recording(
         id=id,
@@ -73,12 +72,12 @@ def _signed(messages: Sequence[Message]) -> list[Block]:
     return [block for message in messages for block in blocks_of(message) if proof_of(block)]
 
 
-def _longer(row: Row, messages: Sequence[Message], at: int) -> Row:
+def _longer(row: ProofRow, messages: Sequence[Message], at: int) -> ProofRow:
     return row.longer(_signed(messages))
 
 
 _SIGNED = each_of(_signed)
-_ROW = Fold(Row(), _longer)
+_ROW = Fold(ProofRow(), _longer)
 
 
 def _as_held(
@@ -89,7 +88,7 @@ def _as_held(
     ahead = folded(going.messages, _SIGNED)
     if unread:
         ahead = tuple([block for block in ahead if key_of(block) not in unread])
-    row = Row().longer(ahead) if unread else folded(going.messages, _ROW)
+    row = ProofRow().longer(ahead) if unread else folded(going.messages, _ROW)
     digest = b"" if marks else row.longer([block for block in shown if proof_of(block)]).digest()
     return _strand(ahead, row, shelf, marks), digest
 
@@ -99,16 +98,16 @@ def _as_sent(
 ) -> tuple[Strand, bytes]:
     """Strand and digest where clients hold seals, or nothing: the row is of what is under them, and no block of it leads to
     its recording. The newest answer of the realm is the newest in the row, or what was sent is not its row at all."""
-    digest = row_digest((*sent, *own))
-    if sent and last is not None and last.digest == row_digest(sent):
+    digest = keys_digest((*sent, *own))
+    if sent and last is not None and last.digest == keys_digest(sent):
         return Strand(after=last.id, listed=remarks or None), digest
     return strand_for(sent, last, shelf, remarks), digest
 
 
-def _strand(ahead: Sequence[Block], row: Row, shelf: Recordings, marks: tuple[bytes, ...]) -> Strand:
+def _strand(ahead: Sequence[Block], row: ProofRow, shelf: Recordings, marks: tuple[bytes, ...]) -> Strand:
     """The row that was sent. Nearly always it is that of the newest answer in it and that answer's own, which its digest
     says at once; else it is worked out key by key."""
     last = shelf.by_key(key_of(ahead[-1]) or b"") if ahead else None
-    if last is not None and not marks and of_proofs(last.digest) == of_proofs(row.digest()):
+    if last is not None and not marks and proof_half(last.digest) == proof_half(row.digest()):
         return Strand(after=last.id)
     return strand_for((*marks, *[key for block in ahead if (key := key_of(block))]), last, shelf)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from clew.model.facts.failures import is_refusal
 
-__all__ = ["Refusal", "Rule", "refusal_in"]
+__all__ = ["Rule", "ThinkingRefusal", "refusal_in"]
 
 Rule: TypeAlias = Literal["R33", "R34", "R35", "R37", "R38", "R44"]
 
@@ -39,7 +39,7 @@ _MOST = 4000
 _INDEX = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 
 
-class Refusal(Struct, frozen=True):
+class ThinkingRefusal(Struct, frozen=True):
     """What a vendor refused: the rule, and the message and block that it names (its own indices, which can be off)."""
 
     rule: Rule
@@ -47,7 +47,7 @@ class Refusal(Struct, frozen=True):
     block: int | None = None
 
 
-def refusal_in(status: int, words: str) -> Refusal | None:
+def refusal_in(status: int, words: str) -> ThinkingRefusal | None:
     """The refusal, if it is one and speaks of thinking."""
     words = words[:_MOST]
     if not is_refusal(status, words):
@@ -57,5 +57,5 @@ def refusal_in(status: int, words: str) -> Refusal | None:
         return None
     index = _INDEX.search(words)
     if index is None:
-        return Refusal(rule)
-    return Refusal(rule, int(index[1]), int(index[2]) if index[2] else None)
+        return ThinkingRefusal(rule)
+    return ThinkingRefusal(rule, int(index[1]), int(index[2]) if index[2] else None)

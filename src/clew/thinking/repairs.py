@@ -18,31 +18,31 @@ from typing import Final
 from clew.model.origin import Origin
 from clew.model.recording import Recording, Recordings
 
-__all__ = ["LEFT_OUT", "mark_of", "marked", "newest_in", "newest_of"]
+__all__ = ["LEFT_OUT", "newest_in_realm", "newest_of_backend", "repair_mark", "repairs_in"]
 
 _FAR = 32
 """Answers to look through for one of this backend's, or realm's; before that, others have answered for long."""
 
 
-def mark_of(name: str) -> bytes:
+def repair_mark(name: str) -> bytes:
     return sha256(b"clew repair\0" + name.encode()).digest()
 
 
-LEFT_OUT: Final = mark_of("left out")
+LEFT_OUT: Final = repair_mark("left out")
 """What is not in this strand was refused."""
 
 
-def marked(names: Iterable[str], row: Container[bytes]) -> tuple[str, ...]:
+def repairs_in(names: Iterable[str], row: Container[bytes]) -> tuple[str, ...]:
     """Those of the repairs that this row has a mark for."""
-    return tuple(name for name in names if mark_of(name) in row)
+    return tuple(name for name in names if repair_mark(name) in row)
 
 
-def newest_of(newest: Recording | None, backend: str, model: str, shelf: Recordings) -> Recording | None:
+def newest_of_backend(newest: Recording | None, backend: str, model: str, shelf: Recordings) -> Recording | None:
     """The newest answer of this backend and model, from the newest of the history back."""
     return _newest(newest, shelf, lambda origin: (origin.backend, origin.model) == (backend, model))
 
 
-def newest_in(realm: str, newest: Recording | None, shelf: Recordings) -> Recording | None:
+def newest_in_realm(realm: str, newest: Recording | None, shelf: Recordings) -> Recording | None:
     """The newest answer that was made in this realm, from the newest of the history back."""
     return _newest(newest, shelf, lambda origin: origin.realm == realm)
 

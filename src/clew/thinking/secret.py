@@ -15,7 +15,7 @@ from msgspec import Struct
 from clew.errors import SettingsInvalid
 from clew.thinking.seal import MIN_SECRET, Sealer
 
-__all__ = ["FILE_VERSION", "Keyring", "file_of_ring", "key_id", "ring_of", "ring_of_file", "ring_of_text"]
+__all__ = ["FILE_VERSION", "Keyring", "key_id", "keyring_of", "read_secret_file", "read_secret_text", "secret_file_of"]
 
 FILE_VERSION = 1
 
@@ -55,12 +55,12 @@ def key_id(secret: bytes) -> str:
     return hmac.digest(secret, _ID_PURPOSE, "sha256")[:8].hex()
 
 
-def ring_of(current: bytes, *old: bytes) -> Keyring:
+def keyring_of(current: bytes, *old: bytes) -> Keyring:
     keys = {key_id(secret): secret for secret in (current, *old)}
     return Keyring(key_id(current), keys)
 
 
-def ring_of_text(text: str, *, name: str) -> Keyring:
+def read_secret_text(text: str, *, name: str) -> Keyring:
     """Secrets separated by commas, the current one first, each used as it is written.
 
     Hex, base64 or a long phrase are all the same to HMAC, so nothing is decoded and nothing can be decoded in two ways;
@@ -73,14 +73,14 @@ def ring_of_text(text: str, *, name: str) -> Keyring:
             "`openssl rand -hex 32` prints a good one",
             key=name,
         )
-    return ring_of(*secrets)
+    return keyring_of(*secrets)
 
 
-def file_of_ring(ring: Keyring) -> bytes:
+def secret_file_of(ring: Keyring) -> bytes:
     return msgspec.json.format(msgspec.json.encode(_File(FILE_VERSION, ring.current, ring.keys)), indent=2) + b"\n"
 
 
-def ring_of_file(raw: bytes, *, file: str) -> Keyring:
+def read_secret_file(raw: bytes, *, file: str) -> Keyring:
     """The ring that this file holds. Raises SettingsInvalid for a file of another version, and for a damaged one."""
     try:
         version = msgspec.json.decode(raw, type=_Version).version

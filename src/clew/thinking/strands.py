@@ -18,7 +18,7 @@ from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording, Recordings, Strand
 from clew.thinking.keys import key_of
 
-__all__ = ["longest_tail", "own_keys", "remarks_of", "resolve", "strand_for"]
+__all__ = ["longest_tail", "own_keys", "remarks_of", "strand_for", "strand_keys"]
 
 
 def own_keys(recording: Recording) -> tuple[bytes, ...]:
@@ -28,7 +28,7 @@ def own_keys(recording: Recording) -> tuple[bytes, ...]:
     return tuple([key for raw in recording.blocks if (key := key_of(made(raw)))])
 
 
-def resolve(recording: Recording, shelf: Recordings) -> tuple[bytes, ...]:
+def strand_keys(recording: Recording, shelf: Recordings) -> tuple[bytes, ...]:
     """The keys that went ahead of an answer. Where a link leads to a lost recording, what lies beyond it is unknown: the
     row begins there, which is a tail of the true one, and tails are what the vendor accepts. Remarks stay in any case."""
     rows: list[tuple[bytes, ...]] = []
@@ -53,7 +53,7 @@ def remarks_of(recording: Recording, shelf: Recordings) -> frozenset[bytes]:
     strand = recording.strand
     if strand.listed is not None:
         return frozenset(strand.listed)
-    return frozenset() if recording.digest else frozenset(resolve(recording, shelf))
+    return frozenset() if recording.digest else frozenset(strand_keys(recording, shelf))
 
 
 def longest_tail(
@@ -79,6 +79,6 @@ def strand_for(
     """How to remember the row that was sent: a link to the newest answer in it where that says the same, else the list."""
     if not sent:
         return Strand(listed=())
-    if last is not None and resolve(last, shelf) + own_keys(last) == sent:
+    if last is not None and strand_keys(last, shelf) + own_keys(last) == sent:
         return Strand(after=last.id, listed=remarks or None)
     return Strand(listed=sent)

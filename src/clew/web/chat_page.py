@@ -15,7 +15,7 @@ from clew.gateway.models import listing
 from clew.settings.gateway_key import LOCAL
 from clew.settings.values import Settings
 from clew.store.values import Thread
-from clew.thinking.effort import LEVELS
+from clew.thinking.profiles import EFFORTS
 from clew.web.frame import fragment, page
 from clew.web.thread_page import asked_in
 from clew.web.viewing import Asked, View, view_of
@@ -67,7 +67,7 @@ def _choices(desk: Desk, thread: Thread | None, view: View | None) -> Choices:
         backend=thread.pin if thread else "",
         models=models if model in models or not model else [model, *models],
         model=model,
-        efforts=LEVELS,
+        efforts=EFFORTS,
         effort=settings.chat.effort,
         thinking=settings.chat.thinking,
     )

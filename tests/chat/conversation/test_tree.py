@@ -5,7 +5,7 @@ from __future__ import annotations
 from clew.chat.tree import Tree
 from clew.chat.turns import Spot
 from clew.model.origin import Origin
-from clew.model.recording import Recording, Said, Strand
+from clew.model.recording import AnswerContent, Recording, Strand
 from clew.store.values import Passage
 
 
@@ -16,7 +16,7 @@ def spot(id: str, follows: str = "", asked: bytes = b"{}", *, answered: bool = T
         origin=Origin("anthropic", "claude", "m", ""),
         blocks=(b"{}",) if answered else (),
         keys=(),
-        said=Said(),
+        said=AnswerContent(),
         place=b"",
         strand=Strand(),
         followed=follows or None,

@@ -12,7 +12,7 @@ import pytest
 
 from clew.chat.formats import FORMATS, format_of
 from clew.model.origin import Origin
-from clew.model.recording import Said, Strand
+from clew.model.recording import AnswerContent, Strand
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.store.sqlite.store import SqliteStore
@@ -77,8 +77,12 @@ def test_lines_become_turns_with_all_that_they_tell(store: SqliteStore) -> None:
         Origin("anthropic", "imported", "claude-opus-5-5"),
         (block_key("thinking", "sig-1"),),
     )
-    assert (first.said, first.strand, first.followed) == (Said(("toolu_1",)), Strand(listed=()), None)
-    assert (second.said, second.strand, second.followed) == (Said((), ("There are two.",)), Strand(after=first.id), first.id)
+    assert (first.said, first.strand, first.followed) == (AnswerContent(("toolu_1",)), Strand(listed=()), None)
+    assert (second.said, second.strand, second.followed) == (
+        AnswerContent((), ("There are two.",)),
+        Strand(after=first.id),
+        first.id,
+    )
     assert store.exchange("local", first.id) == Exchange(
         id=first.id,
         principal="local",
@@ -382,7 +386,7 @@ def _shape(store: SqliteStore, agent: str) -> list[Any]:
 
 def test_a_foreign_thought_is_not_in_a_transcript(tmp_path: Path) -> None:
     glm = recorded("g", origin=GLM)
-    only = msgspec.structs.replace(glm, blocks=glm.blocks[:1], said=Said())
+    only = msgspec.structs.replace(glm, blocks=glm.blocks[:1], said=AnswerContent())
     with stored(tmp_path / "a.db", turn(only)) as store:
         raw = exported(store, FORMAT)
     assert b"Thought g." not in raw

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from clew.chat.formats import FORMATS, BrokenLine, format_of
 from clew.model.change import Change
 from clew.model.origin import Origin
-from clew.model.recording import Recording, Said, Strand
+from clew.model.recording import AnswerContent, Recording, Strand
 from clew.store.values import Exchange, Retention, Try, Turn, Usage
 from tests.chat.formats.stored import exported, found, imported, rows, stored
 from tests.counts import examples
@@ -77,7 +77,7 @@ recordings = st.builds(
     origin=st.builds(Origin, words, words, words, words),
     blocks=st.lists(_json(), max_size=3).map(tuple),
     keys=st.just(()),
-    said=st.builds(Said, st.lists(said_words, max_size=2).map(tuple), st.lists(said_words, max_size=2).map(tuple)),
+    said=st.builds(AnswerContent, st.lists(said_words, max_size=2).map(tuple), st.lists(said_words, max_size=2).map(tuple)),
     place=key,
     strand=st.one_of(
         st.builds(Strand, after=words), st.builds(Strand, listed=st.lists(key, max_size=2).map(tuple)), st.just(Strand())

@@ -8,7 +8,7 @@ from clew.chat.remote.told import ToldTurn, spot_of, told_of
 from clew.chat.turns import Spot, turn_of
 from clew.model.change import Change
 from clew.model.origin import Origin
-from clew.model.recording import Recording, Said, Strand
+from clew.model.recording import AnswerContent, Recording, Strand
 from clew.store.values import Exchange, Passage, Thread, Usage
 
 THREAD = Thread(id="t1", principal="me", session="s1", agent="", title="T", pin="", created=1.0, used=2.0, turns=1)
@@ -26,7 +26,7 @@ def spot() -> Spot:
         origin=Origin("anthropic", "claude", "claude-opus-5-5", "acc"),
         blocks=BLOCKS,
         keys=(b"\x00\xff",),
-        said=Said(ids=("toolu_safe",), texts=()),
+        said=AnswerContent(ids=("toolu_safe",), texts=()),
         place=b"\x01",
         strand=Strand(after="e1"),
         followed="e1",

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from clew.model.recording import Said, Strand
+from clew.model.recording import AnswerContent, Strand
 from clew.store import Store, StoreLocation
 from clew.store.values import DAY
 from tests.store.contract.opening import opened
@@ -19,7 +19,7 @@ def test_a_recording_comes_back_as_it_went_in(store: Store) -> None:
     odd = recorded(
         "odd",
         origin=GLM,
-        said=Said(("toolu_\ud800", ""), ("half a pair \udfff", "a\0b")),
+        said=AnswerContent(("toolu_\ud800", ""), ("half a pair \udfff", "a\0b")),
         strand=Strand(listed=(b"\xff" * 32, b"\0" * 32)),
         session="s",
         agent="a",

@@ -1,6 +1,6 @@
 """The document's four example flows, step by step (session policy; what the default policy does instead is proved there)."""
 
-from clew.thinking.registry import Entry, Filtered, ThinkingRegistry
+from clew.thinking.registry import Filtered, RegistryEntry, ThinkingRegistry
 from tests.manifest import proves
 from tests.thinking.registry.builders import HELLO, A, B, C, answer, assistant, confirmed, key, on, request, text
 
@@ -18,7 +18,7 @@ def test_a_normal_conversation_keeps_every_block() -> None:
     assert (first.confirmed, first.removed) == (1, 0)
     assert second == Filtered(body=body, session=1, confirmed=1, cache_size_after=2, decisions=second.decisions)
     assert [decision.kept for decision in second.decisions] == [True, True]
-    assert registry.entries == {key(A): Entry(1, 0.0, confirmed=True), key(B): Entry(1, 2.0, confirmed=True)}
+    assert registry.entries == {key(A): RegistryEntry(1, 0.0, confirmed=True), key(B): RegistryEntry(1, 2.0, confirmed=True)}
 
 
 @proves("req:S1-31")
@@ -57,7 +57,7 @@ def test_after_a_switch_the_request_goes_out_without_thinking_and_the_new_backen
 
     assert filtered.body == {"model": "m", "messages": [HELLO, assistant(text("ok")), HELLO]}
     assert (filtered.removed, filtered.cleanup_old_session) == (1, 1)
-    assert registry.entries == {key(B): Entry(2, 3.0)}
+    assert registry.entries == {key(B): RegistryEntry(2, 3.0)}
     assert registry.filter_request(request(A, B), 4.0).body == {
         "model": "m",
         "messages": [HELLO, assistant(text("ok")), HELLO, assistant(B, text("ok")), HELLO],

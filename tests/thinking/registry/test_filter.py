@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from clew.thinking.registry import (
-    Decision,
-    Entry,
-    Filtered,
-    ThinkingRegistry,
-    product_key,
-)
+from clew.thinking.registry import Decision, Filtered, RegistryEntry, ThinkingRegistry, product_key
 from tests.manifest import proves
 from tests.thinking.registry.builders import (
     HELLO,
@@ -69,7 +63,7 @@ def test_a_block_that_comes_back_in_its_session_is_confirmed_once() -> None:
     counts = [registry.filter_request(request(A), now).confirmed for now in (5.0, 6.0)]
 
     assert counts == [1, 0]
-    assert registry.entries == {key(A): Entry(1, 0.0, confirmed=True)}
+    assert registry.entries == {key(A): RegistryEntry(1, 0.0, confirmed=True)}
 
 
 @proves("req:S1-15", "req:S1-16")
@@ -93,7 +87,7 @@ def test_a_confirmed_block_that_is_no_longer_sent_is_forgotten() -> None:
     filtered = registry.filter_request(request(B), 2.0)
 
     assert filtered.cleanup_confirmed_unused == 1
-    assert registry.entries == {key(B): Entry(1, 0.0, confirmed=True)}
+    assert registry.entries == {key(B): RegistryEntry(1, 0.0, confirmed=True)}
 
 
 @proves("req:S1-18")
@@ -126,7 +120,7 @@ def test_a_block_that_comes_back_late_is_confirmed_and_kept() -> None:
     filtered = registry.filter_request(request(A), 100_000.0)
 
     assert (filtered.confirmed, filtered.cleanup_orphaned, filtered.removed) == (1, 0, 0)
-    assert registry.entries == {key(A): Entry(1, 0.0, confirmed=True)}
+    assert registry.entries == {key(A): RegistryEntry(1, 0.0, confirmed=True)}
 
 
 @proves("req:S1-20")
@@ -230,7 +224,7 @@ def test_a_request_without_an_answer_forgets_only_old_sessions() -> None:
     filtered = registry.filter_request({"messages": [HELLO]}, 9_999.0)
 
     assert filtered == Filtered(body={"messages": [HELLO]}, session=2, cleanup_old_session=1, cache_size_after=2)
-    assert registry.entries == {key(B): Entry(2, 0.0, confirmed=True), key(C): Entry(2, 0.0)}
+    assert registry.entries == {key(B): RegistryEntry(2, 0.0, confirmed=True), key(C): RegistryEntry(2, 0.0)}
 
 
 @proves("req:S1-23")

@@ -8,14 +8,7 @@ from threading import Lock
 
 import pytest
 
-from clew.thinking.registry import (
-    CacheStats,
-    Entry,
-    Registered,
-    Registration,
-    Switch,
-    ThinkingRegistry,
-)
+from clew.thinking.registry import BackendSwitch, CacheStats, Registered, Registration, RegistryEntry, ThinkingRegistry
 from tests.manifest import proves
 from tests.thinking.registry.builders import (
     HELLO,
@@ -51,10 +44,10 @@ def test_each_change_of_the_backend_begins_a_session_also_a_change_back() -> Non
     switches = [registry.notify_backend(name) for name in ("anthropic", "anthropic", "glm", "anthropic")]
 
     assert switches == [
-        Switch("", "anthropic", 0, 1),
+        BackendSwitch("", "anthropic", 0, 1),
         None,
-        Switch("anthropic", "glm", 1, 2),
-        Switch("glm", "anthropic", 2, 3),
+        BackendSwitch("anthropic", "glm", 1, 2),
+        BackendSwitch("glm", "anthropic", 2, 3),
     ]
     assert (registry.session, registry.backend) == (3, "anthropic")
 
@@ -134,7 +127,7 @@ def test_a_thinking_block_of_an_answer_is_registered_unconfirmed_in_the_current_
     registration = registry.register_response(answer(A, text("hi")), 7.0)
 
     assert registration == Registration((Registered(key(A), 1, "First A."),))
-    assert registry.entries == {key(A): Entry(1, 7.0, confirmed=False, complete=True)}
+    assert registry.entries == {key(A): RegistryEntry(1, 7.0, confirmed=False, complete=True)}
 
 
 @proves("req:S1-5")
@@ -142,7 +135,7 @@ def test_a_redacted_block_is_registered_by_its_data() -> None:
     """Document 001, thinking block types."""
     registry = on("anthropic", redacted("EmwKAhgB"))
 
-    assert registry.entries == {key(redacted("EmwKAhgB")): Entry(1, 0.0)}
+    assert registry.entries == {key(redacted("EmwKAhgB")): RegistryEntry(1, 0.0)}
     assert registry.filter_request(request(redacted("EmwKAhgB")), 1.0).removed == 0
     assert registry.filter_request(request(redacted("other")), 1.0).removed == 1
 
@@ -153,7 +146,7 @@ def test_the_same_block_again_in_one_session_stays_as_it_is() -> None:
     registry = confirmed(A)
 
     assert registry.register_response(answer(A), 99.0) == Registration()
-    assert registry.entries == {key(A): Entry(1, 0.0, confirmed=True)}
+    assert registry.entries == {key(A): RegistryEntry(1, 0.0, confirmed=True)}
 
 
 @proves("req:S1-9")
@@ -164,7 +157,7 @@ def test_the_same_block_again_in_a_later_session_belongs_to_that_one() -> None:
 
     registry.register_response(answer(A), 99.0)
 
-    assert registry.entries == {key(A): Entry(2, 99.0, confirmed=False)}
+    assert registry.entries == {key(A): RegistryEntry(2, 99.0, confirmed=False)}
 
 
 @proves("req:S1-10")
@@ -197,7 +190,7 @@ def test_a_block_without_text_is_known_by_its_signature() -> None:
     mine, other = thinking("", "EqQBmine"), thinking("", "EqQBother")
     registry = on("anthropic", mine)
 
-    assert registry.entries == {key(mine): Entry(1, 0.0)}
+    assert registry.entries == {key(mine): RegistryEntry(1, 0.0)}
     assert [decision.kept for decision in registry.filter_request(request(mine, other), 1.0).decisions] == [True, False]
 
 
@@ -212,7 +205,7 @@ def test_an_answer_belongs_to_the_session_of_its_request() -> None:
     registry.register_response(answer(A), 1.0, session=session)
     watch.event(b'{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"R"}}', 1.0)
 
-    assert registry.entries == {key(A): Entry(1, 1.0), key(redacted("R")): Entry(1, 1.0)}
+    assert registry.entries == {key(A): RegistryEntry(1, 1.0), key(redacted("R")): RegistryEntry(1, 1.0)}
     assert registry.filter_request(request(A), 2.0).removed == 1
 
 
@@ -224,7 +217,7 @@ def test_a_late_answer_of_an_old_session_does_not_take_a_block_back() -> None:
     registry.register_response(answer(A), 1.0)
 
     assert registry.register_response(answer(A), 2.0, session=1) == Registration()
-    assert registry.entries == {key(A): Entry(2, 1.0)}
+    assert registry.entries == {key(A): RegistryEntry(2, 1.0)}
 
 
 @proves("req:S1-40")

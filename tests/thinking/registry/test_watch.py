@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.thinking.registry import Decision, Entry, Registered, Registration, ThinkingRegistry, product_key
+from clew.thinking.registry import Decision, Registered, Registration, RegistryEntry, ThinkingRegistry, product_key
 from tests.counts import examples
 from tests.manifest import proves
 from tests.thinking.registry.builders import (
@@ -37,7 +37,7 @@ def test_a_streamed_block_is_registered_at_its_stop_with_its_whole_text() -> Non
 
     whole = Registered(key(thinking("Let me see.")), 0, "Let me see.")
     assert registrations == [NOTHING, NOTHING, NOTHING, NOTHING, Registration((whole,))]
-    assert registry.entries == {whole.key: Entry(0, 3.0)}
+    assert registry.entries == {whole.key: RegistryEntry(0, 3.0)}
 
 
 @proves("req:S1-6")
@@ -104,7 +104,7 @@ def test_a_block_cut_before_its_stop_is_registered_incomplete_and_never_sent_on(
     watch.event(delta(0, "Half a th"), 1.0)
 
     assert watch.end(2.0) == Registration((Registered(key(thinking("Half a th")), 0, "Half a th", complete=False),))
-    assert registry.entries == {key(thinking("Half a th")): Entry(0, 2.0, complete=False)}
+    assert registry.entries == {key(thinking("Half a th")): RegistryEntry(0, 2.0, complete=False)}
 
     filtered = registry.filter_request(request(thinking("Half a th")), 3.0)
     assert filtered.removed == 1
@@ -122,7 +122,10 @@ def test_what_was_complete_before_the_cut_stays_complete() -> None:
     watch.end(2.0)
 
     assert [watch.event(stop(1), 3.0), watch.end(3.0)] == [NOTHING, NOTHING]
-    assert registry.entries == {key(thinking("whole")): Entry(0, 1.0), key(thinking("cut")): Entry(0, 2.0, complete=False)}
+    assert registry.entries == {
+        key(thinking("whole")): RegistryEntry(0, 1.0),
+        key(thinking("cut")): RegistryEntry(0, 2.0, complete=False),
+    }
 
 
 @proves("req:S1-8", "req:S1-9")
@@ -134,7 +137,7 @@ def test_a_cut_block_that_comes_again_whole_is_complete_and_a_whole_one_stays_so
     registry.register_blocks([thinking("same")], 2.0)
     registry.register_blocks([thinking("same")], 3.0, complete=False)
 
-    assert registry.entries == {key(thinking("same")): Entry(0, 1.0)}
+    assert registry.entries == {key(thinking("same")): RegistryEntry(0, 1.0)}
 
 
 @proves("req:S1-8")
@@ -151,7 +154,7 @@ def test_an_index_that_begins_again_before_its_stop_was_cut_there(block: Block, 
 
     lost = Registered(key(thinking("lost")), 0, "lost", complete=False)
     assert registrations == [NOTHING, NOTHING, Registration((lost, *more)), NOTHING]
-    assert registry.entries[lost.key] == Entry(0, 0.0, complete=False)
+    assert registry.entries[lost.key] == RegistryEntry(0, 0.0, complete=False)
 
 
 @proves("req:S1-8")

@@ -20,9 +20,9 @@ from clew.errors import SealInvalid
 from clew.model.blocks import FILLER, Made, is_thinking, string_of, well_made
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC, Origin
-from clew.model.recording import Recording, Said, Strand
+from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Message
-from clew.thinking.keys import Asked, asked_of, key_of, place_of, proof_of, said_of
+from clew.thinking.keys import QuestionContent, answer_content, key_of, place_of, proof_of, question_content
 from clew.thinking.seal import Seal, is_seal
 
 __all__ = ["IMPORTED", "Chain", "FileAnswer", "ImportedAnswer", "asked_in", "hash_of", "import_answer", "title_of"]
@@ -39,7 +39,7 @@ _message = msgspec.json.Decoder(Message)
 class Chain(Struct, frozen=True, kw_only=True):
     """The position of a conversation after an answer. It is all that the next answer needs, and small: forks keep many."""
 
-    first: Asked
+    first: QuestionContent
     thread: str
     last: str
     by_maker: Mapping[tuple[str, str], str]
@@ -73,13 +73,13 @@ def hash_of(*parts: str) -> str:
     return sha256(msgspec.json.encode(parts)).hexdigest()[:32]
 
 
-def asked_in(messages: Sequence[bytes]) -> Asked:
+def asked_in(messages: Sequence[bytes]) -> QuestionContent:
     """The question in these user messages. Raises DecodeError for anything but a message."""
     decoded = [_message.decode(raw) for raw in messages]
-    return asked_of(message.content for message in decoded if message.role not in ("assistant", "system"))
+    return question_content(message.content for message in decoded if message.role not in ("assistant", "system"))
 
 
-def title_of(asked: Asked) -> str:
+def title_of(asked: QuestionContent) -> str:
     """The beginning of the question, on one line."""
     words = " ".join(asked.texts[0].split()) if asked.texts else ""
     return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
@@ -88,9 +88,11 @@ def title_of(asked: Asked) -> str:
 def import_answer(answer: FileAnswer, chain: Chain | None, context: ImportContext) -> ImportedAnswer:
     """The recording of an answer that follows `chain`. Raises the decoder's exceptions for broken blocks or questions."""
     held = [well_made(raw) for raw in answer.blocks]
-    said = said_of(held)
-    if said == Said((), (FILLER,)):  # clew's own filler for an answer that had only foreign thinking: nobody said it
-        said = Said((), ())
+    said = answer_content(held)
+    if said == AnswerContent(
+        (), (FILLER,)
+    ):  # clew's own filler for an answer that had only foreign thinking: nobody said it
+        said = AnswerContent((), ())
     asked = asked_in(answer.asked)
     first = chain.first if chain else asked
     before = context.known.by_id(chain.last) if chain else None
@@ -103,7 +105,7 @@ def import_answer(answer: FileAnswer, chain: Chain | None, context: ImportContex
 
 
 def _find_known(
-    held: Sequence[Made], said: Said, place: bytes, answer: FileAnswer, chain: Chain | None, context: ImportContext
+    held: Sequence[Made], said: AnswerContent, place: bytes, answer: FileAnswer, chain: Chain | None, context: ImportContext
 ) -> Recording | None:
     """The existing recording: by its proofs, by its tool calls, or at its place in the same session.
 
@@ -128,7 +130,7 @@ def _find_known(
 
 
 def _new_recording(
-    answer: FileAnswer, held: Sequence[Made], said: Said, place: bytes, chain: Chain | None, context: ImportContext
+    answer: FileAnswer, held: Sequence[Made], said: AnswerContent, place: bytes, chain: Chain | None, context: ImportContext
 ) -> Recording:
     seals = [_open_seal(block, context) for block in held]
     origin = _origin_of(answer.model, held, seals)
@@ -162,7 +164,7 @@ def _open_seal(block: Made, context: ImportContext) -> Seal | None:
         return None
 
 
-def _recording_id(answer: FileAnswer, said: Said, seals: Sequence[Seal | None]) -> str:
+def _recording_id(answer: FileAnswer, said: AnswerContent, seals: Sequence[Seal | None]) -> str:
     """The exchange that a seal names; else a hash of the name and the words: clients copy old answers into new sessions."""
     exchanges = {seal.exchange for seal in seals if seal}
     if len(exchanges) == 1:

@@ -21,7 +21,7 @@ from clew.engine.told_tries import with_told_tries
 from clew.model.blocks import well_made
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
-from clew.model.recording import Recording, Said, Strand
+from clew.model.recording import AnswerContent, Recording, Strand
 from clew.store.values import Exchange, Thread, Turn
 
 __all__ = ["CLEW_JSONL"]
@@ -191,7 +191,7 @@ def _read_recording(line: _RecordingLine, principal: str, thread: str) -> Record
         origin=line.origin,
         blocks=blocks,
         keys=line.keys,
-        said=Said(tuple(map(_read_text, line.said.ids)), tuple(map(_read_text, line.said.texts))),
+        said=AnswerContent(tuple(map(_read_text, line.said.ids)), tuple(map(_read_text, line.said.texts))),
         place=line.place,
         strand=line.strand,
         digest=line.digest,

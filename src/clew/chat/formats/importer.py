@@ -21,7 +21,7 @@ from clew.errors import StoreError
 from clew.model.recording import Recording
 from clew.store.protocols import Store
 from clew.store.values import Passage, Turn
-from clew.thinking.keys import Asked
+from clew.thinking.keys import QuestionContent
 
 __all__ = ["ImportCounts", "ImportFault", "Importer", "KnownRecordings"]
 
@@ -175,7 +175,7 @@ class Importer:
             self.tally.faults.append(ImportFault(self._file, line, why))
 
 
-def _asks(passage: Passage, asked: Asked) -> bool:
+def _asks(passage: Passage, asked: QuestionContent) -> bool:
     try:
         return asked_in(passage.asked) == asked
     except UNREADABLE:

@@ -14,7 +14,7 @@ from clew.chat.remote.troubles import Trouble
 from clew.chat.request import Wishes
 from clew.chat.turns import Spot
 from clew.model.origin import Origin
-from clew.model.recording import Recording, Said, Strand
+from clew.model.recording import AnswerContent, Recording, Strand
 from clew.store.values import Exchange, Passage, Thread
 
 __all__ = [
@@ -137,7 +137,7 @@ def spot_of(told: ToldTurn, thread: Thread) -> Spot:
         origin=told.origin,
         blocks=tuple(map(bytes, told.answer)),
         keys=(),
-        said=Said(ids=told.calls),
+        said=AnswerContent(ids=told.calls),
         place=b"",
         strand=Strand(),
         followed=told.follows or None,

@@ -26,7 +26,7 @@ from clew.model.request import Request
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relay, Relays
 from clew.pipeline.stream.translated import TranslatedRelay
-from clew.thinking.repairs import LEFT_OUT
+from clew.thinking.strands import LEFT_OUT
 from clew.wire.requests import encode
 
 __all__ = ["Messages"]

@@ -34,7 +34,7 @@ from clew.pipeline.stream.relay import Relays
 from clew.pipeline.stream.traced import Traced
 from clew.pipeline.stream.translated import TranslatedRelay
 from clew.thinking.keys import key_of
-from clew.thinking.repairs import mark_of, marked
+from clew.thinking.strands import repair_mark, repairs_in
 
 __all__ = ["OpenAIChat"]
 
@@ -120,7 +120,7 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
         return self
 
     def recalled(self, row: Container[bytes], in_loop: bool) -> Recalled | None:
-        rungs = cast("tuple[Rung, ...]", marked((*LASTING, *LOOP_LONG) if in_loop else LASTING, row))
+        rungs = cast("tuple[Rung, ...]", repairs_in((*LASTING, *LOOP_LONG) if in_loop else LASTING, row))
         heals = held(self.wire, rungs)
         if not heals:
             return None
@@ -129,7 +129,7 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
 
     def remembered(self, going: Request) -> Remembered:
         rungs = (*self.before_it, *self.rungs)
-        marks = tuple(mark_of(rung) for rung in (*LASTING, *LOOP_LONG) if rung in rungs)
+        marks = tuple(repair_mark(rung) for rung in (*LASTING, *LOOP_LONG) if rung in rungs)
         said = all_lighter(going) if "entries" in rungs else going
         return Remembered(said, marks, tuple([key for block in lighter_in(said) if (key := key_of(block))]))
 

@@ -7,14 +7,14 @@ simulator and the compliance check. Each file says in its head what its columns 
 from clew.model.facts.models import UNKNOWN, Effort, ModelFacts, ThinkingType, models
 from clew.model.facts.names import canonical_model, display_name, model_facts
 from clew.model.facts.rules import PHASES, Grade, Phase, Rule, path_order, rules
-from clew.model.facts.shapes import Beta, Block, Field, Fields, Kind, Shape, Union, betas, blocks, fields
+from clew.model.facts.shapes import Beta, BlockFacts, Field, Fields, Kind, Shape, Union, betas, blocks, fields
 from clew.model.facts.stances import Conflict, default_stances, stances
 
 __all__ = [
     "PHASES",
     "UNKNOWN",
     "Beta",
-    "Block",
+    "BlockFacts",
     "Conflict",
     "Effort",
     "Field",

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from clew.model.facts.tables import read_table, to_row, to_rows
 
-__all__ = ["Beta", "Block", "Field", "Fields", "Kind", "Shape", "Union", "betas", "blocks", "fields"]
+__all__ = ["Beta", "BlockFacts", "Field", "Fields", "Kind", "Shape", "Union", "betas", "blocks", "fields"]
 
 Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "object", "array", "null", "any"]
 Role: TypeAlias = Literal["user", "assistant", "system"]
@@ -80,7 +80,7 @@ class Union(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     absent: str = ""
 
 
-class Block(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BlockFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A content block; `name` is its type, which is also its tag in a path."""
 
     name: str
@@ -118,6 +118,6 @@ def fields() -> Fields:
 
 
 @cache
-def blocks() -> Mapping[str, Block]:
+def blocks() -> Mapping[str, BlockFacts]:
     """The content blocks by type, in the order in which the vendor lists them."""
-    return to_rows(Block, read_table(_BLOCKS), file=_BLOCKS)
+    return to_rows(BlockFacts, read_table(_BLOCKS), file=_BLOCKS)

@@ -26,7 +26,7 @@ from clew.pipeline.context_edits import context_management
 from clew.pipeline.marks import mark_messages
 from clew.pipeline.modes import Setting, mode_of, settled
 from clew.pipeline.options import CacheRules
-from clew.thinking.budgets import Budget, BudgetEvent, BudgetRules, budget_for, spoken_of
+from clew.thinking.budgets import Budget, BudgetEvent, BudgetRules, budget_for, human_input
 
 __all__ = [
     "Built",
@@ -102,7 +102,7 @@ def build_request(call: Call, send: Callable[[JsonObject], T]) -> Built[T]:
 
 
 def _budget(draft: _Draft) -> _Draft:
-    said = [spoken for message in draft.call.messages if (spoken := spoken_of(message))]
+    said = [spoken for message in draft.call.messages if (spoken := human_input(message))]
     return structs.replace(draft, budget=budget_for(said, draft.call.budget))
 
 

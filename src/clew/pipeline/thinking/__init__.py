@@ -17,8 +17,8 @@ from clew.pipeline.thinking.binding import for_binding, last_answer
 from clew.pipeline.thinking.copies import is_whole, strays_in
 from clew.pipeline.thinking.open import for_open
 from clew.pipeline.thinking.pieces import applied, filtered, refusal
-from clew.thinking.history import Piece, answers_of
-from clew.thinking.recognise import Found, recognise
+from clew.thinking.history import AnswerPiece, answers_of
+from clew.thinking.recognise import RecognisedAnswer, recognise
 
 __all__ = ["found_in", "keep_thinking", "last_answer"]
 
@@ -46,7 +46,7 @@ def _without_strays(request: Request, target: Target, facts: Facts) -> tuple[Req
     strays = strays_in(request.messages)
     request, _ = as_recorded(request, target, facts, strays)
     blocks = {index: blocks_of(request.messages[index]) for index in strays}
-    found = [Found(tuple([Piece(i, block) for block in blocks[i]]), None, (i,)) for i in strays]
+    found = [RecognisedAnswer(tuple([AnswerPiece(i, block) for block in blocks[i]]), None, (i,)) for i in strays]
     outcomes = [
         filtered(request, each, lambda block, each=each: refusal(block, each, target, facts), target=target, facts=facts)
         for each in found
@@ -54,6 +54,6 @@ def _without_strays(request: Request, target: Target, facts: Facts) -> tuple[Req
     return applied(request, found, outcomes) if strays else (request, ())
 
 
-def found_in(request: Request, facts: Facts) -> tuple[Found, ...]:
+def found_in(request: Request, facts: Facts) -> tuple[RecognisedAnswer, ...]:
     """The answers of the client's history, with their recordings."""
     return recognise(answers_of(request.messages), facts.recordings, facts.context)

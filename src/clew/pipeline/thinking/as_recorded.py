@@ -17,7 +17,7 @@ from clew.model.request import Request, blocks_of, with_content
 from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.pieces import STEP, opened
-from clew.thinking.keys import key_of, proof_of, words_of
+from clew.thinking.keys import key_of, proof_of, text_hash
 from clew.thinking.seal import is_seal
 
 __all__ = ["CHANGED", "as_recorded", "still_told"]
@@ -64,7 +64,7 @@ class _Recorded:
         if recording is None or not self._matters(recording):
             return block
         own = self._thoughts_of(recording).get(key)
-        if own is None or words_of(own) == words_of(block):
+        if own is None or text_hash(own) == text_hash(block):
             return block
         return self._under_seal(own, block) if is_seal(proof_of(block)) else own
 

@@ -16,7 +16,7 @@ from clew.model.recording import Recording, Shelf
 from clew.model.request import Message, blocks_of
 from clew.model.target import Target
 from clew.pipeline.step import Facts
-from clew.thinking.keys import Row, block_key, proof_of
+from clew.thinking.keys import ProofRow, block_key, proof_of
 from clew.thinking.profiles import canonical_model
 from clew.thinking.seal import is_seal
 
@@ -59,7 +59,7 @@ def _is_signed(block: Block) -> bool:
     return bool(proof := proof_of(block)) and not is_seal(proof)
 
 
-def _row(before: Row, messages: Sequence[Message], at: int) -> Row:
+def _row(before: ProofRow, messages: Sequence[Message], at: int) -> ProofRow:
     return before.longer([block for each in messages for block in _thoughts_in(each) if _is_signed(block)])
 
 
@@ -68,6 +68,6 @@ def _strays(before: tuple[int, ...], messages: Sequence[Message], at: int) -> tu
     return (*before, *dict.fromkeys(found))
 
 
-_ROW = Fold(Row(), _row)
+_ROW = Fold(ProofRow(), _row)
 """All that vendors signed."""
 _STRAYS = Fold[tuple[int, ...]]((), _strays)

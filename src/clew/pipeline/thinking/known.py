@@ -19,8 +19,8 @@ from clew.pipeline.thinking.binding import for_binding
 from clew.pipeline.thinking.open import for_open
 from clew.pipeline.thinking.pieces import applied
 from clew.thinking.history import answers_of
-from clew.thinking.keys import key_of, said_of
-from clew.thinking.recognise import Found
+from clew.thinking.keys import answer_content, key_of
+from clew.thinking.recognise import RecognisedAnswer
 from clew.wire.requests import raw_of
 
 __all__ = ["keep_known"]
@@ -31,7 +31,7 @@ def keep_known(makers: Mapping[int, Origin]) -> Step:
 
     def step(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
         found = [
-            Found(
+            RecognisedAnswer(
                 tuple(piece for piece in answer.pieces if piece.message == index),
                 _recording(request, index, makers.get(index), target, facts),
                 (index,),
@@ -56,7 +56,7 @@ def _recording(request: Request, index: int, maker: Origin | None, target: Targe
         origin=maker,
         blocks=tuple(raw_of(request, block) for block in blocks),
         keys=tuple(key for block in blocks if (key := key_of(block))),
-        said=said_of(blocks),
+        said=answer_content(blocks),
         place=b"",
         strand=Strand(),
     )

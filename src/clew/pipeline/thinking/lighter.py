@@ -14,9 +14,9 @@ from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.newest import newest_made
 from clew.pipeline.thinking.pieces import STEP, Outcome
-from clew.thinking.history import Piece
+from clew.thinking.history import AnswerPiece
 from clew.thinking.keys import key_of
-from clew.thinking.recognise import Found
+from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.strands import remarks_of
 
 __all__ = ["as_for_the_last"]
@@ -24,7 +24,7 @@ __all__ = ["as_for_the_last"]
 UNREAD = "its maker could not read it when it gave its last answer: only its text goes"
 
 
-def as_for_the_last(found: Sequence[Found], own: list[Outcome], target: Target, facts: Facts) -> list[Outcome]:
+def as_for_the_last(found: Sequence[RecognisedAnswer], own: list[Outcome], target: Target, facts: Facts) -> list[Outcome]:
     """Each answer with its thoughts in the form in which they went ahead of this reader's last one."""
     _, last = newest_made(found, target)
     row = remarks_of(last, facts.recordings) if last else frozenset[bytes]()
@@ -38,6 +38,6 @@ def _as_in(row: frozenset[bytes], outcome: Outcome) -> Outcome:
     return Outcome(pieces, (*outcome.changes, *changes)) if changes else outcome
 
 
-def _piece_in(row: frozenset[bytes], piece: Piece) -> Piece:
+def _piece_in(row: frozenset[bytes], piece: AnswerPiece) -> AnswerPiece:
     light = lighter(piece.block)
-    return Piece(piece.message, light) if light is not piece.block and key_of(light) in row else piece
+    return AnswerPiece(piece.message, light) if light is not piece.block and key_of(light) in row else piece

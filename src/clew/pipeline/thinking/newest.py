@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from clew.model.recording import Recording
 from clew.model.target import Target
-from clew.thinking.recognise import Found
+from clew.thinking.recognise import RecognisedAnswer
 
 __all__ = ["newest_made"]
 
 
-def newest_made(found: Sequence[Found], target: Target) -> tuple[int, Recording | None]:
+def newest_made(found: Sequence[RecognisedAnswer], target: Target) -> tuple[int, Recording | None]:
     """Its place in `found`, and its recording; None where there is no such answer."""
     for at in range(len(found) - 1, -1, -1):
         made = found[at].recording

@@ -23,10 +23,9 @@ from clew.pipeline.thinking.lighter import as_for_the_last
 from clew.pipeline.thinking.other_dialect import in_anthropic_words
 from clew.pipeline.thinking.pieces import STEP, Outcome, filtered, opened, refusal, restored
 from clew.pipeline.thinking.refused import without_refused
-from clew.thinking.align import aligned, holds_all
-from clew.thinking.history import Piece
+from clew.thinking.history import AnswerPiece, align, holds_all
 from clew.thinking.keys import key_of
-from clew.thinking.recognise import Found
+from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import Seal
 
 __all__ = ["UNRECORDED", "for_open"]
@@ -39,7 +38,7 @@ LOST = "its recording is gone, and its seal holds only a reference"
 MISSING = "this backend wants reasoning in every answer, and this one has none"
 
 
-def for_open(request: Request, found: Sequence[Found], target: Target, facts: Facts) -> list[Outcome]:
+def for_open(request: Request, found: Sequence[RecognisedAnswer], target: Target, facts: Facts) -> list[Outcome]:
     own = (_own(request, each, target, facts) for each in found)
     if target.dialect != "anthropic":
         return as_for_the_last(found, list(own), target, facts)
@@ -47,11 +46,11 @@ def for_open(request: Request, found: Sequence[Found], target: Target, facts: Fa
     return [_with_missing(each, target) for each in without_refused(found, said, target, facts)]
 
 
-def _own(request: Request, each: Found, target: Target, facts: Facts) -> Outcome:
+def _own(request: Request, each: RecognisedAnswer, target: Target, facts: Facts) -> Outcome:
     recording = each.recording
     if recording and recording.origin.realm == target.realm and _thought(recording):
         may = facts.options.restore or holds_all(each.pieces, recording)
-        pieces = aligned(each.pieces, recording) if may else None
+        pieces = align(each.pieces, recording) if may else None
         if pieces is not None:
             return Outcome(pieces, restored(each, recording, pieces))
     return _unsealed(request, each, target, facts)
@@ -62,7 +61,7 @@ def _thought(recording: Recording) -> bool:
     return bool(recording.keys) or any(is_thinking(made(raw)) for raw in recording.blocks)
 
 
-def _unsealed(request: Request, each: Found, target: Target, facts: Facts) -> Outcome:
+def _unsealed(request: Request, each: RecognisedAnswer, target: Target, facts: Facts) -> Outcome:
     """Without a recording that fits: what the seals themselves carry."""
     own = {id(piece.block): _native(piece.block, target, facts) for piece in each.pieces if is_thinking(piece.block)}
     rest = filtered(
@@ -72,11 +71,11 @@ def _unsealed(request: Request, each: Found, target: Target, facts: Facts) -> Ou
         target=target,
         facts=facts,
     )
-    pieces = tuple(Piece(piece.message, own.get(id(piece.block)) or piece.block) for piece in rest.pieces)
+    pieces = tuple(AnswerPiece(piece.message, own.get(id(piece.block)) or piece.block) for piece in rest.pieces)
     return Outcome(pieces, rest.changes)
 
 
-def _why_not(block: Block, each: Found, target: Target, facts: Facts) -> str:
+def _why_not(block: Block, each: RecognisedAnswer, target: Target, facts: Facts) -> str:
     """A vendor's own signature that nobody recorded is Anthropic's, or from before clew: never another realm's."""
     seal = opened(block, facts)
     if seal and seal.origin.realm == target.realm:
@@ -113,4 +112,4 @@ def _with_missing(outcome: Outcome, target: Target) -> Outcome:
     at = outcome.pieces[0].message
     block = made({"type": "thinking", "thinking": placeholder, "signature": ""})
     change = Change(STEP, f"messages.{at}.content.0", "added", MISSING)
-    return Outcome((Piece(at, block), *outcome.pieces), (*outcome.changes, change))
+    return Outcome((AnswerPiece(at, block), *outcome.pieces), (*outcome.changes, change))

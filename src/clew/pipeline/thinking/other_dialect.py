@@ -13,7 +13,7 @@ from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.target import Target
 from clew.pipeline.thinking.pieces import STEP, Outcome
-from clew.thinking.history import Piece
+from clew.thinking.history import AnswerPiece
 from clew.thinking.keys import proof_of
 
 __all__ = ["in_anthropic_words"]
@@ -41,11 +41,13 @@ def _can_be_said(payload: JsonObject, target: Target) -> bool:
     return not payload or (target.takes_unsigned and payload.keys() == {"field"})
 
 
-def _spelt(piece: Piece, payload: JsonObject) -> Piece:
+def _spelt(piece: AnswerPiece, payload: JsonObject) -> AnswerPiece:
     if not payload:
         return piece
-    return Piece(piece.message, made({"type": "thinking", "thinking": string_of(piece.block.thinking), "signature": ""}))
+    return AnswerPiece(
+        piece.message, made({"type": "thinking", "thinking": string_of(piece.block.thinking), "signature": ""})
+    )
 
 
-def _left_out(piece: Piece) -> Change:
+def _left_out(piece: AnswerPiece) -> Change:
     return Change(STEP, f"messages.{piece.message}", "left out", ELSEWHERE)

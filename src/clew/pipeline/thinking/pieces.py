@@ -14,10 +14,9 @@ from clew.model.recording import Recording
 from clew.model.request import Message, Request, blocks_of, with_content
 from clew.model.target import Target
 from clew.pipeline.step import Facts
-from clew.thinking.align import aligned, holds_all
-from clew.thinking.history import Piece
+from clew.thinking.history import AnswerPiece, align, holds_all
 from clew.thinking.keys import block_key, key_of, proof_of
-from clew.thinking.recognise import Found
+from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import Seal, is_seal
 
 __all__ = ["STEP", "Outcome", "applied", "filtered", "opened", "refusal", "restored", "whole"]
@@ -34,11 +33,13 @@ APART = "its answer came back in another shape"
 class Outcome(Struct, frozen=True, eq=False):
     """What became of one answer: its pieces now, and why."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[AnswerPiece, ...]
     changes: tuple[Change, ...] = ()
 
 
-def applied(request: Request, found: Sequence[Found], outcomes: Sequence[Outcome]) -> tuple[Request, tuple[Change, ...]]:
+def applied(
+    request: Request, found: Sequence[RecognisedAnswer], outcomes: Sequence[Outcome]
+) -> tuple[Request, tuple[Change, ...]]:
     """The request with each answer's pieces back in its messages. A message that nothing touched is the same object."""
     touched = {
         index
@@ -57,7 +58,7 @@ def applied(request: Request, found: Sequence[Found], outcomes: Sequence[Outcome
     return request.with_messages(tuple(messages)), tuple(change for each in outcomes for change in each.changes)
 
 
-def _same(before: Sequence[Piece], after: Sequence[Piece]) -> bool:
+def _same(before: Sequence[AnswerPiece], after: Sequence[AnswerPiece]) -> bool:
     return len(before) == len(after) and all(a.block is b.block for a, b in zip(before, after, strict=True))
 
 
@@ -69,10 +70,15 @@ def _refilled(message: Message, blocks: tuple[Block, ...]) -> Message:
 
 
 def filtered(
-    request: Request, each: Found, why: Callable[[Block], str], *, target: Target | None = None, facts: Facts | None = None
+    request: Request,
+    each: RecognisedAnswer,
+    why: Callable[[Block], str],
+    *,
+    target: Target | None = None,
+    facts: Facts | None = None,
 ) -> Outcome:
     """The answer without the blocks that there is a reason against, each with its Change."""
-    pieces: list[Piece] = []
+    pieces: list[AnswerPiece] = []
     changes: list[Change] = []
     places: dict[int, str] = {}
     for piece in each.pieces:
@@ -82,13 +88,13 @@ def filtered(
             continue
         told = _handed_over(piece.block, each, target, facts)
         if told is not None:
-            pieces.append(Piece(piece.message, told))
+            pieces.append(AnswerPiece(piece.message, told))
         places = places or _places(request, each)
         changes.append(Change(STEP, places[id(piece.block)], "handed over" if told else "left out", reason))
     return Outcome(tuple(pieces), tuple(changes))
 
 
-def _handed_over(block: Block, each: Found, target: Target | None, facts: Facts | None) -> Block | None:
+def _handed_over(block: Block, each: RecognisedAnswer, target: Target | None, facts: Facts | None) -> Block | None:
     """Another realm's thought where the policy says so: as plain text, or as an unsigned thought of the target's own.
 
     Text has no label: labels are refused as an attempt to extract reasoning, plain text is not. Whoever checks signatures
@@ -108,13 +114,13 @@ def _handed_over(block: Block, each: Found, target: Target | None, facts: Facts 
     return text_block(text) if target.foreign == "text" else made({"type": "thinking", "thinking": text, "signature": ""})
 
 
-def _origin_of(block: Block, each: Found, facts: Facts) -> Origin | None:
+def _origin_of(block: Block, each: RecognisedAnswer, facts: Facts) -> Origin | None:
     if is_seal(proof := proof_of(block)):
         return _sealed_by(block, proof, facts)
     return each.recording.origin if each.recording else None
 
 
-def _places(request: Request, each: Found) -> dict[int, str]:
+def _places(request: Request, each: RecognisedAnswer) -> dict[int, str]:
     """Where each block of an answer stands, by the block's identity."""
     return {
         id(block): f"messages.{index}.content.{at}"
@@ -123,7 +129,7 @@ def _places(request: Request, each: Found) -> dict[int, str]:
     }
 
 
-def refusal(block: Block, each: Found, target: Target, facts: Facts) -> str:
+def refusal(block: Block, each: RecognisedAnswer, target: Target, facts: Facts) -> str:
     """Why a block may not go into this realm as it is; "" if it may."""
     proof = proof_of(block)
     if not proof:
@@ -156,14 +162,14 @@ def opened(block: Block, facts: Facts) -> Seal | None:
         return None
 
 
-def whole(request: Request, each: Found, recording: Recording) -> Outcome:
+def whole(request: Request, each: RecognisedAnswer, recording: Recording) -> Outcome:
     """All of an answer's thinking: the client's copy if it is complete, else the recording's, in place; else none.
 
     A copy that holds its beginning, and does not line up, is one that was stopped: what the client has of it goes.
     """
     if holds_all(each.pieces, recording):
         return Outcome(each.pieces)
-    pieces = aligned(each.pieces, recording)
+    pieces = align(each.pieces, recording)
     if pieces is not None:
         return Outcome(pieces, restored(each, recording, pieces))
     own = tuple(key for piece in each.pieces if (key := key_of(piece.block)))
@@ -172,7 +178,7 @@ def whole(request: Request, each: Found, recording: Recording) -> Outcome:
     return filtered(request, each, lambda block: APART)
 
 
-def restored(each: Found, recording: Recording, pieces: Sequence[Piece]) -> tuple[Change, ...]:
+def restored(each: RecognisedAnswer, recording: Recording, pieces: Sequence[AnswerPiece]) -> tuple[Change, ...]:
     """A Change for each block that the client did not send. What it holds under a seal was there all the time.
 
     What was hidden from it has no key; nor has what it holds without a signature, which is there then."""

@@ -13,23 +13,22 @@ from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.newest import newest_made
 from clew.pipeline.thinking.pieces import STEP, Outcome
-from clew.thinking.history import Piece
+from clew.thinking.history import AnswerPiece
 from clew.thinking.keys import key_of
-from clew.thinking.recognise import Found
-from clew.thinking.repairs import LEFT_OUT
-from clew.thinking.strands import remarks_of, resolve
+from clew.thinking.recognise import RecognisedAnswer
+from clew.thinking.strands import LEFT_OUT, remarks_of, strand_keys
 
 __all__ = ["without_refused"]
 
 REFUSED_BEFORE = "its maker refused it before it gave its last answer"
 
 
-def without_refused(found: Sequence[Found], own: list[Outcome], target: Target, facts: Facts) -> list[Outcome]:
+def without_refused(found: Sequence[RecognisedAnswer], own: list[Outcome], target: Target, facts: Facts) -> list[Outcome]:
     """Each answer ahead of this reader's last one with the thinking that went ahead of that."""
     at, last = newest_made(found, target)
     if last is None or LEFT_OUT not in remarks_of(last, facts.recordings):
         return own
-    row = frozenset(resolve(last, facts.recordings))
+    row = frozenset(strand_keys(last, facts.recordings))
     return [*(_as_in(row, outcome) for outcome in own[:at]), *own[at:]]
 
 
@@ -40,7 +39,7 @@ def _as_in(row: frozenset[bytes], outcome: Outcome) -> Outcome:
     return Outcome(pieces, (*outcome.changes, *changes)) if changes else outcome
 
 
-def _went(piece: Piece, row: frozenset[bytes]) -> bool:
+def _went(piece: AnswerPiece, row: frozenset[bytes]) -> bool:
     """What has no proof has no key either; nobody refuses it for one."""
     key = key_of(piece.block)
     return key is None or key in row

@@ -11,7 +11,7 @@ from clew.model.target import Target
 from clew.pipeline.step import Facts, Step
 from clew.pipeline.thinking.pieces import applied, filtered
 from clew.thinking.history import answers_of
-from clew.thinking.recognise import Found
+from clew.thinking.recognise import RecognisedAnswer
 
 __all__ = ["leave_out"]
 
@@ -20,7 +20,7 @@ def leave_out(reasons: Mapping[str, str]) -> Step:
     """A step that leaves out the thinking blocks at these paths, each for its reason."""
 
     def step(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
-        found = [Found(answer.pieces, None, answer.messages) for answer in answers_of(request.messages)]
+        found = [RecognisedAnswer(answer.pieces, None, answer.messages) for answer in answers_of(request.messages)]
         against = _by_block(request, reasons)
         return applied(request, found, [filtered(request, each, lambda block: against.get(id(block), "")) for each in found])
 

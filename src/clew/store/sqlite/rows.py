@@ -18,7 +18,7 @@ from clew.errors import RecordCorrupt
 from clew.model.blocks import is_thinking, made
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
-from clew.model.recording import Recording, Said, Strand
+from clew.model.recording import AnswerContent, Recording, Strand
 from clew.store.sqlite.database import Row, Value
 
 __all__ = [
@@ -93,7 +93,7 @@ def recording_of_row(row: Row) -> Recording:
             origin=Origin(at.realm, at.backend, at.model, at.account),
             blocks=unpack(at.blocks),
             keys=_split(at.keys),
-            said=Said(_texts(ids), _texts(texts)),
+            said=AnswerContent(_texts(ids), _texts(texts)),
             place=at.place,
             strand=Strand(at.after, None if at.listed is None else _split(at.listed)),
             digest=at.digest,

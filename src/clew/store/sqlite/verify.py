@@ -24,8 +24,8 @@ from clew.store.sqlite.database import Database, Row, Value
 from clew.store.sqlite.rows import COLUMNS, is_sum_of, marks_of, recording_of_row
 from clew.store.sqlite.verify_turns import faults_of_turns
 from clew.store.values import Fault
-from clew.thinking.keys import digest_of, key_of, of_proofs, proof_of
-from clew.thinking.strands import resolve
+from clew.thinking.keys import digest_of, key_of, proof_half, proof_of
+from clew.thinking.strands import strand_keys
 
 __all__ = ["verify"]
 
@@ -111,10 +111,10 @@ def _of_digests(recordings: list[Recording]) -> Iterator[Fault]:
     yield from (Fault(id, "its strand leads in a circle") for id in _in_circles(recordings, shelf))
     proofs = {key: proof for each in recordings for key, proof in _proofs_in(each)}
     for recording in (each for each in recordings if each.digest and each.origin.realm == ANTHROPIC):
-        row = (*resolve(recording, shelf), *recording.keys)
+        row = (*strand_keys(recording, shelf), *recording.keys)
         known = [proofs[key] for key in row if key in proofs]
         lost = recording.strand.after is not None and not _reaches_its_start(recording, shelf)
-        if not lost and len(known) == len(row) and digest_of(known) != of_proofs(recording.digest):
+        if not lost and len(known) == len(row) and digest_of(known) != proof_half(recording.digest):
             yield Fault(recording.id, "its digest is not that of its strand")
 
 

@@ -1,4 +1,4 @@
-"""What is wrong before a request is one: headers (R2, R3), size (R62), JSON (R4), Unicode (R63)."""
+"""Defects before a body is read: headers (R2, R3), size (R62), JSON (R4), Unicode (R63)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.facts import betas
 from clew.model.json import JsonObject, JsonValue
 from clew.thinking.compliance.findings import Finding
-from clew.thinking.compliance.reading import MOST_MESSAGES
+from clew.thinking.compliance.request_view import MOST_MESSAGES
 from clew.wire.strict_json import MAX_DEPTH, decode_json, find_fault
 
-__all__ = ["OLDEST", "Headers", "Parsed", "oversize", "parse", "read_headers"]
+__all__ = ["OLDEST", "Headers", "ParsedBody", "oversize", "parse", "read_headers"]
 
 MOST_BYTES = 32 * 1024 * 1024
 OLDEST = "2023-06-01"
 VERSIONS = frozenset({OLDEST, "2026-10-21"})
+_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 
 _raw_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _raw_array = msgspec.json.Decoder(list[msgspec.Raw])
@@ -31,7 +32,7 @@ _raw_array = msgspec.json.Decoder(list[msgspec.Raw])
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """What the headers say that decides about the body."""
+    """The headers that decide about the body: API version and betas, and the findings in them."""
 
     version: str
     betas: frozenset[str]
@@ -39,27 +40,20 @@ class Headers:
 
 
 def read_headers(headers: Mapping[str, str] | None) -> Headers:
-    """Without headers nothing is known of them: the older version, and every gate open, so that only the body is judged."""
+    """Without headers: the older version and every beta, so that only the body is judged."""
     if headers is None:
         return Headers(OLDEST, frozenset(betas()))
     lower = {name.lower(): value for name, value in headers.items()}
     version = lower.get("anthropic-version", "")
     sent = [value for value in map(str.strip, lower.get("anthropic-beta", "").split(",")) if value]
-    findings = (*_version_findings(version), *_beta_findings(sent))
-    return Headers(version if version in VERSIONS else OLDEST, frozenset(sent), findings)
-
-
-def _version_findings(version: str) -> Iterator[Finding]:
+    findings: list[Finding] = []
     if not version:
-        yield Finding("R2.version-missing", "", {})
+        findings.append(Finding("R2.version-missing", "", {}))
     elif version not in VERSIONS:
-        yield Finding("R2.version-unknown", "", {"version": version})
-
-
-def _beta_findings(sent: list[str]) -> Iterator[Finding]:
-    unknown = [f"`{value}`" for value in sent if value not in betas()]
-    if unknown:
-        yield Finding("R3.beta-unknown", "", {"values": ", ".join(unknown)})
+        findings.append(Finding("R2.version-unknown", "", {"version": version}))
+    if unknown := [f"`{value}`" for value in sent if value not in betas()]:
+        findings.append(Finding("R3.beta-unknown", "", {"values": ", ".join(unknown)}))
+    return Headers(version if version in VERSIONS else OLDEST, frozenset(sent), tuple(findings))
 
 
 # ── the body
@@ -71,31 +65,29 @@ def oversize(request: object) -> Iterator[Finding]:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """The body's value, and what was wrong with the bytes. Without a value there is nothing to go on with."""
+class ParsedBody:
+    """The body's value, and the faults of its bytes. An unreadable body is not checked further."""
 
     value: JsonValue = None
     unreadable: Finding | None = None
     lone_surrogate: bool = False
 
 
-def parse(request: bytes | JsonValue) -> Parsed:
-    return _of_bytes(request) if isinstance(request, bytes) else _of_value(request)
-
-
-def _of_bytes(raw: bytes) -> Parsed:
-    if not raw:
-        return Parsed(unreadable=Finding("R4.body-empty", "", {}))
+def parse(request: bytes | JsonValue) -> ParsedBody:
+    if not isinstance(request, bytes):
+        return _read_value(request)
+    if not request:
+        return ParsedBody(unreadable=Finding("R4.body-empty", "", {}))
     try:
-        return Parsed(_outline(raw) or decode_json(raw))
+        return ParsedBody(_outline(request) or decode_json(request))
     except BodyTooLarge:
-        return Parsed(unreadable=_too_deep())
+        return ParsedBody(unreadable=_not_json(_TOO_DEEP))
     except RequestInvalid:
-        return _with_surrogates(raw)
+        return _read_with_surrogates(request)
 
 
 def _outline(raw: bytes) -> JsonObject | None:
-    """A body with too many messages, without them: nobody looks at them (R17), and a million take a second to read."""
+    """A body with too many messages, without them: no check reads them (R17), and a million take a second to read."""
     if len(raw) <= MOST_MESSAGES:
         return None
     try:
@@ -110,14 +102,13 @@ def _outline(raw: bytes) -> JsonObject | None:
     return value
 
 
-def _with_surrogates(raw: bytes) -> Parsed:
-    """The strict reader refused. If lone surrogates are all that is wrong, it is JSON still, and a rule of its own."""
+def _read_with_surrogates(raw: bytes) -> ParsedBody:
+    """The body that the strict reader refused. If lone surrogates are its only fault, it is JSON, and a rule of its own."""
     try:
-        return Parsed(json.loads(raw.decode(), parse_constant=_finite, parse_float=_finite), lone_surrogate=True)
+        return ParsedBody(json.loads(raw.decode(), parse_constant=_finite, parse_float=_finite), lone_surrogate=True)
     except (ValueError, RecursionError):
         fault = find_fault(raw)
-        said = {"reason": fault.reason, "line": fault.line, "column": fault.column, "char": fault.char}
-        return Parsed(unreadable=Finding("R4.body-not-json", "", said))
+        return ParsedBody(unreadable=_not_json(fault.reason, fault.line, fault.column, fault.char))
 
 
 def _finite(digits: str) -> float:
@@ -127,34 +118,29 @@ def _finite(digits: str) -> float:
     return value
 
 
-def _too_deep() -> Finding:
-    reason = f"nested more than {MAX_DEPTH} levels deep"
-    return Finding("R4.body-not-json", "", {"reason": reason, "line": 1, "column": 1, "char": 0})
+def _not_json(reason: str, line: int = 1, column: int = 1, char: int = 0) -> Finding:
+    return Finding("R4.body-not-json", "", {"reason": reason, "line": line, "column": column, "char": char})
 
 
-def _of_value(value: JsonValue) -> Parsed:
-    """An object that someone built: it can hold what no JSON text can."""
+def _read_value(value: JsonValue) -> ParsedBody:
+    """An object that a caller built: it can hold values that no JSON text can."""
     lone = False
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         if not level:
-            return Parsed(value, lone_surrogate=lone)
+            return ParsedBody(value, lone_surrogate=lone)
         if any(isinstance(each, float) and not isfinite(each) for each in level):
-            return Parsed(unreadable=_no_number())
-        lone = lone or any(map(_is_broken, level))
-        level = [child for parent in level for child in _inside(parent)]
-    return Parsed(unreadable=_too_deep())
+            return ParsedBody(unreadable=_not_json("NaN is not a JSON value"))
+        lone = lone or any(isinstance(each, str) and _has_surrogate(each) for each in level)
+        level = [child for parent in level for child in _children(parent)]
+    return ParsedBody(unreadable=_not_json(_TOO_DEEP))
 
 
-def _inside(value: JsonValue) -> list[JsonValue]:
+def _children(value: JsonValue) -> list[JsonValue]:
     if isinstance(value, dict):
         return [*value, *value.values()]
     return value if isinstance(value, list) else []
 
 
-def _is_broken(value: JsonValue) -> bool:
-    return isinstance(value, str) and not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value)
-
-
-def _no_number() -> Finding:
-    return Finding("R4.body-not-json", "", {"reason": "NaN is not a JSON value", "line": 1, "column": 1, "char": 0})
+def _has_surrogate(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)

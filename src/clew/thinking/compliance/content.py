@@ -1,18 +1,27 @@
-"""What a block may hold: text that is empty or blank (R16, R22), an empty summary (R54), too large an image (R64).
+"""Rules about the content of a block: empty or blank text (R16, R22), summaries (R54), images (R64), cache marks (R58).
 
 *Empty* is "", *blank* is not empty and nothing but white space. Inside a tool result both are legal.
+
+The vendor counts cache marks in the order tools, system, messages. A top-level `cache_control` marks the last block that can
+be cached; it does nothing where that block has the same mark already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from clew.model.json import JsonObject, JsonValue
-from clew.thinking.compliance.reading import Check, Piece, Reading, Seen, Spot, at, listed, obj, spoken
+from clew.model.loose_json import object_of, text_of
+from clew.thinking.compliance.findings import Defect, at
+from clew.thinking.compliance.request_view import BlockView, MessageView, RequestView, RuleTable, list_in
 
 __all__ = ["RULES"]
 
+RULES = RuleTable()
+
 IMAGE_BYTES = 5 * 1024 * 1024
+MOST_MARKS = 4
 
 
 def _is_blank(text: JsonValue) -> bool:
@@ -27,101 +36,179 @@ def _is_blank_text(block: JsonObject) -> bool:
     return block.get("type") == "text" and _is_blank(block.get("text"))
 
 
-def _listed_pieces(reading: Reading) -> Iterator[Piece]:
+def _listed_pieces(view: RequestView) -> Iterator[BlockView]:
     """Blocks of lists. A string has no block that could be empty on its own."""
-    return (piece for message in reading.messages if isinstance(message.content, list) for piece in message.pieces)
+    return (block for message in view.messages if isinstance(message.content, list) for block in message.blocks)
 
 
 # ── messages
 
 
-def _empty_text_cached(reading: Reading) -> Iterator[Spot]:
-    for piece in _listed_pieces(reading):
-        if _is_empty_text(piece.value) and piece.value.get("cache_control") is not None:
-            yield at(f"{piece.path}.text")
+@RULES.check("R22.empty-text-cached")
+def empty_text_cached(view: RequestView) -> Iterator[Defect]:
+    for block in _listed_pieces(view):
+        if _is_empty_text(block.value) and block.value.get("cache_control") is not None:
+            yield at(f"{block.path}.text")
 
 
-def _empty_text(reading: Reading) -> Iterator[Spot]:
-    return (at(piece.path) for piece in _listed_pieces(reading) if _is_empty_text(piece.value))
+@RULES.check("R22.empty-text")
+def empty_text(view: RequestView) -> Iterator[Defect]:
+    return (at(block.path) for block in _listed_pieces(view) if _is_empty_text(block.value))
 
 
-def _is_all_blank(message: Seen) -> bool:
-    return bool(message.pieces) and all(_is_blank_text(piece.value) for piece in message.pieces)
+def _is_all_blank(message: MessageView) -> bool:
+    return bool(message.blocks) and all(_is_blank_text(block.value) for block in message.blocks)
 
 
-def _blank_text(reading: Reading) -> Iterator[Spot]:
-    return (at(message.path) for message in reading.messages if _is_all_blank(message))
+@RULES.check("R22.blank-text")
+def blank_text(view: RequestView) -> Iterator[Defect]:
+    return (at(message.path) for message in view.messages if _is_all_blank(message))
 
 
-def _blank_text_beside(reading: Reading) -> Iterator[Spot]:
-    mixed = (message for message in reading.messages if not _is_all_blank(message))
-    return (at(piece.path) for message in mixed for piece in message.pieces if _is_blank_text(piece.value))
+@RULES.check("R22.blank-text-beside")
+def blank_text_beside(view: RequestView) -> Iterator[Defect]:
+    mixed = (message for message in view.messages if not _is_all_blank(message))
+    return (at(block.path) for message in mixed for block in message.blocks if _is_blank_text(block.value))
 
 
-def _user_empty(reading: Reading) -> Iterator[Spot]:
-    return (at(each.path) for each in reading.messages if each.role == "user" and each.content in ("", []))
+@RULES.check("R22.user-empty")
+def user_empty(view: RequestView) -> Iterator[Defect]:
+    return (at(each.path) for each in view.messages if each.role == "user" and each.content in ("", []))
 
 
-def _compaction_empty(reading: Reading) -> Iterator[Spot]:
-    for piece in reading.pieces():
-        if piece.type == "compaction" and piece.value.get("content") == "":
-            yield at(f"{piece.path}.compaction.content")
+@RULES.check("R54.compaction-empty")
+def compaction_empty(view: RequestView) -> Iterator[Defect]:
+    for block in view.blocks():
+        if block.type == "compaction" and block.value.get("content") == "":
+            yield at(f"{block.path}.compaction.content")
 
 
 # ── system
 
 
-def _system(reading: Reading) -> list[JsonObject]:
-    return [obj(block) for block in listed(reading.body.get("system"))]
+def _system_blocks(view: RequestView) -> list[JsonObject]:
+    return [object_of(block) for block in list_in(view.body.get("system"))]
 
 
-def _system_empty_cached(reading: Reading) -> Iterator[Spot]:
-    for k, block in enumerate(_system(reading)):
+@RULES.check("R16.empty-text-cached")
+def system_empty_cached(view: RequestView) -> Iterator[Defect]:
+    for k, block in enumerate(_system_blocks(view)):
         if _is_empty_text(block) and block.get("cache_control") is not None:
             yield at(f"system.{k}")
 
 
-def _system_empty(reading: Reading) -> Iterator[Spot]:
-    return (at(f"system.{k}") for k, block in enumerate(_system(reading)) if _is_empty_text(block))
+@RULES.check("R16.empty-text")
+def system_empty(view: RequestView) -> Iterator[Defect]:
+    return (at(f"system.{k}") for k, block in enumerate(_system_blocks(view)) if _is_empty_text(block))
 
 
-def _system_blank(reading: Reading) -> Iterator[Spot]:
-    blocks = _system(reading)
-    if _is_blank(reading.body.get("system")) or (blocks and all(map(_is_blank_text, blocks))):
+@RULES.check("R16.blank-text")
+def system_blank(view: RequestView) -> Iterator[Defect]:
+    blocks = _system_blocks(view)
+    if _is_blank(view.body.get("system")) or (blocks and all(map(_is_blank_text, blocks))):
         yield at("system")
 
 
 # ── images
 
 
-def _images(reading: Reading) -> Iterator[tuple[str, JsonObject]]:
+def _images(view: RequestView) -> Iterator[tuple[str, JsonObject]]:
     """Images, directly in a message and inside tool results, with the path that the vendor gives them."""
-    for piece in reading.pieces():
-        if piece.type == "image":
-            yield f"{piece.path}.image", piece.value
-        elif piece.type == "tool_result":
-            for k, nested in enumerate(listed(piece.value.get("content"))):
-                if obj(nested).get("type") == "image":
-                    yield f"{piece.path}.tool_result.content.{k}.image", obj(nested)
+    for block in view.blocks():
+        if block.type == "image":
+            yield f"{block.path}.image", block.value
+        elif block.type == "tool_result":
+            for k, nested in enumerate(list_in(block.value.get("content"))):
+                if object_of(nested).get("type") == "image":
+                    yield f"{block.path}.tool_result.content.{k}.image", object_of(nested)
 
 
-def _image_too_large(reading: Reading) -> Iterator[Spot]:
-    for path, image in _images(reading):
-        source = obj(image.get("source"))
-        size = len(spoken(source.get("data")))
+@RULES.check("R64.image-too-large")
+def image_too_large(view: RequestView) -> Iterator[Defect]:
+    for path, image in _images(view):
+        source = object_of(image.get("source"))
+        size = len(text_of(source.get("data")))
         if source.get("type") == "base64" and size > IMAGE_BYTES:
             yield at(f"{path}.source.base64", bytes=size)
 
 
-RULES: dict[str, Check] = {
-    "R54.compaction-empty": _compaction_empty,
-    "R22.empty-text-cached": _empty_text_cached,
-    "R22.empty-text": _empty_text,
-    "R22.blank-text": _blank_text,
-    "R22.blank-text-beside": _blank_text_beside,
-    "R22.user-empty": _user_empty,
-    "R16.empty-text-cached": _system_empty_cached,
-    "R16.empty-text": _system_empty,
-    "R16.blank-text": _system_blank,
-    "R64.image-too-large": _image_too_large,
-}
+# ── cache marks
+
+
+def _ttl(mark: JsonObject) -> str:
+    return text_of(mark.get("ttl")) or "5m"
+
+
+def _marked(view: RequestView) -> Iterator[tuple[str, JsonObject]]:
+    """Every mark with the path of the value that bears it, in the vendor's order."""
+    tools = ((f"tools.{k}", tool) for k, tool in enumerate(view.tools))
+    system = ((f"system.{k}", block) for k, block in enumerate(_system_blocks(view)))
+    messages = chain.from_iterable(map(_bearers, view.blocks()))
+    for path, value in chain(tools, system, messages):
+        mark = value.get("cache_control")
+        if isinstance(mark, dict):
+            yield path, mark
+
+
+def _bearers(block: BlockView) -> Iterator[tuple[str, JsonObject]]:
+    """The block, then the blocks inside a tool result. A mark on thinking is R33's."""
+    if "cache_control" in block.value and not block.is_thinking:
+        yield block.path, block.value
+    if block.type == "tool_result":
+        for k, nested in enumerate(list_in(block.value.get("content"))):
+            yield f"{block.path}.content.{k}", object_of(nested)
+
+
+def _automatic(view: RequestView) -> tuple[JsonObject, JsonObject] | None:
+    """The top-level mark, and the block that it falls on."""
+    mark = view.body.get("cache_control")
+    block = next(_cacheable(view), None)
+    return (mark, block) if isinstance(mark, dict) and block is not None else None
+
+
+def _cacheable(view: RequestView) -> Iterator[JsonObject]:
+    """The blocks that the top-level mark may fall on, last first."""
+    for message in reversed(view.messages):
+        for block in reversed(message.blocks):
+            if block.facts is not None and block.facts.cacheable and not _is_empty_text(block.value):
+                yield block.value
+    system = view.body.get("system")
+    blocks = [JsonObject(type="text", text=system)] if isinstance(system, str) else _system_blocks(view)
+    yield from (block for block in reversed(blocks) if not _is_empty_text(block))
+    yield from reversed(view.tools)
+
+
+def _adds_a_mark(view: RequestView) -> bool:
+    automatic = _automatic(view)
+    return automatic is not None and automatic[1].get("cache_control") is None
+
+
+@RULES.check("R58.too-many-marks")
+def too_many_marks(view: RequestView) -> Iterator[Defect]:
+    count = sum(1 for _ in _marked(view))
+    if count > MOST_MARKS:
+        yield at("", count=count + _adds_a_mark(view))
+
+
+@RULES.check("R58.automatic-fifth")
+def automatic_fifth(view: RequestView) -> Iterator[Defect]:
+    if _adds_a_mark(view) and sum(1 for _ in _marked(view)) == MOST_MARKS:
+        yield at("cache_control")
+
+
+@RULES.check("R58.automatic-ttl")
+def automatic_ttl(view: RequestView) -> Iterator[Defect]:
+    automatic = _automatic(view)
+    own = automatic and automatic[1].get("cache_control")
+    if automatic and isinstance(own, dict) and _ttl(own) != _ttl(automatic[0]):
+        yield at("cache_control.ttl")
+
+
+@RULES.check("R58.ttl-order")
+def ttl_order(view: RequestView) -> Iterator[Defect]:
+    short_seen = False
+    for path, mark in _marked(view):
+        if short_seen and _ttl(mark) == "1h":
+            yield at(f"{path}.cache_control.ttl")
+            return
+        short_seen = short_seen or _ttl(mark) == "5m"

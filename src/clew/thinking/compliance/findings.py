@@ -1,27 +1,38 @@
-"""What the check found, and how it is said: in the order of the rules, in the vendor's words, with what would be right."""
+"""The findings of a check, and how they are reported: in the order of the rules, in the vendor's words, with a remedy."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from clew.model.facts import path_order, rules
 
-__all__ = ["Finding", "Violation", "in_order"]
+__all__ = ["MOST", "Defect", "Finding", "Violation", "at", "in_order"]
 
 MOST = 1_000
-"""Of each rule. More than anyone reads; a hostile body can break a rule a million times."""
+"""Findings of each rule. More than anyone reads; a hostile body can break a rule a million times."""
+
+
+class Defect(NamedTuple):
+    """Where a rule is broken, and the names that the vendor's words need."""
+
+    path: str
+    names: Mapping[str, object]
+
+
+def at(path: str, **names: object) -> Defect:
+    return Defect(path, names)
 
 
 class Finding(NamedTuple):
-    """A rule that is broken, where, and the names that its words need."""
+    """A broken rule, where, and the names that the vendor's words need."""
 
     rule: str
     path: str
-    said: Mapping[str, object]
+    names: Mapping[str, object]
 
 
 class Violation(Struct, frozen=True):
@@ -44,21 +55,15 @@ class Violation(Struct, frozen=True):
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Violation, ...]:
-    """By the order of checking, then by place; of each rule the first ones."""
-    table = rules()
-    return tuple(
-        map(_violation, sorted(_first_of_each(findings), key=lambda each: (table[each.rule].order, path_order(each.path))))
-    )
-
-
-def _first_of_each(findings: Iterable[Finding]) -> Iterator[Finding]:
-    counts = Counter[str]()
+    """The violations, by the order of checking, then by place; of each rule the first ones."""
+    table, counts, kept = rules(), Counter[str](), list[Finding]()
     for each in findings:
         counts[each.rule] += 1
         if counts[each.rule] <= MOST:
-            yield each
-
-
-def _violation(finding: Finding) -> Violation:
-    rule = rules()[finding.rule]
-    return Violation(rule.id, finding.path, rule.words(path=finding.path, **finding.said), rule.right)
+            kept.append(each)
+    kept.sort(key=lambda each: (table[each.rule].order, path_order(each.path)))
+    violations: list[Violation] = []
+    for each in kept:
+        rule = table[each.rule]
+        violations.append(Violation(rule.id, each.path, rule.words(path=each.path, **each.names), rule.right))
+    return tuple(violations)

@@ -1,8 +1,8 @@
 """The schema phase: walks the body by the tables of shapes, fields and blocks (R2–R4, R9, R23, R24, R33, R59, R60 …).
 
-The tables name the rule for each defect, so this module knows only how to walk: kind, then value, then what is inside. A
-value that a gate refuses is an unknown key to the vendor, and nothing else is said of it. Shapes do not nest without end
-(what is opaque is not entered), so the walk needs no bound of its own; only a list of messages that is too long is not
+The tables name the rule for each defect, so this module knows only how to walk: kind, then value, then the values inside. A
+value that a gate refuses is an unknown key to the vendor, and nothing else is reported about it. Shapes do not nest without
+end (opaque values are not entered), so the walk needs no bound of its own; only a list of messages that is too long is not
 entered.
 """
 
@@ -14,28 +14,28 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from clew.model.facts import Block, Field, Shape, Union, blocks, fields
+from clew.model.facts import BlockFacts, Field, Shape, blocks, fields
 from clew.model.json import JsonArray, JsonObject, JsonValue
 from clew.thinking.compliance.findings import Finding
-from clew.thinking.compliance.reading import MOST_MESSAGES
+from clew.thinking.compliance.request_view import MOST_MESSAGES
 
-__all__ = ["Schema"]
+__all__ = ["ShapeCheck"]
 
 KINDS = frozenset({"string", "object"})
 """Kinds that a table names for the elements of a list."""
 
 KIND_NAMES = {"object": "dictionary", "array": "list"}
-"""What the vendor calls them."""
+"""The vendor's names for kinds."""
 
 PATH_ENDS = {"R33.signature-not-string": ".str"}
-"""Where the vendor's path goes on with the member of a union that we do not see."""
+"""Rules for which the vendor's path ends with the member of a union that the tables do not have."""
 
 
-_Member: TypeAlias = Shape | Block
+_Member: TypeAlias = Shape | BlockFacts
 
 
-def _finding(rule: str, path: str, **said: object) -> Finding:
-    return Finding(rule, path + PATH_ENDS.get(rule, ""), said)
+def _finding(rule: str, path: str, **names: object) -> Finding:
+    return Finding(rule, path + PATH_ENDS.get(rule, ""), names)
 
 
 def _join(path: str, key: str) -> str:
@@ -64,11 +64,6 @@ def _wrong_kind(path: str, kind: str, rule: str = "R4.wrong-type") -> Finding:
     return _finding(rule, path, kind=KIND_NAMES.get(kind, kind))
 
 
-def _either(values: tuple[str, ...]) -> str:
-    quoted = [f"'{value}'" for value in values]
-    return " or ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
-
-
 class _Choice(NamedTuple):
     """The members of a union, as the walk needs them."""
 
@@ -79,7 +74,7 @@ class _Choice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class ShapeCheck:
     """The tables, under one API version and one set of betas."""
 
     version: str
@@ -135,13 +130,18 @@ class Schema:
             case bool() | None:
                 pass
             case int() | float():
-                yield from _number(field, value, path)
+                if field.minimum is not None and value < field.minimum:
+                    yield _finding(field.range, path, limit=f"greater than or equal to {field.minimum}")
+                elif field.maximum is not None and value > field.maximum:
+                    yield _finding(field.range, path, limit=f"less than or equal to {field.maximum}")
             case _:
                 pass
 
     def _string(self, field: Field, value: str, path: str) -> Iterator[Finding]:
         if field.values and value not in field.values:
-            yield _finding(field.value, path, values=_either(field.values))
+            quoted = [f"'{each}'" for each in field.values]
+            either = " or ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
+            yield _finding(field.value, path, values=either)
         elif value in field.gated_values and field.gated_values[value] not in self.betas:
             yield _finding(field.value_gate, path)
         elif field.pattern and not re.fullmatch(field.pattern, value):
@@ -154,7 +154,7 @@ class Schema:
         for k, value in enumerate(values):
             yield from self._entry(items, value, f"{path}.{k}")
 
-    # ── what a table's name stands for
+    # ── entries that a table names
 
     def _entry(self, name: str, value: JsonValue, path: str) -> Iterator[Finding]:
         if name in KINDS:
@@ -186,7 +186,8 @@ class Schema:
             gate = member.gate if isinstance(member, Shape) else "R23.block-gated"
             yield _finding(gate, path, tag=tag, tags=self._legal(choice))
         else:
-            yield from self._object(member, value, _join(path, _path_tag(member, tag)))
+            path_tag = member.tag.replace("*", tag) if isinstance(member, Shape) else tag
+            yield from self._object(member, value, _join(path, path_tag))
 
     def _is_locked(self, member: _Member) -> bool:
         return bool(member.beta) and self.betas.isdisjoint(member.beta)
@@ -196,26 +197,12 @@ class Schema:
         return ", ".join(f"'{tag}'" for tag, member in choice.members.items() if not self._is_locked(member))
 
 
-def _path_tag(member: _Member, tag: str) -> str:
-    return member.tag.replace("*", tag) if isinstance(member, Shape) else tag
-
-
-def _number(field: Field, value: float, path: str) -> Iterator[Finding]:
-    if field.minimum is not None and value < field.minimum:
-        yield _finding(field.range, path, limit=f"greater than or equal to {field.minimum}")
-    elif field.maximum is not None and value > field.maximum:
-        yield _finding(field.range, path, limit=f"less than or equal to {field.maximum}")
-
-
 @cache
 def _choice(name: str) -> _Choice:
     if name == "block":
         return _Choice("type", {tag: block for tag, block in blocks().items() if block.roles}, "R23.block-unknown")
     if name == "nested_block":
         return _Choice("type", {tag: block for tag, block in blocks().items() if block.nested}, "R23.block-unknown")
-    return _of_union(fields().unions[name])
-
-
-def _of_union(union: Union) -> _Choice:
+    union = fields().unions[name]
     members = {tag: fields().shapes[shape] for tag, shape in union.members.items()}
     return _Choice(union.key, members, union.unknown, union.absent)

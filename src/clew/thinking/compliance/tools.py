@@ -1,61 +1,78 @@
-"""Tools and the choice among them (R49, R59–R61)."""
+"""Rules about tools: their definitions and the choice among them (R49, R59–R61), calls and results (R25–R31).
+
+All user messages after an assistant run are one stream of blocks. Its leading tool results must answer every call of the
+run; any other block ends that lead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from clew.model.json import JsonObject, JsonValue
-from clew.thinking.compliance.reading import Check, Reading, Spot, at, obj, spoken
+from clew.model.loose_json import object_of, text_of
+from clew.thinking.compliance.findings import Defect, at
+from clew.thinking.compliance.request_view import BlockView, MessageRun, RequestView, RuleTable
 
-__all__ = ["RULES", "is_custom"]
+__all__ = ["RULES", "is_custom", "unfinished"]
+
+RULES = RuleTable()
 
 DOCUMENTED_LENGTH, LONGEST = 64, 128
+RESUMABLE = frozenset({"web_search", "web_fetch", "advisor"})
 
 
 def is_custom(tool: JsonObject) -> bool:
     return tool.get("type") in (None, "custom")
 
 
-def _forced_unsupported(reading: Reading) -> Iterator[Spot]:
-    if reading.forced and reading.profile.forced_tools == "reject":
+@RULES.check("R49.forced-tool-unsupported")
+def forced_unsupported(view: RequestView) -> Iterator[Defect]:
+    if view.forced and view.profile.forced_tools == "reject":
         yield at("tool_choice")
 
 
-def _forced_with_manual_thinking(reading: Reading) -> Iterator[Spot]:
-    if reading.forced and reading.thinking == "enabled":
+@RULES.check("R49.forced-tool-with-manual-thinking")
+def forced_with_manual_thinking(view: RequestView) -> Iterator[Defect]:
+    if view.forced and view.thinking == "enabled":
         yield at("tool_choice")
 
 
-def _choice_without_tools(reading: Reading) -> Iterator[Spot]:
-    if reading.body.get("tool_choice") is not None and not reading.tools:
+@RULES.check("R60.choice-without-tools")
+def choice_without_tools(view: RequestView) -> Iterator[Defect]:
+    if view.body.get("tool_choice") is not None and not view.tools:
         yield at("tool_choice")
 
 
-def _choice_name_unknown(reading: Reading) -> Iterator[Spot]:
-    choice = obj(reading.body.get("tool_choice"))
-    name = spoken(choice.get("name"))
-    if choice.get("type") == "tool" and reading.tools and name not in _names(reading):
+@RULES.check("R60.choice-name-unknown")
+def choice_name_unknown(view: RequestView) -> Iterator[Defect]:
+    choice = object_of(view.body.get("tool_choice"))
+    name = text_of(choice.get("name"))
+    if choice.get("type") == "tool" and view.tools and name not in _names(view):
         yield at("tool_choice.name", name=name)
 
 
-def _names(reading: Reading) -> list[str]:
-    return [name for name in (tool.get("name") for tool in reading.tools) if isinstance(name, str)]
+def _names(view: RequestView) -> list[str]:
+    return [name for name in (tool.get("name") for tool in view.tools) if isinstance(name, str)]
 
 
-def _names_not_unique(reading: Reading) -> Iterator[Spot]:
-    names = _names(reading)
+@RULES.check("R59.names-not-unique")
+def names_not_unique(view: RequestView) -> Iterator[Defect]:
+    names = _names(view)
     if len(set(names)) < len(names):
         yield at("tools")
 
 
-def _name_over_64(reading: Reading) -> Iterator[Spot]:
-    for k, tool in enumerate(reading.tools):
-        if is_custom(tool) and DOCUMENTED_LENGTH < len(spoken(tool.get("name"))) <= LONGEST:
+@RULES.check("R59.name-over-64")
+def name_over_64(view: RequestView) -> Iterator[Defect]:
+    for k, tool in enumerate(view.tools):
+        if is_custom(tool) and DOCUMENTED_LENGTH < len(text_of(tool.get("name"))) <= LONGEST:
             yield at(f"tools.{k}.custom.name")
 
 
-def _strict_open_object(reading: Reading) -> Iterator[Spot]:
-    for k, tool in enumerate(reading.tools):
+@RULES.check("R59.strict-open-object")
+def strict_open_object(view: RequestView) -> Iterator[Defect]:
+    for k, tool in enumerate(view.tools):
         if is_custom(tool) and tool.get("strict") is True and _has_open_object(tool.get("input_schema")):
             yield at(f"tools.{k}.custom")
 
@@ -74,26 +91,134 @@ def _has_open_object(schema: JsonValue) -> bool:
     return False
 
 
-def _all_deferred(reading: Reading) -> Iterator[Spot]:
-    if reading.tools and all(tool.get("defer_loading") is True for tool in reading.tools):
+@RULES.check("R59.all-deferred")
+def all_deferred(view: RequestView) -> Iterator[Defect]:
+    if view.tools and all(tool.get("defer_loading") is True for tool in view.tools):
         yield at("tools")
 
 
-def _types_unsupported(reading: Reading) -> Iterator[Spot]:
-    kinds = (spoken(tool.get("type")) for tool in reading.tools)
-    refused = [kind for kind in kinds if kind in reading.profile.tools_unsupported]
+@RULES.check("R61.tool-types-unsupported")
+def types_unsupported(view: RequestView) -> Iterator[Defect]:
+    kinds = (text_of(tool.get("type")) for tool in view.tools)
+    refused = [kind for kind in kinds if kind in view.profile.tools_unsupported]
     if refused:
-        yield at("tools", model=reading.model, types=", ".join(refused))
+        yield at("tools", model=view.model, types=", ".join(refused))
 
 
-RULES: dict[str, Check] = {
-    "R49.forced-tool-unsupported": _forced_unsupported,
-    "R49.forced-tool-with-manual-thinking": _forced_with_manual_thinking,
-    "R60.choice-without-tools": _choice_without_tools,
-    "R60.choice-name-unknown": _choice_name_unknown,
-    "R59.name-over-64": _name_over_64,
-    "R59.names-not-unique": _names_not_unique,
-    "R59.strict-open-object": _strict_open_object,
-    "R59.all-deferred": _all_deferred,
-    "R61.tool-types-unsupported": _types_unsupported,
-}
+# ── calls and their results
+
+
+def _is_result(block: BlockView) -> bool:
+    return block.type == "tool_result"
+
+
+def unfinished(run: MessageRun) -> list[BlockView]:
+    """Server tool calls whose result is not in the same run."""
+    answered = {block.text("tool_use_id") for block in run.blocks if block.answers}
+    return [call for call in run.of("server_tool_use", "mcp_tool_use") if call.text("id") not in answered]
+
+
+def _followed(view: RequestView) -> Iterator[tuple[MessageRun, MessageRun | None]]:
+    """Each assistant run with the user run that follows it."""
+    for k, run in enumerate(view.runs):
+        if run.role == "assistant":
+            yield run, view.runs[k + 1] if k + 1 < len(view.runs) else None
+
+
+def _preceded(view: RequestView) -> Iterator[tuple[MessageRun, frozenset[str]]]:
+    """Each user run with the ids that the assistant run before it called."""
+    for k, run in enumerate(view.runs):
+        if run.role == "user":
+            yield run, frozenset(call.text("id") for call in view.runs[k - 1].of("tool_use")) if k else frozenset()
+
+
+# ── the client's tools
+
+
+@RULES.check("R25.ids-not-unique")
+def ids_not_unique(view: RequestView) -> Iterator[Defect]:
+    used: set[str] = set()
+    for run, _ in _followed(view):
+        for call in run.of("tool_use"):
+            if call.text("id") in used:
+                yield at(call.path)
+            used.add(call.text("id"))
+
+
+@RULES.check("R26.unanswered")
+def unanswered(view: RequestView) -> Iterator[Defect]:
+    for run, after in _followed(view):
+        lead = takewhile(_is_result, after.blocks if after else ())
+        answered = {result.text("tool_use_id") for result in lead}
+        open_calls = [call for call in run.of("tool_use") if call.text("id") not in answered]
+        if open_calls:
+            yield at(f"messages.{open_calls[0].message}", ids=", ".join(call.text("id") for call in open_calls))
+
+
+@RULES.check("R27.unexpected-result")
+def unexpected_result(view: RequestView) -> Iterator[Defect]:
+    for run, called in _preceded(view):
+        for result in run.of("tool_result"):
+            if result.text("tool_use_id") not in called:
+                yield at(result.path, id=result.text("tool_use_id"))
+
+
+@RULES.check("R28.result-repeated")
+def result_repeated(view: RequestView) -> Iterator[Defect]:
+    for run, called in _preceded(view):
+        given: set[str] = set()
+        for result in run.of("tool_result"):
+            name = result.text("tool_use_id")
+            if name in given and name in called:
+                yield at(result.path, id=name)
+            given.add(name)
+
+
+@RULES.check("R30.tools-undefined")
+def tools_undefined(view: RequestView) -> Iterator[Defect]:
+    if not view.tools and any(block.type in ("tool_use", "tool_result") for block in view.blocks()):
+        yield at("tools")
+
+
+@RULES.check("R31.text-after-tool-use")
+def text_after_tool_use(view: RequestView) -> Iterator[Defect]:
+    runs = view.assistant_runs
+    if not view.loop_is_open or not runs:
+        return
+    kinds = [block.type for block in runs[-1].blocks]
+    last_call = max((k for k, kind in enumerate(kinds) if kind == "tool_use"), default=len(kinds))
+    text = next((block for block in runs[-1].blocks[last_call:] if block.type == "text"), None)
+    if text:
+        yield at(text.path)
+
+
+# ── the server's tools
+
+
+@RULES.check("R29.result-without-call")
+def result_without_call(view: RequestView) -> Iterator[Defect]:
+    for run, _ in _followed(view):
+        called: set[tuple[str, str]] = set()
+        for block in run.blocks:
+            called.add((block.type, block.text("id")))
+            if block.answers and (block.answers, block.text("tool_use_id")) not in called:
+                yield at(block.path, tag=block.type, id=block.text("tool_use_id"), call=block.answers)
+
+
+@RULES.check("R29.call-unfinished")
+def call_unfinished(view: RequestView) -> Iterator[Defect]:
+    for run, after in _followed(view):
+        if after and not all(map(_is_result, after.blocks)):
+            calls = (call for call in unfinished(run) if call.type == "server_tool_use")
+            yield from (at(call.path, name=call.text("name"), id=call.text("id")) for call in calls)
+
+
+@RULES.check("R29.tool-not-provided")
+def tool_not_provided(view: RequestView) -> Iterator[Defect]:
+    offered = {text_of(tool.get("name")) for tool in view.tools}
+    if not view.runs or view.runs[-1].role != "assistant":
+        return
+    for call in unfinished(view.runs[-1]):
+        name = call.text("name")
+        if call.type == "server_tool_use" and name in RESUMABLE and name not in offered:
+            yield at(call.path, name=name, id=call.text("id"))

@@ -14,23 +14,31 @@ No clock and no log: the time comes in, and what there is to log comes out. Thre
 tasks need none, since nothing here awaits.
 """
 
-from clew.thinking.registry.keys import documented_key, fast_hash, product_key
+from clew.thinking.registry.blocks import documented_key, fast_hash, product_key
 from clew.thinking.registry.table import ORPHAN_THRESHOLD, KeyOf, ThinkingRegistry
-from clew.thinking.registry.values import CacheStats, Decision, Entry, Filtered, Registered, Registration, Switch
-from clew.thinking.registry.watch import Watch
+from clew.thinking.registry.values import (
+    BackendSwitch,
+    CacheStats,
+    Decision,
+    Filtered,
+    Registered,
+    Registration,
+    RegistryEntry,
+)
+from clew.thinking.registry.watch import AnswerWatch
 
 __all__ = [
     "ORPHAN_THRESHOLD",
+    "AnswerWatch",
+    "BackendSwitch",
     "CacheStats",
     "Decision",
-    "Entry",
     "Filtered",
     "KeyOf",
     "Registered",
     "Registration",
-    "Switch",
+    "RegistryEntry",
     "ThinkingRegistry",
-    "Watch",
     "documented_key",
     "fast_hash",
     "product_key",

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from clew.model.blocks import FILLER
 from clew.model.json import JsonArray, JsonObject, JsonValue
-from clew.thinking.registry.keys import claims_thinking
+from clew.thinking.registry.blocks import claims_thinking
 
 __all__ = ["Place", "has_answer", "objects_in", "path_of", "thinking_in", "without"]
 

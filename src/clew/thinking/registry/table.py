@@ -11,10 +11,17 @@ import msgspec
 from msgspec.structs import replace
 
 from clew.model.json import JsonObject, JsonValue
-from clew.thinking.registry.keys import content_of, documented_key
-from clew.thinking.registry.request import has_answer, objects_in, path_of, thinking_in, without
-from clew.thinking.registry.values import CacheStats, Decision, Entry, Filtered, Registered, Registration, Switch
-from clew.thinking.registry.watch import Watch
+from clew.thinking.registry.blocks import content_of, documented_key, has_answer, objects_in, path_of, thinking_in, without
+from clew.thinking.registry.values import (
+    BackendSwitch,
+    CacheStats,
+    Decision,
+    Filtered,
+    Registered,
+    Registration,
+    RegistryEntry,
+)
+from clew.thinking.registry.watch import AnswerWatch
 
 __all__ = ["ORPHAN_THRESHOLD", "KeyOf", "ThinkingRegistry"]
 
@@ -56,7 +63,7 @@ class ThinkingRegistry:
         self._lock = nullcontext() if lock is None else lock
         self._session = 0
         self._backend = ""
-        self._entries: dict[bytes, Entry] = {}
+        self._entries: dict[bytes, RegistryEntry] = {}
 
     @property
     def session(self) -> int:
@@ -69,17 +76,17 @@ class ThinkingRegistry:
         return self._backend
 
     @property
-    def entries(self) -> dict[bytes, Entry]:
+    def entries(self) -> dict[bytes, RegistryEntry]:
         """A copy of the table."""
         with self._lock:
             return self._entries.copy()
 
-    def notify_backend(self, name: str) -> Switch | None:
+    def notify_backend(self, name: str) -> BackendSwitch | None:
         """Before each request. Another name than last time begins a session, also one that was there before."""
         with self._lock:
             if name == self._backend:
                 return None
-            switch = Switch(self._backend, name, self._session, self._session + 1)
+            switch = BackendSwitch(self._backend, name, self._session, self._session + 1)
             self._backend, self._session = switch.new_backend, switch.new_session
             return switch
 
@@ -99,13 +106,13 @@ class ThinkingRegistry:
     ) -> Registration:
         """Those of the blocks that are thinking and have a key. An incomplete one is known, and never sent on."""
         with self._lock:
-            entry = Entry(self._session if session is None else session, now, complete=complete)
+            entry = RegistryEntry(self._session if session is None else session, now, complete=complete)
             found = (self._register(block, entry) for block in blocks)
             return Registration(tuple(registered for registered in found if registered))
 
-    def watch(self, session: int | None = None) -> Watch:
+    def watch(self, session: int | None = None) -> AnswerWatch:
         """Reads the events of one answer. `session` is the one its request went out in; the current one if None."""
-        return Watch(self, self._session if session is None else session)
+        return AnswerWatch(self, self._session if session is None else session)
 
     def filter_request(self, body: JsonValue, now: float, *, only_looks: bool = False) -> Filtered:
         """The request without the blocks that are not the current session's, and the table brought up to date.
@@ -138,7 +145,7 @@ class ThinkingRegistry:
         current = sum(entry.session == self._session for entry in entries)
         return CacheStats(len(entries), confirmed, len(entries) - confirmed, current, len(entries) - current)
 
-    def _register(self, block: JsonObject, entry: Entry) -> Registered | None:
+    def _register(self, block: JsonObject, entry: RegistryEntry) -> Registered | None:
         """A block that is known in this session stays as it is; only its missing end may still arrive."""
         key = self._key_of(block)
         if key is None:
@@ -169,7 +176,7 @@ class ThinkingRegistry:
                 removed[rule] += 1
         return removed
 
-    def _rule_against(self, entry: Entry, *, unused: bool, now: float) -> _Rule | None:
+    def _rule_against(self, entry: RegistryEntry, *, unused: bool, now: float) -> _Rule | None:
         if entry.session != self._session:
             return "old session"
         if unused and entry.confirmed:

@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from clew.model.json import JsonValue
 
-__all__ = ["CacheStats", "Decision", "Entry", "Filtered", "Registered", "Registration", "Switch"]
+__all__ = ["BackendSwitch", "CacheStats", "Decision", "Filtered", "Registered", "Registration", "RegistryEntry"]
 
 
-class Entry(Struct, frozen=True):
+class RegistryEntry(Struct, frozen=True):
     """What the table holds of a block."""
 
     session: int
@@ -18,7 +18,7 @@ class Entry(Struct, frozen=True):
     complete: bool = True
 
 
-class Switch(Struct, frozen=True):
+class BackendSwitch(Struct, frozen=True):
     """The backend changed, and a new session began."""
 
     old_backend: str

@@ -17,7 +17,7 @@ import msgspec
 from clew.model.json import JsonObject, JsonValue
 from clew.thinking.registry.values import Registration
 
-__all__ = ["Watch"]
+__all__ = ["AnswerWatch"]
 
 _NOTHING = Registration()
 
@@ -39,7 +39,7 @@ class _Open:
         return {"type": "thinking", "thinking": "".join(self.pieces), "signature": self.signature}
 
 
-class Watch:
+class AnswerWatch:
     def __init__(self, table: _Table, session: int) -> None:
         self._table = table
         self._session = session

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from clew.model.facts import Block, Field, Shape, blocks, fields
+from clew.model.facts import BlockFacts, Field, Shape, blocks, fields
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.anthropic.judge.case import BrokenRule, Case
 from clew.simulator.values import as_list, as_str
@@ -72,7 +72,7 @@ class UnionMembers:
 
     key: str
     unknown: str
-    members: Mapping[str, Shape | Block]
+    members: Mapping[str, Shape | BlockFacts]
     absent: str = ""
 
 
@@ -87,7 +87,7 @@ class RequestSchema:
     def check(self, body: JsonObject) -> Iterator[BrokenRule]:
         return self._check_shape(body, fields().shapes["request"], "")
 
-    def _check_shape(self, value: JsonObject, shape: Shape | Block, path: str) -> Iterator[BrokenRule]:
+    def _check_shape(self, value: JsonObject, shape: Shape | BlockFacts, path: str) -> Iterator[BrokenRule]:
         for key, row in shape.fields.items():
             if key not in value and row.required and (row.count or not self.counting):
                 yield _broken(row.missing, _joined(path, key))
