@@ -60,7 +60,7 @@ class Talk:
         blocks = [made(json.dumps(block).encode()) for block in answer]
         said = answer_content(blocks)
         if not foreign:
-            self._row = self._row.longer([block for block in blocks if proof_of(block)])
+            self._row = self._row.extended([block for block in blocks if proof_of(block)])
         self.shelf.add(
             Recording(
                 id=f"r{turn}",

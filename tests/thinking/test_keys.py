@@ -117,17 +117,17 @@ def test_a_digest_depends_on_every_proof_and_their_order() -> None:
 
 def test_the_digest_of_a_row_depends_on_every_text_and_not_on_how_it_is_written() -> None:
     rows = [["a"], ["a "], [""], ["a", "b"], ["b", "a"], ["ab", ""]]
-    digests = {ProofRow().longer([made(thinking(words, "s")) for words in row]).digest() for row in rows}
+    digests = {ProofRow().extended([made(thinking(words, "s")) for words in row]).digest() for row in rows}
     assert len(digests) == len(rows)
 
     plain, escaped = (made(b'{"type":"thinking","thinking":"%b","signature":"s"}' % text) for text in (b"A/", b"\\u0041\\/"))
-    assert ProofRow().longer([plain]).digest() == ProofRow().longer([escaped]).digest()
+    assert ProofRow().extended([plain]).digest() == ProofRow().extended([escaped]).digest()
 
 
 def test_a_row_grows_to_the_digest_that_it_has_at_once() -> None:
     blocks = [made(each) for each in (thinking("a", "s1"), redacted("d"), thinking("b", "s2"))]
-    at_once = ProofRow().longer(blocks).digest()
-    assert ProofRow().longer(blocks[:1]).longer([]).longer(blocks[1:]).digest() == at_once
+    at_once = ProofRow().extended(blocks).digest()
+    assert ProofRow().extended(blocks[:1]).extended([]).extended(blocks[1:]).digest() == at_once
     assert proof_half(at_once) == digest_of(["s1", "d", "s2"])
 
 

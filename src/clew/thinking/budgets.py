@@ -1,10 +1,10 @@
 """How much thinking a turn asks for: by the operator's variable, by a word in the prompt, or by default.
 
 The rules are those of Claude Code's request builder (MAX_THINKING_TOKENS, `ultrathink` and its phrases), with two flaws
-mended and the old behaviour kept selectable: one matcher instead of two that disagree (`strict` keeps the two), and one
-word counts for its own turn instead of for the rest of the conversation (`scope = "any"` keeps that). Only what a person
-wrote counts: no tool result, no reminder, no message that a client marked as its own. Nothing is logged here; what there
-is to tell is in the returned value.
+fixed and the old behaviour kept selectable: one matcher instead of two that disagree (`strict` keeps the two), and one word
+counts for its own turn instead of for the rest of the conversation (`scope = "any"` keeps that). Only text that a person
+wrote counts: no tool result, no reminder, no message that a client marked as its own. Nothing is logged here; the returned
+value holds all there is to report.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject
+from clew.model.loose_json import object_of, text_of
 
 __all__ = [
     "MINIMUM",
@@ -51,7 +52,7 @@ Scope: TypeAlias = Literal["last_user_turn", "any"]
 
 
 class BudgetWish(Struct, frozen=True):
-    """What a text asks for."""
+    """The thinking that a text asks for."""
 
     tokens: int
     level: Literal["high", "none"]
@@ -61,7 +62,7 @@ class BudgetRules(Struct, frozen=True, kw_only=True):
     """Where a budget may come from. `variable` is the value of MAX_THINKING_TOKENS, None or "" if it is not set."""
 
     variable: str | None = None
-    """A number decides alone, whatever is said; `"${MAX_THINKING_TOKENS:-}"` takes it from the environment."""
+    """A number decides alone, whatever the prompt says; `"${MAX_THINKING_TOKENS:-}"` takes it from the environment."""
     default: int | None = None
     """Tokens where neither the variable nor a word asks for more."""
     scope: Scope = "last_user_turn"
@@ -69,7 +70,7 @@ class BudgetRules(Struct, frozen=True, kw_only=True):
     strict: bool = False
     """Keep the documented split: a text is searched for the one word only, the phrases are left to `is_keyword`."""
     provider: str = "anthropic"
-    """As the event that tells of the variable names it."""
+    """The provider's name in the event about the variable."""
 
 
 class BudgetEvent(Struct, frozen=True, rename="camel"):
@@ -88,12 +89,12 @@ class Budget(Struct, frozen=True):
 
 
 class HumanInput(Struct, frozen=True):
-    """What a person said in one message. `opens`: it begins a turn, since it answers no tool."""
+    """The texts that a person wrote in one message. `opens`: the message begins a turn, since it answers no tool."""
 
     texts: tuple[str, ...] = ()
     opens: bool = True
     wish: int | None = None
-    """What the client noted beside the message; it outranks the words."""
+    """The budget that the client noted beside the message; it outranks the words."""
 
 
 # Word boundaries and case are ASCII's, as in the matcher that this follows.
@@ -113,7 +114,7 @@ def is_keyword(text: str) -> bool:
 
 
 def parse_wish(text: str, *, strict: bool = False) -> BudgetWish:
-    """What a text asks for with a keyword anywhere in it."""
+    """The thinking that a text asks for with a keyword anywhere in it."""
     return _HIGH if (_WORD if strict else _WORDS).search(text) else _NOTHING
 
 
@@ -126,46 +127,45 @@ def parse_tokens(text: str) -> int | None:
     return -int(digits) if match.group(1) == "-" else int(digits)
 
 
-def budget_for(said: Sequence[HumanInput], rules: BudgetRules) -> Budget:
-    """The budget of a request whose people said this. A variable that is set decides alone."""
+def budget_for(inputs: Sequence[HumanInput], rules: BudgetRules) -> Budget:
+    """The budget of a request with these inputs. A variable that is set decides alone."""
     if rules.variable:
-        return _by_variable(rules.variable, rules.provider)
-    counted = said if rules.scope == "any" else _last_turn(said)
-    wishes = [_tokens(each, rules.strict) for each in counted]
-    return Budget(max([*wishes, rules.default or NONE]))
-
-
-def _by_variable(value: str, provider: str) -> Budget:
-    tokens = parse_tokens(value)
-    if tokens is None:
-        return Budget(NONE, warning=f"{VARIABLE}={value!r} is not a number; no thinking is asked for")
-    return Budget(tokens, BudgetEvent(provider, tokens) if tokens > 0 else None)
-
-
-def _last_turn(said: Sequence[HumanInput]) -> Sequence[HumanInput]:
-    """What opened the last turn. Remarks beside tool results do not count: the budget is not to change inside a loop."""
-    return next(((each,) for each in reversed(said) if each.opens), ())
-
-
-def _tokens(spoken: HumanInput, strict: bool) -> int:
-    if spoken.wish is not None:
-        return spoken.wish
-    return max((parse_wish(text, strict=strict).tokens for text in spoken.texts), default=NONE)
+        tokens = parse_tokens(rules.variable)
+        if tokens is None:
+            return Budget(NONE, warning=f"{VARIABLE}={rules.variable!r} is not a number; no thinking is asked for")
+        return Budget(tokens, BudgetEvent(rules.provider, tokens) if tokens > 0 else None)
+    # Remarks beside tool results do not count for the last turn: the budget is not to change inside a loop.
+    openings = inputs if rules.scope == "any" else [each for each in inputs if each.opens][-1:]
+    wishes = [rules.default or NONE]
+    for each in openings:
+        if each.wish is not None:
+            wishes.append(each.wish)
+        else:
+            wishes += [parse_wish(text, strict=rules.strict).tokens for text in each.texts] or [NONE]
+    return Budget(max(wishes))
 
 
 def human_input(message: JsonObject) -> HumanInput | None:
-    """What a person said in a plain message (bare, or in a client's envelope); None if nobody did."""
+    """The input of a person in a plain message (bare, or in a client's envelope); None if no person wrote it."""
     inner = message.get("message")
     envelope = inner if isinstance(inner, dict) else message
     if (envelope.get("role") or message.get("type")) != "user" or message.get("isMeta"):
         return None
     content = envelope.get("content")
-    parts = [("text", content)] if isinstance(content, str) else [_part(block) for block in _list(content)]
-    return human_input_of_parts(parts, wish=_noted(message.get("thinkingMetadata")))
+    if isinstance(content, str):
+        parts = [("text", content)]
+    else:
+        blocks = [object_of(block) for block in content] if isinstance(content, list) else []
+        parts = [(text_of(block.get("type")), text_of(block.get("text"))) for block in blocks]
+    metadata = message.get("thinkingMetadata")
+    if not isinstance(metadata, dict):
+        return human_input_of_parts(parts)
+    wants_high = metadata.get("level") == "high" and not metadata.get("disabled")
+    return human_input_of_parts(parts, wish=ULTRATHINK if wants_high else NONE)
 
 
 def human_input_of_parts(parts: Iterable[tuple[str, str]], *, wish: int | None = None) -> HumanInput | None:
-    """As `spoken_of`, of (block type, text) pairs of one user message."""
+    """As `human_input`, of (block type, text) pairs of one user message."""
     parts = list(parts)
     human = [(kind, text) for kind, text in parts if kind != "tool_result" and not _is_reminder(text)]
     if not human and wish is None:
@@ -174,25 +174,9 @@ def human_input_of_parts(parts: Iterable[tuple[str, str]], *, wish: int | None =
     return HumanInput(tuple(text for kind, text in human if kind == "text"), not answers, wish)
 
 
-def _part(block: JsonValue) -> tuple[str, str]:
-    fields = block if isinstance(block, dict) else {}
-    kind, text = fields.get("type"), fields.get("text")
-    return (kind if isinstance(kind, str) else "", text if isinstance(text, str) else "")
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
-
-
 def _is_reminder(text: str) -> bool:
     text = text.strip()
     return text.startswith(_REMINDER[0]) and text.endswith(_REMINDER[1])
-
-
-def _noted(metadata: JsonValue) -> int | None:
-    if not isinstance(metadata, dict):
-        return None
-    return ULTRATHINK if metadata.get("level") == "high" and not metadata.get("disabled") else NONE
 
 
 def fit_budget(budget: int, *, max_tokens: int | None = None, cap: int = 0) -> int | None:

@@ -1,34 +1,49 @@
-"""The answers in a history.
+"""The answers in a history, and their recorded thinking put back into them.
 
 Assistant messages in a row are one answer for identity (a client may split one, the API merges them); system-role messages
 stand between messages without separating anything, because clients move them about.
+
+`align` puts an answer's thinking back between the visible blocks where it stood. The recording's thinking is the truth, its
+visible part is not: the client's copy is what the vendor saw last time, so that stays, whatever the model once said. The two
+line up by type, and id or trimmed text, in order; empty texts, which clients add and drop at will, count for nothing. If
+they do not line up, nothing is put back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias, overload
 
 from msgspec import Struct
 
-from clew.model.blocks import Block, Made, text_block
+from clew.model.blocks import Block, Made, is_signed, is_thinking, made, string_of, text_block
 from clew.model.past import Fold, folded
-from clew.model.recording import AnswerContent
+from clew.model.recording import AnswerContent, Recording
 from clew.model.request import Message
-from clew.thinking.keys import QuestionContent, answer_content, place_of, question_content
+from clew.thinking.keys import QuestionContent, answer_content, key_of, place_of, question_content
 
-__all__ = ["AnswerPiece", "PastAnswer", "PastAnswers", "answers_of", "blocks_in", "place_after", "places_of"]
+__all__ = [
+    "AnswerPiece",
+    "PastAnswer",
+    "PastAnswers",
+    "align",
+    "answers_of",
+    "blocks_in",
+    "holds_all",
+    "place_after",
+    "places_of",
+]
 
 
 class AnswerPiece(Struct, frozen=True, eq=False, gc=False):
-    """A block of an answer, and the message that holds it."""
+    """A block of an answer, and the index of the message that holds it."""
 
     message: int
     block: Block
 
 
 class PastAnswer(Struct, frozen=True, eq=False):
-    """A run of assistant messages. `pieces` are its blocks in order; `asked` is what stood between it and the one before."""
+    """A run of assistant messages. `pieces` are its blocks in order; `asked` stood between it and the answer before."""
 
     messages: tuple[int, ...]
     pieces: tuple[AnswerPiece, ...]
@@ -38,15 +53,16 @@ class PastAnswer(Struct, frozen=True, eq=False):
 
 def answers_of(messages: Sequence[Message]) -> tuple[PastAnswer, ...]:
     """All answers of a history, oldest first."""
-    return tuple([_answer(messages, run, asks) for run, asks in _runs(messages)])
+    return PastAnswers(messages)[:]
 
 
 class PastAnswers(Sequence[PastAnswer]):
-    """The same, each put together when it is asked for: whoever wants the newest of a long history pays for one."""
+    """The answers of a history, each built when it is read: to read the newest of a long history costs one answer."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
-        self._runs = _runs(messages)
+        over, run, asks = folded(messages, _RUNS)
+        self._runs = (*over, (run, asks)) if run else over
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -57,8 +73,14 @@ class PastAnswers(Sequence[PastAnswer]):
     def __getitem__(self, index: slice) -> tuple[PastAnswer, ...]: ...
     def __getitem__(self, index: int | slice) -> PastAnswer | tuple[PastAnswer, ...]:
         if isinstance(index, slice):
-            return tuple([_answer(self._messages, *each) for each in self._runs[index]])
-        return _answer(self._messages, *self._runs[index])
+            return tuple([self._answer(*each) for each in self._runs[index]])
+        return self._answer(*self._runs[index])
+
+    def _answer(self, run: tuple[int, ...], asks: tuple[int, ...]) -> PastAnswer:
+        messages = self._messages
+        pieces = tuple([AnswerPiece(i, block) for i in run for block in blocks_in(messages[i])])
+        asked = question_content([messages[i].content for i in asks])
+        return PastAnswer(run, pieces, asked, answer_content([piece.block for piece in pieces]))
 
 
 _Run: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
@@ -66,16 +88,11 @@ _Run: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class _Runs(NamedTuple):
-    """Those that are over, and the messages of the one that may go on."""
+    """The runs that have ended, and the messages of the one that may go on."""
 
     over: tuple[_Run, ...] = ()
     run: tuple[int, ...] = ()
     asks: tuple[int, ...] = ()
-
-
-def _runs(messages: Sequence[Message]) -> tuple[_Run, ...]:
-    over, run, asks = folded(messages, _RUNS)
-    return (*over, (run, asks)) if run else over
 
 
 def _run_on(before: _Runs, messages: Sequence[Message], at: int) -> _Runs:
@@ -94,14 +111,8 @@ def _run_on(before: _Runs, messages: Sequence[Message], at: int) -> _Runs:
 _RUNS = Fold(_Runs(), _run_on)
 
 
-def _answer(messages: Sequence[Message], run: tuple[int, ...], asks: tuple[int, ...]) -> PastAnswer:
-    pieces = tuple(AnswerPiece(i, block) for i in run for block in blocks_in(messages[i]))
-    asked = question_content(messages[i].content for i in asks)
-    return PastAnswer(run, pieces, asked, answer_content(piece.block for piece in pieces))
-
-
 def blocks_in(message: Message) -> tuple[Block, ...] | tuple[Made, ...]:
-    """A string says the same as one text block; nothing says nothing."""
+    """The blocks of a message. A string is one text block."""
     if isinstance(message.content, str):
         return (text_block(message.content),)
     return message.content or ()
@@ -120,9 +131,75 @@ def places_of(principal: str, answers: Sequence[PastAnswer]) -> tuple[bytes, ...
 def place_after(
     principal: str, messages: Sequence[Message], said: AnswerContent, answers: Sequence[PastAnswer] | None = None
 ) -> bytes:
-    """The place of an answer that was given to this history and said this; `answers` are the history's, where known."""
+    """The place of a new answer to this history that said this; `answers` are the history's, where known."""
     answers = PastAnswers(messages) if answers is None else answers
     last = answers[-1] if answers else None
     rest = messages[last.messages[-1] + 1 :] if last else messages
     since = question_content(m.content for m in rest if m.role not in ("assistant", "system"))
     return place_of(principal, answers[0].asked if answers else since, last.said if last else None, since, said)
+
+
+def holds_all(pieces: Sequence[AnswerPiece], recording: Recording) -> bool:
+    """Whether the client's copy has exactly the recording's thinking, in its order."""
+    own = tuple(key_of(piece.block) for piece in pieces if is_thinking(piece.block))
+    return own == recording.keys
+
+
+def align(pieces: Sequence[AnswerPiece], recording: Recording) -> tuple[AnswerPiece, ...] | None:
+    """The client's visible blocks with the recording's thinking, verbatim, between them; None if they do not line up."""
+    recorded = [made(raw) for raw in recording.blocks]
+    visible = [piece for piece in pieces if not is_thinking(piece.block)]
+    # The maker's tool ids as the client got them: a safe id may stand for each.
+    ids = iter(recording.said.ids)
+    tokens = [(type, next(ids, id) if type.endswith("tool_use") else id) for type, id in _tokens(recorded)]
+    if not visible or tokens != _tokens([piece.block for piece in visible]):
+        return None
+    held = {key: piece.message for piece in pieces if (key := key_of(piece.block))}
+    out = _merge(recorded, visible, [held.get(key) for key in recording.keys])
+    ends_in_thinking = is_thinking(out[-1].block) and not is_thinking(recorded[-1])
+    return None if ends_in_thinking else tuple(out)
+
+
+def _merge(recorded: Sequence[Made], visible: Sequence[AnswerPiece], homes: Sequence[int | None]) -> list[AnswerPiece]:
+    """`homes` are the messages in which the client holds each thought: one that it split off stays by itself."""
+    out: list[AnswerPiece] = []
+    rest, home = iter(visible), iter(homes)
+    waiting: list[tuple[Made, int | None]] = []
+    for block in recorded:
+        if is_thinking(block):
+            waiting.append((block, next(home, None)))
+        elif _token(block):
+            at = out[-1].message if out else 0
+            piece = _next_meaningful(rest, out)
+            for thought, wanted in waiting:
+                # Where the client holds it, if the order allows that; else beside the block that follows it.
+                at = wanted if wanted is not None and at <= wanted <= piece.message else piece.message
+                out.append(AnswerPiece(at, thought))
+            out.append(piece)
+            waiting.clear()
+    out.extend(rest)
+    last = out[-1].message
+    out.extend(AnswerPiece(max(last, at or 0), each) for each, at in waiting)
+    return out
+
+
+def _next_meaningful(rest: Iterator[AnswerPiece], out: list[AnswerPiece]) -> AnswerPiece:
+    """The next visible block that counts; empty texts before it are added to `out`, where the client has them."""
+    for piece in rest:
+        if _token(piece.block):
+            return piece
+        out.append(piece)
+    raise AssertionError("the tokens were compared before")
+
+
+def _tokens(blocks: Sequence[Block]) -> list[tuple[str, str]]:
+    return [token for block in blocks if not is_thinking(block) and (token := _token(block))]
+
+
+def _token(block: Block) -> tuple[str, str] | None:
+    """Type, and text or id, of a visible block; None for an empty text."""
+    if block.type == "text":
+        text = string_of(block.text).strip()
+        return ("text", text) if text else None
+    id = block.id if is_signed(block.id) else block.tool_use_id
+    return (block.type, id if is_signed(id) else "")

@@ -1,8 +1,8 @@
-"""The three ways to name an answer: block key, what it said, and its place.
+"""The three ways to name an answer: by block key, by its visible content, and by its place.
 
 A client does not send back what it got: it adds fields to tool inputs, trims, drops empty texts, moves its system messages,
-turns lists into strings. So identity covers only what a model put in and clients leave alone: signatures, tool ids, and
-trimmed texts. No tool input, no tool output, no system text and no tools list is ever hashed.
+turns lists into strings. So identity covers only the parts that a model wrote and clients leave alone: signatures, tool ids,
+and trimmed texts. No tool input, no tool output, no system text and no tools list is ever hashed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _REMINDER = ("<system-reminder>", "</system-reminder>")
 
 
 class QuestionContent(Struct, frozen=True):
-    """What stood between two answers: tool_result ids and texts, without reminders and system-role messages."""
+    """The messages between two answers: tool_result ids and texts, without reminders and system-role messages."""
 
     ids: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ def block_key(type: str, value: str) -> bytes:
 
 
 def proof_of(block: Block) -> str:
-    """What only the maker could have written: the signature, or the redacted data; "" if there is none."""
+    """The part that only the maker can write: the signature, or the redacted data; "" if there is none."""
     value = block.signature if block.type == "thinking" else block.data if block.type == "redacted_thinking" else None
     return value if is_signed(value) else ""
 
@@ -61,16 +61,16 @@ def key_of(block: Block) -> bytes | None:
 
 
 class ProofRow(NamedTuple):
-    """Signed blocks in their order, as far as a digest looks at them. Of each proof it is the length and the end, which is
-    where a proof has its MAC, and not the kilobytes before, because every request of a conversation pays for it. Of what
-    each block says it is a hash, because a client can change a text and keep its signature."""
+    """Signed blocks in their order, as far as a digest looks at them. Of each proof it keeps the length and the end, where a
+    proof has its MAC, and not the kilobytes before, because every request of a conversation pays for it. Of each text it
+    keeps a hash, because a client can change a text and keep its signature."""
 
     lengths: bytes = b""
     ends: bytes = b""
     words: bytes = b""
 
-    def longer(self, blocks: Sequence[Block]) -> ProofRow:
-        """The row with these at its end."""
+    def extended(self, blocks: Sequence[Block]) -> ProofRow:
+        """The row with these blocks at its end."""
         if not blocks:
             return self
         proofs = [proof_of(block) for block in blocks]
@@ -84,9 +84,9 @@ class ProofRow(NamedTuple):
     def digest(self) -> bytes:
         """Equal digests mean that a client's copy is whole and unchanged, without a look-up for each block.
 
-        The first half (`of_proofs`) guards against a block that is missing, new or out of place, the second against a text
-        that was changed. A proof that was tampered with in its middle is the vendor's to refuse, as it would be anyway.
-        Recordings from before there was a second half have the first alone, which equals no digest of a row.
+        The first half (`proof_half`) guards against a block that is missing, new or out of place, the second against a text
+        that was changed. A proof that was changed in its middle is left to the vendor, who refuses it anyway. Recordings
+        from before there was a second half have the first alone, which equals no digest of a row.
         """
         return sha256(self.lengths + self.ends).digest() + sha256(self.words).digest()
 
@@ -102,8 +102,8 @@ def proof_half(digest: bytes) -> bytes:
 
 
 def text_hash(block: Block) -> bytes:
-    """A hash of what a thinking block says, however its JSON is written. (What clients add besides is no part of it: cache
-    marks are taken off anyway, and what no step reads goes as it came.)"""
+    """A hash of a thinking block's text, however its JSON is written. (Members that clients add are no part of it: cache
+    marks are taken off anyway, and members that no step reads go as they came.)"""
     return sha256(string_of(block.thinking).encode("utf-8", "surrogatepass")).digest()[:16]
 
 
@@ -116,12 +116,13 @@ def _ends(proofs: Sequence[str]) -> bytes:
 
 
 def keys_digest(keys: Iterable[bytes]) -> bytes:
-    """The digest of a row of keys. What stands in place of a signature elsewhere has no MAC at its end, so a few bytes of
-    each would not tell two apart."""
+    """The digest of a row of keys. Outside realm `anthropic` a proof has no MAC at its end, so a few bytes of each would not
+    tell two apart."""
     return sha256(b"".join(keys)).digest()
 
 
 def answer_content(blocks: Iterable[Block]) -> AnswerContent:
+    """The visible content of an answer with these blocks."""
     ids: list[str] = []
     texts: list[str] = []
     for block in blocks:
@@ -134,36 +135,26 @@ def answer_content(blocks: Iterable[Block]) -> AnswerContent:
 
 
 def question_content(contents: Iterable[tuple[Block, ...] | str | None]) -> QuestionContent:
-    """What the given user contents ask, as one."""
+    """The content of user messages with these contents, as one question."""
     ids: list[str] = []
     texts: list[str] = []
     for content in contents:
-        for text, id in _asked_parts(content):
-            if id:
-                ids.append(id)
-            elif (text := text.strip()) and not _is_reminder(text):
-                texts.append(text)
-    return QuestionContent(tuple(ids), tuple(texts))
-
-
-def _asked_parts(content: tuple[Block, ...] | str | None) -> Iterable[tuple[str, str]]:
-    if isinstance(content, str):
-        yield content, ""
-    for block in content if isinstance(content, tuple) else ():
-        if block.type == "text":
-            yield string_of(block.text), ""
-        elif is_signed(block.tool_use_id):
-            yield "", block.tool_use_id
-
-
-def _is_reminder(text: str) -> bool:
-    return text.startswith(_REMINDER[0]) and text.endswith(_REMINDER[1])
+        if isinstance(content, str):
+            texts.append(content)
+        for block in content if isinstance(content, tuple) else ():
+            if block.type == "text":
+                texts.append(string_of(block.text))
+            elif is_signed(block.tool_use_id):
+                ids.append(block.tool_use_id)
+    trimmed = [text.strip() for text in texts]
+    said = [text for text in trimmed if text and not (text.startswith(_REMINDER[0]) and text.endswith(_REMINDER[1]))]
+    return QuestionContent(tuple(ids), tuple(said))
 
 
 def place_of(
     principal: str, first: QuestionContent, before: AnswerContent | None, since: QuestionContent, said: AnswerContent
 ) -> bytes:
-    """Where an answer stands, by what was said and asked just before: the weakest way to find it.
+    """A hash of what was said and asked just before an answer: the weakest way to find it.
 
     Every part is length-prefixed, so that no two different histories run together into one hash.
     """

@@ -1,8 +1,8 @@
-"""Pointers: what of a history names recordings, worked out from the request alone, before anybody looks them up.
+"""Pointers: the parts of a history that name recordings, computed from the request alone, before the store is asked.
 
-The block keys and tool ids of its answers, and where those do not do, their places. A place is the weakest name: it is only
-asked for where neither an answer nor the one after it is found, so which places are wanted is known once keys and ids were
-looked up. Links (what an answer followed, what its strand comes after) are the store's to follow; `links` says how far.
+These are the block keys and tool ids of its answers, and where those do not suffice, their places. A place is the weakest
+name: it is only needed where neither an answer nor the one after it is found, so the places to look up are known once keys
+and ids were looked up. The store follows links (what an answer followed, what its strand comes after); `links` says how far.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["AnswerPointers", "Pointers", "places_wanted", "pointers_of"]
 
 
 class AnswerPointers(NamedTuple):
-    """Of one answer, that is of assistant messages in a row: what points at its recording, and what it says."""
+    """The pointers of one answer (assistant messages in a row), and its visible content."""
 
     keys: tuple[bytes, ...] = ()
     tools: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class AnswerPointers(NamedTuple):
 
 
 class Pointers(Struct, frozen=True):
-    """Of a whole history, oldest first."""
+    """The pointers of a whole history, oldest first."""
 
     runs: tuple[AnswerPointers, ...] = ()
 
@@ -45,13 +45,13 @@ class Pointers(Struct, frozen=True):
 
     @property
     def links(self) -> int:
-        """How many links are followed at most from an answer: beyond the history's length nothing can be put in place, and
-        one more tells a strand that is longer from one that is not."""
+        """How many links are followed at most from an answer. Beyond the history's length nothing can be put in place; one
+        more tells a strand that is longer from one that is not."""
         return 2 * len(self.runs) + 2
 
 
 class _Runs(NamedTuple):
-    """Those that are over, and the messages of the one that may go on."""
+    """The answers that have ended, and the messages of the one that may go on."""
 
     over: tuple[AnswerPointers, ...] = ()
     last: tuple[Message, ...] = ()
@@ -63,12 +63,12 @@ def _run_on(before: _Runs, messages: Sequence[Message], at: int) -> _Runs:
         if message.role == "assistant":
             last.append(message)
         elif message.role != "system" and last:
-            over.append(_run_of(last))
+            over.append(_pointers_of_run(last))
             last.clear()
     return _Runs(tuple(over), tuple(last))
 
 
-def _run_of(messages: Sequence[Message]) -> AnswerPointers:
+def _pointers_of_run(messages: Sequence[Message]) -> AnswerPointers:
     blocks = [block for message in messages for block in blocks_in(message)]
     return AnswerPointers(
         tuple([key for block in blocks if (key := key_of(block))]),
@@ -81,22 +81,22 @@ _RUNS = Fold(_Runs(), _run_on)
 
 
 def pointers_of(messages: Sequence[Message]) -> Pointers:
-    """What a history points at by keys and ids."""
+    """The keys and ids in a history."""
     over, last = folded(messages, _RUNS)
-    return Pointers((*over, _run_of(last)) if last else over)
+    return Pointers((*over, _pointers_of_run(last)) if last else over)
 
 
 def places_wanted(messages: Sequence[Message], pointers: Pointers, shelf: Shelf, context: Context) -> tuple[bytes, ...]:
-    """The places that recognition would look at, given what was found by keys and ids: nearly always none."""
+    """The places that recognition needs, given the recordings found by keys and ids: nearly always none."""
     if not pointers.runs or _all_found(pointers, shelf, context):
         return ()
-    noting = _Noting(shelf)
-    recognise(answers_of(messages), noting, context)
-    return tuple(dict.fromkeys(noting.places))
+    collector = _PlaceCollector(shelf)
+    recognise(answers_of(messages), collector, context)
+    return tuple(dict.fromkeys(collector.places))
 
 
 def _all_found(pointers: Pointers, shelf: Shelf, context: Context) -> bool:
-    """Whether no answer is in doubt. What takes more than this to tell is in doubt."""
+    """Whether no answer is in doubt. An answer that takes more than this to decide is in doubt."""
     newer: Recording | None = None
     for run in reversed(pointers.runs):
         exact = {found.id: found for key in run.keys if (found := shelf.by_key(key))}
@@ -116,8 +116,8 @@ def _all_found(pointers: Pointers, shelf: Shelf, context: Context) -> bool:
     return True
 
 
-class _Noting:
-    """A shelf that notes the places it is asked for. They are not on it."""
+class _PlaceCollector:
+    """A shelf that collects the places it is asked for, and finds nothing there."""
 
     def __init__(self, shelf: Shelf) -> None:
         self.places: list[bytes] = []

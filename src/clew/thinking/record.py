@@ -1,4 +1,4 @@
-"""Record: an answer with all that will find it again, and all that must go with it."""
+"""Builds the recording of an answer: all that finds it again, and all that must go with it."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def recording_of(
 ) -> Recording:
     """The recording of an answer.
 
-    `asked` is what the client sent, `going` what went to the maker for it, `blocks` the maker's own bytes, as far as each
-    came to its stop. `held` are the same blocks as the client gets them, where seals and safe ids were put on. `unread` are
-    the keys of blocks that the vendor reported as dropped for what came before them: those are not in the strand.
-    `marks` tell of the form of `going` (`repairs`), `lighter` are the keys of thoughts in it that are only the rest of one.
+    `asked` is the client's request, `going` the request that went to the maker, `blocks` the maker's own bytes, as far as
+    each block was finished. `held` are the same blocks as the client gets them, with seals and safe ids. `unread` are the
+    keys of blocks that the vendor reported as dropped for what came before them: those are not in the strand. `marks` name
+    the repairs of `going` (`strands`), `lighter` are the keys of thoughts in it that are only the rest of one.
     """
     shown = held if held is not None else [made(raw) for raw in blocks]
     answers, said = PastAnswers(asked.messages), answer_content(shown)
     followed = last_recording(answers, shelf, context)
     if origin.realm == ANTHROPIC:
-        strand, digest = _as_held(going, shown, unread, marks, shelf)
+        strand, digest = _strand_of_claude(going, shown, unread, marks, shelf)
     else:
         ahead = [key for block in folded(going.messages, _SIGNED) if (key := key_of(block)) and key not in unread]
         own = [key for raw in blocks if (key := key_of(made(raw)))]
         last = newest_in_realm(origin.realm, followed, shelf)
-        strand, digest = _as_sent((*marks, *ahead), own, (*marks, *lighter), last, shelf)
+        strand, digest = _strand_of_others((*marks, *ahead), own, (*marks, *lighter), last, shelf)
     return Recording(
         id=id,
         principal=context.principal,
@@ -72,42 +72,36 @@ def _signed(messages: Sequence[Message]) -> list[Block]:
     return [block for message in messages for block in blocks_of(message) if proof_of(block)]
 
 
-def _longer(row: ProofRow, messages: Sequence[Message], at: int) -> ProofRow:
-    return row.longer(_signed(messages))
-
-
 _SIGNED = each_of(_signed)
-_ROW = Fold(ProofRow(), _longer)
+_ROW: Fold[ProofRow] = Fold(ProofRow(), lambda row, messages, _: row.extended(_signed(messages)))
 
 
-def _as_held(
+def _strand_of_claude(
     going: Request, shown: Sequence[Block], unread: frozenset[bytes], marks: tuple[bytes, ...], shelf: Recordings
 ) -> tuple[Strand, bytes]:
-    """Strand and digest where clients hold the blocks as they came. No digest knows of marks, so an answer with marks has
-    none: whoever goes on from it in another form would be linked to them."""
+    """Strand and digest in realm `anthropic`, where clients hold the blocks as they came."""
     ahead = folded(going.messages, _SIGNED)
     if unread:
         ahead = tuple([block for block in ahead if key_of(block) not in unread])
-    row = ProofRow().longer(ahead) if unread else folded(going.messages, _ROW)
-    digest = b"" if marks else row.longer([block for block in shown if proof_of(block)]).digest()
-    return _strand(ahead, row, shelf, marks), digest
+    row = ProofRow().extended(ahead) if unread else folded(going.messages, _ROW)
+    # A digest does not cover marks. So an answer with marks has none: a later answer must not be linked to them by it.
+    digest = b"" if marks else row.extended([block for block in shown if proof_of(block)]).digest()
+    last = shelf.by_key(key_of(ahead[-1]) or b"") if ahead else None
+    if last is not None and not marks and proof_half(last.digest) == proof_half(row.digest()):
+        # Nearly always: the row of the newest answer in it, and that answer's own blocks.
+        return Strand(after=last.id), digest
+    return strand_for((*marks, *[key for block in ahead if (key := key_of(block))]), last, shelf), digest
 
 
-def _as_sent(
+def _strand_of_others(
     sent: tuple[bytes, ...], own: list[bytes], remarks: tuple[bytes, ...], last: Recording | None, shelf: Recordings
 ) -> tuple[Strand, bytes]:
-    """Strand and digest where clients hold seals, or nothing: the row is of what is under them, and no block of it leads to
-    its recording. The newest answer of the realm is the newest in the row, or what was sent is not its row at all."""
+    """Strand and digest elsewhere, where clients hold seals, or nothing.
+
+    The row is of the blocks under the seals, and no block of it leads to its recording. The newest answer of the realm is
+    the newest in the row, or what was sent is not its row at all.
+    """
     digest = keys_digest((*sent, *own))
     if sent and last is not None and last.digest == keys_digest(sent):
         return Strand(after=last.id, listed=remarks or None), digest
     return strand_for(sent, last, shelf, remarks), digest
-
-
-def _strand(ahead: Sequence[Block], row: ProofRow, shelf: Recordings, marks: tuple[bytes, ...]) -> Strand:
-    """The row that was sent. Nearly always it is that of the newest answer in it and that answer's own, which its digest
-    says at once; else it is worked out key by key."""
-    last = shelf.by_key(key_of(ahead[-1]) or b"") if ahead else None
-    if last is not None and not marks and proof_half(last.digest) == proof_half(row.digest()):
-        return Strand(after=last.id)
-    return strand_for((*marks, *[key for block in ahead if (key := key_of(block))]), last, shelf)

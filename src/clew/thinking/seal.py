@@ -36,7 +36,7 @@ INLINE_LIMIT = 16 * 1024
 """A payload above this stays in the store: every later request of the client would upload it again."""
 
 MAX_SEALED = 1024 * 1024
-"""Bytes that a seal may hold in all. Far above the largest signature seen (80 kB); what is larger is not ours."""
+"""Bytes that a seal may hold in all. Far above the largest signature seen (80 kB); a larger one is no seal of clew."""
 
 MIN_SECRET = 32
 """As many bytes as the MAC has: a shorter secret would be the weakest part."""
@@ -50,7 +50,7 @@ _fields = msgspec.msgpack.Decoder(_Fields)
 
 
 class Seal(Struct, frozen=True):
-    """What a seal says. With `reference` the payload is a block key, and the store has what the maker wants back."""
+    """The content of a seal. With `reference` the payload is a block key, and the store has what the maker wants back."""
 
     principal: str
     origin: Origin
@@ -70,7 +70,13 @@ class Sealer:
     """
 
     def __init__(self, keys: Mapping[str, bytes], current: str) -> None:
-        _check_keys(keys, current)
+        if current not in keys:
+            raise SettingsInvalid(f"the current sealing key {current!r} is not among the keys", key=current)
+        for id, secret in keys.items():
+            if not 0 < len(id.encode()) < 256:
+                raise SettingsInvalid(f"a sealing key's id has 1 to 255 bytes, not {id!r}", key=id)
+            if len(secret) < MIN_SECRET:
+                raise SettingsInvalid(f"sealing key {id!r} has {len(secret)} bytes; it needs at least {MIN_SECRET}", key=id)
         self._current = current
         self._mac_keys = {id: hmac.digest(secret, _MAC_PURPOSE, "sha256") for id, secret in keys.items()}
 
@@ -81,14 +87,16 @@ class Sealer:
 
     def mint(self, seal: Seal, text: str) -> str:
         """The seal as a signature for a block with this text. Same input, same token."""
-        sealed = _LAYOUT + _prefixed(self._current.encode()) + _packed(seal)
+        key_id = self._current.encode()
+        sealed = _LAYOUT + bytes([len(key_id)]) + key_id + _packed(seal)
         assert len(sealed) + _MAC_SIZE <= MAX_SEALED, "a payload of this size goes by reference"
         return PREFIX + _base64url(sealed + _mac(self._mac_keys[self._current], sealed, text))
 
     def open(self, token: str, text: str, *, principal: str) -> Seal:
-        """What the seal on this text says. Raises SealInvalid unless every byte of both is as this principal got it."""
+        """The content of the seal on this text. Raises SealInvalid unless every byte of both is as this principal got it."""
         sealed, mac = _split(token)
-        key = self._mac_keys.get(_key_id(sealed))
+        key_id = sealed[2 : 2 + sealed[1]] if len(sealed) > 1 else b""
+        key = self._mac_keys.get(key_id.decode("utf-8", "replace"))
         if key is None:
             _refuse("its key is not known here")
         if not hmac.compare_digest(mac, _mac(key, sealed, text)):
@@ -100,23 +108,14 @@ class Sealer:
 
 
 def is_seal(signature: str) -> bool:
-    """Whether this is ours, and so must not leave: by prefix alone, since a broken seal is no more welcome elsewhere."""
+    """Whether this is a seal of clew, which no backend may get: by prefix alone, since a broken seal must not leave
+    either."""
     return signature.startswith(PREFIX)
 
 
 def needs_reference(payload: bytes) -> bool:
     """Whether this payload is too large to travel inside the seal."""
     return len(payload) > INLINE_LIMIT
-
-
-def _check_keys(keys: Mapping[str, bytes], current: str) -> None:
-    if current not in keys:
-        raise SettingsInvalid(f"the current sealing key {current!r} is not among the keys", key=current)
-    for id, secret in keys.items():
-        if not 0 < len(id.encode()) < 256:
-            raise SettingsInvalid(f"a sealing key's id has 1 to 255 bytes, not {id!r}", key=id)
-        if len(secret) < MIN_SECRET:
-            raise SettingsInvalid(f"sealing key {id!r} has {len(secret)} bytes; it needs at least {MIN_SECRET}", key=id)
 
 
 def _packed(seal: Seal) -> bytes:
@@ -136,7 +135,7 @@ def _packed(seal: Seal) -> bytes:
 
 
 def _unpacked(sealed: bytes) -> Seal:
-    """Only called on bytes whose MAC holds, so they are what `_packed` made."""
+    """The seal in bytes whose MAC holds: they are as `_packed` made them."""
     fields = _fields.decode(sealed[2 + sealed[1] :])
     principal, realm, backend, model, account, exchange, index, reference, payload = fields
     return Seal(principal, Origin(realm, backend, model, account), exchange, index, payload, reference)
@@ -148,15 +147,16 @@ def _split(token: str) -> tuple[bytes, bytes]:
         _refuse(f"it does not begin with {PREFIX!r}")
     if len(token) > len(PREFIX) + MAX_SEALED * 4 // 3 + 1:
         _refuse("it is longer than any seal")
-    raw = _unbase64url(token[len(PREFIX) :])
+    text = token[len(PREFIX) :]
+    try:
+        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        _refuse("it is not base64url")
+    if _base64url(raw) != text:  # the last character has bits that decoding ignores
+        _refuse("it is not base64url in its one canonical form")
     if raw[:1] != _LAYOUT:
         _refuse("its layout version is not known here")
     return raw[:-_MAC_SIZE], raw[-_MAC_SIZE:]
-
-
-def _key_id(sealed: bytes) -> str:
-    id = sealed[2 : 2 + sealed[1]] if len(sealed) > 1 else b""
-    return id.decode("utf-8", "replace")
 
 
 def _mac(key: bytes, sealed: bytes, text: str) -> bytes:
@@ -165,27 +165,12 @@ def _mac(key: bytes, sealed: bytes, text: str) -> bytes:
 
 
 def _raw(text: str) -> bytes:
-    """JSON can hold a lone surrogate; it must not be able to make us fail."""
+    """The text as bytes. JSON can hold a lone surrogate, which must not fail here."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def _prefixed(id: bytes) -> bytes:
-    return bytes([len(id)]) + id
 
 
 def _base64url(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
-
-
-def _unbase64url(text: str) -> bytes:
-    """Only the one spelling that `_base64url` gives: the last character has bits that decoding ignores."""
-    try:
-        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except ValueError:
-        _refuse("it is not base64url")
-    if _base64url(raw) != text:
-        _refuse("it is not base64url in its one canonical form")
-    return raw
 
 
 def _refuse(why: str) -> NoReturn:

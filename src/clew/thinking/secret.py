@@ -1,8 +1,8 @@
 """The secret behind the seals, as a value: a ring of keys, one of which mints.
 
 A key is named by a hash of itself, so that machines which share a secret share its name without agreeing on one. A ring
-comes from an environment variable (`ring_of_text`) or from a file (`ring_of_file`, `file_of_ring`); who reads and writes
-that file, and with which rights, is `clew.settings.secret`'s business. The ring never shows its keys in its repr.
+comes from an environment variable (`read_secret_text`) or from a file (`read_secret_file`, `secret_file_of`); who reads and
+writes that file, and with which rights, is decided by `clew.settings.secret`. The repr of a ring does not show its keys.
 """
 
 from __future__ import annotations
@@ -89,14 +89,10 @@ def read_secret_file(raw: bytes, *, file: str) -> Keyring:
         read = msgspec.json.decode(raw, type=_File)
     except (ValueError, RecursionError) as error:
         raise SettingsInvalid(f"{file} is not a secret file of clew: {error}", file=file) from None
-    _check(read, file)
-    return Keyring(read.current, read.keys)
-
-
-def _check(read: _File, file: str) -> None:
-    """A key that does not fit its name was damaged: every seal made with it would silently be unknown."""
     if read.current not in read.keys:
         raise SettingsInvalid(f"{file} names {read.current!r} as the current key, and holds no such key", file=file)
     for id, secret in read.keys.items():
+        # A key that does not fit its name was damaged: every seal made with it would silently be unknown.
         if len(secret) < MIN_SECRET or key_id(secret) != id:
             raise SettingsInvalid(f"{file} is damaged: key {id!r} is not what its name says", file=file, key=id)
+    return Keyring(read.current, read.keys)

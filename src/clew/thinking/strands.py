@@ -1,24 +1,44 @@
 """Strands: which thinking goes with a request to a reader that checks what came before a block.
 
 New Claude models refuse a thinking block if a block of its strand is missing, or is back after it had been left out. What
-was sent ahead of the last answer is therefore the only row that is known to be accepted, and the answer itself remembers it.
+was sent ahead of the last answer is therefore the only row that is known to be accepted, and the answer records it.
 Let L be the newest answer that this reader made (else the newest that it reads). Up to L goes the strand of L and nothing
 else: its longest unbroken tail that can be put in place. After L goes what the client sends.
 
-A row is of blocks as their maker gets them. For Claude these are the blocks that clients hold. Any other's are sealed on
-their way to the client, or hidden, and its strands are rows of what is under the seals.
+A row is of blocks as their maker gets them. For Claude these are the blocks that clients hold. Blocks of any other maker are
+sealed on their way to the client, or hidden, and its strands are rows of the blocks under the seals.
+
+A strand also remembers repairs. Where a dialect has a weaker form of a request (`dialects.openai_chat.heals`), a repair
+concerns no block, and no row of blocks could record it. So the strand that led to the answer has a *mark* in front for each
+repair. A mark has the shape of a block key and is none, so nothing is ever sent because of it. A request that goes on from
+that answer finds it there; a fork from before the repair does not. In the Anthropic dialect a repair leaves blocks out,
+which the strand itself shows. For a reader that gets all of its own back, whatever the strand, one mark (`LEFT_OUT`) says
+that this strand counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from hashlib import sha256
+from typing import Final
 
 from clew.model.blocks import made
-from clew.model.origin import ANTHROPIC
+from clew.model.origin import ANTHROPIC, Origin
 from clew.model.recording import Recording, Recordings, Strand
 from clew.thinking.keys import key_of
 
-__all__ = ["longest_tail", "own_keys", "remarks_of", "strand_for", "strand_keys"]
+__all__ = [
+    "LEFT_OUT",
+    "longest_tail",
+    "newest_in_realm",
+    "newest_of_backend",
+    "own_keys",
+    "remarks_of",
+    "repair_mark",
+    "repairs_in",
+    "strand_for",
+    "strand_keys",
+]
 
 
 def own_keys(recording: Recording) -> tuple[bytes, ...]:
@@ -29,8 +49,8 @@ def own_keys(recording: Recording) -> tuple[bytes, ...]:
 
 
 def strand_keys(recording: Recording, shelf: Recordings) -> tuple[bytes, ...]:
-    """The keys that went ahead of an answer. Where a link leads to a lost recording, what lies beyond it is unknown: the
-    row begins there, which is a tail of the true one, and tails are what the vendor accepts. Remarks stay in any case."""
+    """The keys that went ahead of an answer. Where a link leads to a lost recording, the keys beyond it are unknown: the row
+    begins there, which is a tail of the true one, and the vendor accepts tails. Remarks stay in any case."""
     rows: list[tuple[bytes, ...]] = []
     at, start = recording, recording.strand.listed or ()
     seen: set[str] = set()
@@ -48,8 +68,8 @@ def strand_keys(recording: Recording, shelf: Recordings) -> tuple[bytes, ...]:
 
 
 def remarks_of(recording: Recording, shelf: Recordings) -> frozenset[bytes]:
-    """All of the row that a reader may have to know who checks nothing in it: remarks are listed, so a link without a list
-    has none. What was recorded without a digest was not recorded by us, and is looked through."""
+    """The part of the row that matters to a reader which checks nothing in it. Remarks are listed, so a link without a list
+    has none. A recording without a digest was not made by clew, and its whole row is read."""
     strand = recording.strand
     if strand.listed is not None:
         return frozenset(strand.listed)
@@ -82,3 +102,38 @@ def strand_for(
     if last is not None and strand_keys(last, shelf) + own_keys(last) == sent:
         return Strand(after=last.id, listed=remarks or None)
     return Strand(listed=sent)
+
+
+_FAR = 32
+"""How many answers back the search for one of a backend or a realm goes."""
+
+
+def repair_mark(name: str) -> bytes:
+    return sha256(b"clew repair\0" + name.encode()).digest()
+
+
+LEFT_OUT: Final = repair_mark("left out")
+"""Blocks that are not in this strand were refused."""
+
+
+def repairs_in(names: Iterable[str], row: Container[bytes]) -> tuple[str, ...]:
+    """The repairs that this row has a mark for."""
+    return tuple(name for name in names if repair_mark(name) in row)
+
+
+def newest_of_backend(newest: Recording | None, backend: str, model: str, shelf: Recordings) -> Recording | None:
+    """The newest answer of this backend and model, from the newest of the history back."""
+    return _newest(newest, shelf, lambda origin: (origin.backend, origin.model) == (backend, model))
+
+
+def newest_in_realm(realm: str, newest: Recording | None, shelf: Recordings) -> Recording | None:
+    """The newest answer that was made in this realm, from the newest of the history back."""
+    return _newest(newest, shelf, lambda origin: origin.realm == realm)
+
+
+def _newest(newest: Recording | None, shelf: Recordings, fits: Callable[[Origin], bool]) -> Recording | None:
+    for _ in range(_FAR):
+        if newest is None or fits(newest.origin):
+            return newest
+        newest = shelf.by_id(newest.followed) if newest.followed else None
+    return None

@@ -1,12 +1,12 @@
 """The document's hash, with its limit, and the product's key, without it."""
 
 import pytest
-from clew.thinking.registry.blocks import WINDOW, prefix_of, suffix_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.thinking.keys import block_key
 from clew.thinking.registry import ThinkingRegistry, documented_key, fast_hash, product_key
+from clew.thinking.registry.blocks import WINDOW, prefix_of, suffix_of
 from tests.counts import examples
 from tests.manifest import proves
 from tests.thinking.registry.builders import answer, redacted, request, thinking

@@ -60,7 +60,7 @@ def _is_signed(block: Block) -> bool:
 
 
 def _row(before: ProofRow, messages: Sequence[Message], at: int) -> ProofRow:
-    return before.longer([block for each in messages for block in _thoughts_in(each) if _is_signed(block)])
+    return before.extended([block for each in messages for block in _thoughts_in(each) if _is_signed(block)])
 
 
 def _strays(before: tuple[int, ...], messages: Sequence[Message], at: int) -> tuple[int, ...]:

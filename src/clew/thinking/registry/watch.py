@@ -15,6 +15,7 @@ from typing import Protocol
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import object_of, text_of
 from clew.thinking.registry.values import Registration
 
 __all__ = ["AnswerWatch"]
@@ -32,21 +33,23 @@ class _Open:
     """A thinking block that has begun."""
 
     def __init__(self, block: JsonObject) -> None:
-        self.pieces = [_string(block, "thinking")]
-        self.signature = _string(block, "signature")
+        self.pieces = [text_of(block.get("thinking"))]
+        self.signature = text_of(block.get("signature"))
 
     def block(self) -> JsonObject:
         return {"type": "thinking", "thinking": "".join(self.pieces), "signature": self.signature}
 
 
 class AnswerWatch:
+    """`event` reads one event, `end` the end of the answer; both return what was registered."""
+
     def __init__(self, table: _Table, session: int) -> None:
         self._table = table
         self._session = session
         self._open: dict[int, _Open] = {}
 
     def event(self, data: bytes, now: float) -> Registration:
-        """One event's data. What is no JSON object, or out of place, registers nothing: others judge streams."""
+        """Read one event's data. An event that is no JSON object, or out of place, registers nothing."""
         try:
             event: JsonValue = msgspec.json.decode(data)
         except (ValueError, RecursionError) as error:
@@ -54,25 +57,26 @@ class AnswerWatch:
         index = event.get("index") if isinstance(event, dict) else None
         if not isinstance(event, dict) or not isinstance(index, int):
             return _NOTHING
-        return self._at(index, event, now)
-
-    def end(self, now: float) -> Registration:
-        """The answer is over, whole or cut, or the client has left."""
-        cut = [each.block() for each in self._open.values()]
-        self._open.clear()
-        return self._table.register_blocks(cut, now, session=self._session, complete=False)
-
-    def _at(self, index: int, event: JsonObject, now: float) -> Registration:
         match event.get("type"):
             case "content_block_start":
-                return self._start(index, _object(event, "content_block"), now)
-            case "content_block_delta":
-                self._extend(index, _object(event, "delta"))
+                return self._start(index, object_of(event.get("content_block")), now)
+            case "content_block_delta" if index in self._open:
+                delta, block = object_of(event.get("delta")), self._open[index]
+                if delta.get("type") == "thinking_delta":
+                    block.pieces.append(text_of(delta.get("thinking")))
+                elif delta.get("type") == "signature_delta":
+                    block.signature = text_of(delta.get("signature"))
             case "content_block_stop" if index in self._open:
                 return self._register(self._open.pop(index).block(), now)
             case _:
                 pass
         return _NOTHING
+
+    def end(self, now: float) -> Registration:
+        """Register the blocks that are still open: the answer is over, whole or cut, or the client has left."""
+        cut = [each.block() for each in self._open.values()]
+        self._open.clear()
+        return self._table.register_blocks(cut, now, session=self._session, complete=False)
 
     def _start(self, index: int, block: JsonObject, now: float) -> Registration:
         """An index that is used again before its stop was cut there."""
@@ -84,27 +88,5 @@ class AnswerWatch:
         whole = self._register(block, now)
         return Registration(interrupted.blocks + whole.blocks)
 
-    def _extend(self, index: int, delta: JsonObject) -> None:
-        block = self._open.get(index)
-        if block is None:
-            return
-        match delta.get("type"):
-            case "thinking_delta":
-                block.pieces.append(_string(delta, "thinking"))
-            case "signature_delta":
-                block.signature = _string(delta, "signature")
-            case _:
-                pass
-
     def _register(self, block: JsonObject, now: float) -> Registration:
         return self._table.register_blocks([block], now, session=self._session)
-
-
-def _object(holder: JsonObject, name: str) -> JsonObject:
-    value = holder.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _string(holder: JsonObject, name: str) -> str:
-    value = holder.get(name)
-    return value if isinstance(value, str) else ""

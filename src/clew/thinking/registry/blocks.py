@@ -1,0 +1,153 @@
+"""Thinking blocks in a request body as the registry sees them: their keys, their places, and the body without some of them.
+
+The registry's document hashes the first and the last 256 bytes of the content and its length (`documented_key`). That is
+kept as it is written, with a stable hash in place of one that changes from build to build. Its known limit (equal ends and
+equal length are equal) is why `product_key` exists: SHA-256 over the maker's signature. One thing is fixed in both: since
+models leave the text of their thinking out, an empty text names nothing, and the signature names the block. A block with
+neither has no key.
+
+The body is plain JSON that a client sent, so anything may be missing or of another kind; a body without a list of messages
+with lists of blocks has no thinking in it. Nothing is edited in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import TypeAlias
+
+from clew.model.blocks import FILLER
+from clew.model.json import JsonArray, JsonObject, JsonValue
+from clew.model.loose_json import text_of
+from clew.thinking.keys import block_key
+
+__all__ = [
+    "WINDOW",
+    "Place",
+    "claims_thinking",
+    "content_of",
+    "documented_key",
+    "fast_hash",
+    "has_answer",
+    "objects_in",
+    "path_of",
+    "prefix_of",
+    "product_key",
+    "suffix_of",
+    "thinking_in",
+    "without",
+]
+
+WINDOW = 256
+"""Bytes from each end that the document's hash looks at."""
+
+_FIELDS = {"thinking": "thinking", "redacted_thinking": "data"}
+
+
+def claims_thinking(block: JsonObject) -> bool:
+    """Whether this says that it is a thinking block, well-formed or not."""
+    return text_of(block.get("type")) in _FIELDS
+
+
+def content_of(block: JsonObject) -> str | None:
+    """The text of a thinking block, the data of a redacted one; None for a malformed one and for anything else."""
+    field = _FIELDS.get(text_of(block.get("type")))
+    content = block.get(field) if field else None
+    return content if isinstance(content, str) else None
+
+
+def documented_key(block: JsonObject) -> bytes | None:
+    content = content_of(block)
+    if content is None:
+        return None
+    named = content or text_of(block.get("signature"))
+    return fast_hash(named).to_bytes(8, "big") if named else None
+
+
+def product_key(block: JsonObject) -> bytes | None:
+    """The block key where the maker signed; a name of its own kind for unsigned text, which proves nothing."""
+    content = content_of(block)
+    if content is None:
+        return None
+    if proof := content if text_of(block.get("type")) == "redacted_thinking" else text_of(block.get("signature")):
+        return block_key(text_of(block.get("type")), proof)
+    return block_key("unsigned thinking", content) if content else None
+
+
+def fast_hash(content: str) -> int:
+    """64 bits over prefix, suffix and byte length. 0xff occurs in no UTF-8, so the parts cannot run together."""
+    raw = content.encode("utf-8", "surrogatepass")
+    parts = (prefix_of(raw), suffix_of(raw), len(raw).to_bytes(8, "big"))
+    return int.from_bytes(blake2b(b"\xff".join(parts), digest_size=8).digest(), "big")
+
+
+def prefix_of(raw: bytes) -> bytes:
+    """The first 256 bytes at most, cut before a character that would be torn."""
+    end = min(WINDOW, len(raw))
+    while end < len(raw) and _inside_character(raw[end]):
+        end -= 1
+    return raw[:end]
+
+
+def suffix_of(raw: bytes) -> bytes:
+    """The last 256 bytes at most, begun after a character that would be torn."""
+    start = max(0, len(raw) - WINDOW)
+    while start < len(raw) and _inside_character(raw[start]):
+        start += 1
+    return raw[start:]
+
+
+def _inside_character(byte: int) -> bool:
+    return byte & 0b1100_0000 == 0b1000_0000
+
+
+Place: TypeAlias = tuple[int, int]
+"""Message and block index."""
+
+
+def thinking_in(body: JsonValue) -> Iterator[tuple[Place, JsonObject]]:
+    """Every thinking block of every message, malformed ones too."""
+    for i, message in enumerate(_messages_of(body)):
+        for j, block in enumerate(_content_of(message)):
+            if isinstance(block, dict) and claims_thinking(block):
+                yield (i, j), block
+
+
+def has_answer(body: JsonValue) -> bool:
+    """Whether the request holds anything that a model said."""
+    return any(message.get("role") == "assistant" for message in objects_in(_messages_of(body)))
+
+
+def path_of(place: Place) -> str:
+    return f"messages.{place[0]}.content.{place[1]}"
+
+
+def without(body: JsonValue, gone: Iterable[Place]) -> JsonValue:
+    """A copy along the path of what is removed; everything else is shared with the client's body."""
+    places: dict[int, set[int]] = {}
+    for i, j in gone:
+        places.setdefault(i, set()).add(j)
+    if not places or not isinstance(body, dict):
+        return body
+    messages = list(_messages_of(body))
+    for i, blocks in places.items():
+        message = messages[i]
+        assert isinstance(message, dict), "only an object has blocks"
+        kept = [block for j, block in enumerate(_content_of(message)) if j not in blocks]
+        # Never empty: vendors refuse that.
+        messages[i] = {**message, "content": kept or [{"type": "text", "text": FILLER, "citations": []}]}
+    return {**body, "messages": messages}
+
+
+def objects_in(values: JsonArray) -> Iterator[JsonObject]:
+    return (value for value in values if isinstance(value, dict))
+
+
+def _messages_of(body: JsonValue) -> JsonArray:
+    messages = body.get("messages") if isinstance(body, dict) else None
+    return messages if isinstance(messages, list) else []
+
+
+def _content_of(message: JsonValue) -> JsonArray:
+    content = message.get("content") if isinstance(message, dict) else None
+    return content if isinstance(content, list) else []
