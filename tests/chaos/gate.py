@@ -18,9 +18,9 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from clew.engine.current import ACTIVE
+from clew.engine.works import Works
 from clew.gateway.plan import Plan
-from clew.gateway.process import opened
-from clew.gateway.works import Works
+from clew.gateway.process import open_gateway
 from clew.settings.home import Home
 from clew.settings.load import load
 from clew.store.sqlite.store import SqliteStore
@@ -91,7 +91,7 @@ class Gate:
 
     async def _start(self) -> None:
         plan = Plan(name="chaos", port=0, admin_port=0, named_file=str(self._file))
-        gateway = await opened(plan, load(self._file, self._environ), self._home, environ=self._environ)
+        gateway = await open_gateway(plan, load(self._file, self._environ), self._home, environ=self._environ)
         self._open.push_async_callback(gateway.server.close, 1.0)
         self._works = await self._open.enter_async_context(gateway.load())
         self._works.engine.parts.commit_seconds = PATIENCE

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from clew.engine.current import Current
 from clew.gateway.plan import Plan
-from clew.gateway.presence import Presence
+from clew.gateway.registration import ProcessRegistration
 from clew.settings.gateway_key import KeyTable
 from clew.settings.home import Home as Place
 from clew.settings.load import load
@@ -25,7 +25,7 @@ def gateway_of(
 ) -> Iterator[Running]:
     place, plan = Place(home.root), Plan(name=name, choice=choice)
     loaded = load(config, home.environ, keys=False)
-    presence = Presence(place, plan, loaded)
+    presence = ProcessRegistration(place, plan, loaded)
     presence._started = time.time() + len(name)  # type: ignore[reportPrivateUsage]  # in the order of their names
     with SqliteStore(home.file) as store, Background() as background:
         sealer = load_keyring(place.secret, home.environ).sealer()
@@ -42,7 +42,7 @@ def gateway_of(
                 background.call(_ended(following))
 
 
-async def _begun(current: Current, presence: Presence) -> "asyncio.Task[None]":
+async def _begun(current: Current, presence: ProcessRegistration) -> "asyncio.Task[None]":
     return asyncio.get_running_loop().create_task(current.follow(presence.wakeup))
 
 

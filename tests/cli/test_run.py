@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.gateway.tally import Tally
+from clew.gateway.client import RunSummary
 from clew.model.change import Change
 from clew.store.values import Exchange
 from clew.testing import Simulator
@@ -230,7 +230,7 @@ def exchange(thread: str, kept: int, *changes: tuple[str, str]) -> Exchange:
 
 def test_each_block_counts_once_though_every_request_brings_it_again() -> None:
     """What was kept counts by the longest history of each thread; a change by its place."""
-    tally = Tally()
+    tally = RunSummary()
     assert tally.lines() == []
     tally.add(exchange("one", 1, ("messages.1.content.0", "left out")), None)
     tally.add(exchange("one", 2, ("messages.1.content.0", "left out"), ("messages.3.content.0", "restored")), None)
@@ -239,7 +239,7 @@ def test_each_block_counts_once_though_every_request_brings_it_again() -> None:
 
 
 def test_only_seals_that_clew_minted_are_told_of() -> None:
-    tally = Tally()
+    tally = RunSummary()
     tally.add(exchange("one", 0), recorded("a", origin=OPUS))
     assert len(tally.lines()) == 1
     tally.add(exchange("one", 0), recorded("b", origin=GLM))

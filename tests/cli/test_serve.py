@@ -23,7 +23,7 @@ from clew.cli.demo import demo
 from clew.cli.greeting import greeting
 from clew.cli.threads import exchange_lines
 from clew.errors import SettingsInvalid
-from clew.gateway.border import Border
+from clew.gateway.admission import Border
 from clew.gateway.client import line_to_copy, variables
 from clew.gateway.plan import Plan, check_exposure, url_of
 from clew.http.message import request_of

@@ -141,7 +141,7 @@ def test_a_vendors_key_opens_nothing_once_the_backend_is_gone(making: Making) ->
     asked = gateway.request("POST", "/v1/messages", **HELD)
     peer = gateway.peer()
     assert peer.send(asked).response()[0] == 200
-    gateway.plane.governs.settings = settings_with(KEYED_OTHERWISE)
+    gateway.plane.source.settings = settings_with(KEYED_OTHERWISE)
     assert peer.send(asked).response()[0] == 401
 
 

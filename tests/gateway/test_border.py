@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.gateway.border import Border
+from clew.gateway.admission import Border
 from clew.http.message import request_of
 from tests.gateway.conftest import KEY, KEYED, PASSTHROUGH, Gateway, Making, said, settings_with
 from tests.manifest import proves
@@ -67,7 +67,7 @@ def test_configured_names_are_ours_and_may_say_their_port(making: Making) -> Non
 
 def test_names_can_change_while_it_runs(gateway: Gateway) -> None:
     assert gateway.ask(host="new.example", x_api_key=KEY)[0] == 421
-    gateway.plane.governs.settings = settings_with(PASSTHROUGH, hosts=("new.example",))
+    gateway.plane.source.settings = settings_with(PASSTHROUGH, hosts=("new.example",))
     assert gateway.ask(host="new.example", x_api_key=KEY)[0] == 200
 
 

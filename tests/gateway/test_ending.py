@@ -98,8 +98,7 @@ def test_a_store_that_cannot_be_written_does_not_keep_it(vendor: Simulator, sign
 
 BUSY = """
 import asyncio, sys, time
-from clew.gateway.deadline import Deadline
-from clew.gateway.signals import Ending
+from clew.gateway.ending import Deadline, Ending
 
 async def main(deadline):
     deadline.drain_seconds = lambda: float(sys.argv[1])

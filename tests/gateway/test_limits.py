@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.gateway.limits import limits_of, memory_of_process
+from clew.gateway.resources import client_limits, usable_memory
 from clew.settings.values import GatewaySettings
 from tests.gateway.served import CLEW, Served, backend
 from tests.waiting import until
@@ -13,14 +13,14 @@ GIGABYTE = 1024**3
 
 
 def test_half_of_the_files_that_may_be_open_are_for_clients() -> None:
-    few, many = (limits_of(GatewaySettings(max_streams=500), files, GIGABYTE).connections for files in (256, 16_384))
+    few, many = (client_limits(GatewaySettings(max_streams=500), files, GIGABYTE).connections for files in (256, 16_384))
     assert (few, many) == (64, 8128)
 
 
 def test_the_bodies_of_all_requests_may_have_an_eighth_of_the_memory_and_one_always_fits() -> None:
-    assert limits_of(GatewaySettings(), 1024, 8 * GIGABYTE).bodies_bytes == GIGABYTE
-    assert limits_of(GatewaySettings(), 1024, 1024).bodies_bytes == 32 * 1024 * 1024
-    assert limits_of(GatewaySettings(bodies_megabytes=100), 1024, 8 * GIGABYTE).bodies_bytes == 100 * 1024 * 1024
+    assert client_limits(GatewaySettings(), 1024, 8 * GIGABYTE).bodies_bytes == GIGABYTE
+    assert client_limits(GatewaySettings(), 1024, 1024).bodies_bytes == 32 * 1024 * 1024
+    assert client_limits(GatewaySettings(bodies_megabytes=100), 1024, 8 * GIGABYTE).bodies_bytes == 100 * 1024 * 1024
 
 
 @pytest.mark.parametrize("name", ["memory.max", "memory/memory.limit_in_bytes"])
@@ -28,9 +28,9 @@ def test_a_container_has_the_memory_that_it_was_given(tmp_path: Path, name: str)
     file = tmp_path / name
     file.parent.mkdir(exist_ok=True)
     file.write_text("268435456\n")
-    assert memory_of_process(tmp_path) == 268435456
+    assert usable_memory(tmp_path) == 268435456
     file.write_text("max\n")
-    assert memory_of_process(tmp_path) > 268435456
+    assert usable_memory(tmp_path) > 268435456
 
 
 @pytest.mark.slow

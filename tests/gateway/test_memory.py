@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from clew.gateway.memory import keep_memory
+from clew.gateway.resources import keep_freed_memory
 
 
 def faults() -> int:
@@ -19,7 +19,7 @@ def faults() -> int:
 def test_a_second_megabyte_is_no_news_to_the_system() -> None:
     """Each page that is asked for again would be a fault, 256 for each of these. (Without glibc all is as it was.)"""
     before = faults()
-    keep_memory()
+    keep_freed_memory()
     faults()
     assert faults() <= max(1000, before)
 

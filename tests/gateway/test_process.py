@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.gateway.limits import limits_of
-from clew.gateway.plan import Plan
-from clew.gateway.process import claim
+from clew.gateway.plan import Plan, claim_port
+from clew.gateway.resources import client_limits
 from clew.http.message import Limits
 from clew.http.server import bound
 from clew.settings.values import GatewaySettings
@@ -193,15 +192,15 @@ def test_of_two_that_bind_a_port_at_once_the_one_that_claimed_it_has_it() -> Non
     """Both may bind while nobody listens; a claim listens, so the other one goes on to the next port."""
     with ExitStack() as stack:
         rival = stack.enter_context(bound("127.0.0.1", 0))
-        stack.enter_context(claim(Plan(name="x", port=rival.getsockname()[1], port_is_asked_for=True)))
+        stack.enter_context(claim_port(Plan(name="x", port=rival.getsockname()[1], port_is_asked_for=True)))
         with pytest.raises(OSError, match="in use"):
             rival.listen()
 
 
 def test_the_bounds_of_a_connection_are_the_operators(vendors: dict[str, Simulator]) -> None:
     """Each is a key of `[gateway]`, and without any they are the server's own."""
-    assert limits_of(GatewaySettings(), 20_128, 4 * 1024**3) == Limits()
-    assert limits_of(GatewaySettings(head_seconds=0.5), 20_128, 4 * 1024**3) == Limits(head_seconds=0.5)
+    assert client_limits(GatewaySettings(), 20_128, 4 * 1024**3) == Limits()
+    assert client_limits(GatewaySettings(head_seconds=0.5), 20_128, 4 * 1024**3) == Limits(head_seconds=0.5)
     given = config(vendors, 1).replace("admin_port = 0", "admin_port = 0\nmax_headers = 3\nhead_seconds = 0.5")
     with Served(given) as gateway:
         many, slow = gateway.peer(), gateway.peer()

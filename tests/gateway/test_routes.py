@@ -132,7 +132,7 @@ async def _serve(gateway: Gateway) -> None:
 def test_a_config_that_could_not_be_taken_is_told_here(making: Making) -> None:
     """P6: the old one is still served, so it is ready; only this machine is told why."""
     gateway = making()
-    gateway.plane.governs.problem = "clew.toml:3: active: there is no backend 'x'"
+    gateway.plane.source.problem = "clew.toml:3: active: there is no backend 'x'"
     told = gateway.ask("GET", "/readyz", b"")
     assert (told[0], json.loads(told[2])) == (
         200,

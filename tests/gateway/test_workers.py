@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from clew.gateway.ending import Ending
 from clew.gateway.plan import Plan
-from clew.gateway.signals import Ending
 from clew.gateway.workers import Workers
 from clew.settings.load import Taken
 from clew.testing import Simulator

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from clew.admin.sessions import Session, Sessions
 from clew.backends.row import Credential
-from clew.gateway.admission import Keys, shown_key
+from clew.gateway.admission import Keys, find_key
 from clew.settings.gateway_key import LOCAL, KeyTable
 
 __all__ = ["Access", "Caller"]
@@ -69,7 +69,7 @@ class Access:
 
     def key_holder(self, headers: Mapping[str, str]) -> Caller | None:
         """Whoever shows a gateway key."""
-        shown = shown_key(headers, self._keys)
+        shown = find_key(headers, self._keys)
         return Caller("key", None, shown.principal, shown.credential) if shown.principal else None
 
     def new_code(self) -> str:

@@ -24,7 +24,7 @@ from clew.engine.redact import Redactor
 from clew.engine.snapshot import Snapshot
 from clew.engine.works import Works
 from clew.errors import SettingsInvalid
-from clew.gateway.report import Report, as_one
+from clew.gateway.workers import WorkerReport, merge_health
 from clew.settings.gateway_key import LOCAL, named_keys
 from clew.settings.home import Home
 from clew.store import Store
@@ -68,7 +68,7 @@ class Desk:
     access: Access
     feed: Feed
     metrics: Metrics
-    planes: Callable[[], Sequence[Report]]
+    planes: Callable[[], Sequence[WorkerReport]]
     """What each data plane tells of itself: that of this process, or those of its workers."""
     works: Works | None = None
     """What answers, for whoever is asked something here."""
@@ -115,7 +115,7 @@ class Desk:
         """Of the store, as this process and its workers find it; None if it is switched off. Belongs into a thread."""
         if self.store is None:
             return None
-        return as_one((self.store.health(), *(report.store for report in self.planes() if report.store)))
+        return merge_health((self.store.health(), *(report.store for report in self.planes() if report.store)))
 
     async def read(self, work: Callable[[], T]) -> T:
         """What the store is asked takes some time, so it is asked in a thread."""

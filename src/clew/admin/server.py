@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clew.admin.serving import Admin
     from clew.engine.hub import Hub
     from clew.engine.works import Works
-    from clew.gateway.report import Report
+    from clew.gateway.workers import WorkerReport
     from clew.settings.home import Home
     from clew.store import Store
 
@@ -35,7 +35,7 @@ async def serve_admin(
     port: int,
     name: str = "",
     token: str = "",
-    planes: Callable[[], Sequence[Report]] = tuple,
+    planes: Callable[[], Sequence[WorkerReport]] = tuple,
     works: Works | None = None,
     pages: Callable[[], Sequence[Route]] = lambda: (),
     key: str = "",

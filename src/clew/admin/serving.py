@@ -27,7 +27,7 @@ from clew.admin.sharing import Sharing
 from clew.admin.table import ROUTES
 from clew.engine.hub import Hub
 from clew.engine.works import Works
-from clew.gateway.report import Report
+from clew.gateway.workers import WorkerReport
 from clew.settings.gateway_key import KeyTable
 from clew.settings.home import Home
 from clew.store import Store
@@ -93,7 +93,7 @@ async def serve(
     port: int,
     name: str,
     token: str,
-    planes: Callable[[], Sequence[Report]],
+    planes: Callable[[], Sequence[WorkerReport]],
     works: Works | None = None,
     pages: Sequence[Route] = (),
     keys: KeyTable,

@@ -18,10 +18,10 @@ from clew.store.kinds import OFF
 
 if TYPE_CHECKING:
     from clew.admin.server import Admin
-    from clew.gateway.presence import Presence
-    from clew.gateway.report import Report
-    from clew.gateway.signals import Ending
-    from clew.gateway.works import Works
+    from clew.engine.works import Works
+    from clew.gateway.ending import Ending
+    from clew.gateway.registration import ProcessRegistration
+    from clew.gateway.workers import WorkerReport
     from clew.settings.gateway_key import KeyTable
     from clew.settings.running import Running
 
@@ -39,8 +39,8 @@ class Front:
     key: str
     """The operator's own, for the line that is printed."""
     keys: KeyTable
-    presence: Presence
-    planes: Callable[[], Sequence[Report]]
+    presence: ProcessRegistration
+    planes: Callable[[], Sequence[WorkerReport]]
     """How each data plane fares."""
 
 
@@ -65,7 +65,7 @@ async def beside(stage: Stage, works: Works, front: Front, ending: Ending) -> As
                 await asyncio.wait_for(admin.close(), works.current.settings.gateway.closing_seconds * _CLOSING)
 
 
-async def _drained(admin: Admin | None, works: Works, ending: Ending, planes: Callable[[], Sequence[Report]]) -> None:
+async def _drained(admin: Admin | None, works: Works, ending: Ending, planes: Callable[[], Sequence[WorkerReport]]) -> None:
     """The chat ends as the data plane does: what comes may come to its end, for as long as the settings say."""
     await ending.asked.wait()
     seconds = works.current.settings.gateway.drain_seconds

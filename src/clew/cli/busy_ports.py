@@ -16,7 +16,7 @@ __all__ = ["moved", "taken"]
 
 def taken(port: int, home: Home, option: str) -> Failed:
     """No other port will do."""
-    from clew.gateway.port_owner import gateway_on, owner_of
+    from clew.gateway.plan import gateway_on, owner_of
 
     here = gateway_on(port, home)
     instead = f"use that one, end it with `kill {here.pid}`, or choose" if here else "choose"
@@ -27,7 +27,7 @@ def taken(port: int, home: Home, option: str) -> Failed:
 
 def moved(wanted: int, url: str, home: Home) -> Iterator[str]:
     """What to say if a listener has not the port that it usually has."""
-    from clew.gateway.port_owner import owner_of
+    from clew.gateway.plan import owner_of
 
     port = urlsplit(url).port
     if wanted not in (0, port):

@@ -14,8 +14,8 @@ import msgspec
 
 from clew.cli.active_backend import active_now
 from clew.cli.output import visible_json
-from clew.gateway.border import WILDCARDS
 from clew.gateway.client import line_to_copy
+from clew.gateway.plan import WILDCARDS
 from clew.settings.gateway_key import KEY_VARIABLE
 from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, Home, home_of
 from clew.settings.load import Loaded, config_file

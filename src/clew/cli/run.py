@@ -24,7 +24,7 @@ import click
 from clew.cli.command import BadConfig, Failed, report_errors
 
 if TYPE_CHECKING:
-    from clew.gateway.deadline import Deadline
+    from clew.gateway.ending import Deadline
     from clew.gateway.plan import Plan
     from clew.gateway.process import Gateway
     from clew.settings.home import Home
@@ -55,7 +55,7 @@ _LOG_BYTES: Final = 8 * 1024 * 1024
 @click.pass_context
 def run(context: click.Context, backend: str, config: Path | None, command: tuple[str, ...]) -> None:
     """Start COMMAND with a gateway of its own, and end with it."""
-    from clew.gateway.deadline import Deadline
+    from clew.gateway.ending import Deadline
     from clew.http.loops import run as run_loop
     from clew.settings.home import home_of
     from clew.settings.load import load
@@ -97,11 +97,11 @@ def _plan(backend: str, config: Path | None) -> Plan:
 
 
 async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], deadline: Deadline) -> int:
-    from clew.gateway.process import opened
-    from clew.gateway.tally import Tally
+    from clew.gateway.client import RunSummary
+    from clew.gateway.process import open_gateway
 
-    tally = Tally()
-    gateway = await opened(plan, loaded, home)
+    tally = RunSummary()
+    gateway = await open_gateway(plan, loaded, home)
     try:
         with _log(home) as log:
             async with gateway.load(log, tally.add):
@@ -113,7 +113,7 @@ async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], d
         await gateway.close()
     for line in tally.lines():
         click.echo(line, err=True)
-    deadline.has_kept(code)
+    deadline.finish(code)
     return code
 
 

@@ -23,14 +23,12 @@ from clew.cli.stage import Stage, staged
 if TYPE_CHECKING:
     import socket
 
-    from clew.gateway.deadline import Deadline
+    from clew.engine.works import Works
+    from clew.gateway.ending import Deadline, Ending
     from clew.gateway.plan import Plan
-    from clew.gateway.presence import Presence
     from clew.gateway.process import Gateway
-    from clew.gateway.report import Report
-    from clew.gateway.signals import Ending
-    from clew.gateway.workers import Workers
-    from clew.gateway.works import Works
+    from clew.gateway.registration import ProcessRegistration
+    from clew.gateway.workers import WorkerReport, Workers
 
 __all__ = ["serve"]
 
@@ -61,7 +59,7 @@ Exit status: 0 ended by a signal, 1 it cannot listen or keep anything, or had to
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens in one line of JSON.")
 def serve(**options: Any) -> None:
     """Run the gateway: clients in front, any backend behind, switched while they talk."""
-    from clew.gateway.deadline import Deadline
+    from clew.gateway.ending import Deadline
     from clew.http.loops import run
 
     with report_errors(), Deadline() as deadline:
@@ -69,20 +67,20 @@ def serve(**options: Any) -> None:
 
 
 async def _serve(options: Mapping[str, Any], deadline: Deadline) -> None:
-    from clew.gateway.signals import Ending
+    from clew.gateway.ending import Ending
 
     ending = Ending()
     with ending.watched(deadline):
         async with staged(options) as stage:
             await (_alone if stage.workers == 1 else _with_workers)(stage, ending, deadline)
-    deadline.has_kept()
+    deadline.finish()
 
 
 async def _alone(stage: Stage, ending: Ending, deadline: Deadline) -> None:
-    from clew.gateway.process import opened
+    from clew.gateway.process import open_gateway
 
     with _listening_at(stage):
-        gateway = await opened(stage.plan, stage.loaded, stage.home, environ=stage.environ)
+        gateway = await open_gateway(stage.plan, stage.loaded, stage.home, environ=stage.environ)
     gateway.limit(deadline)
     try:
         async with (
@@ -96,12 +94,12 @@ async def _alone(stage: Stage, ending: Ending, deadline: Deadline) -> None:
 
 
 def _front(gateway: Gateway) -> Front:
-    from clew.gateway.report import Report
+    from clew.gateway.workers import WorkerReport
 
-    def planes() -> Sequence[Report]:
-        return (Report(running=gateway.plane.running),)
+    def planes() -> Sequence[WorkerReport]:
+        return (WorkerReport(running=gateway.plane.running),)
 
-    return Front(url=gateway.url, key=gateway.key, keys=gateway.keys, presence=gateway.presence, planes=planes)
+    return Front(url=gateway.url, key=gateway.key, keys=gateway.keys, presence=gateway.registration, planes=planes)
 
 
 async def _with_workers(stage: Stage, ending: Ending, deadline: Deadline) -> None:
@@ -109,12 +107,12 @@ async def _with_workers(stage: Stage, ending: Ending, deadline: Deadline) -> Non
     import msgspec
 
     from clew.gateway.plan import check_exposure, url_of
-    from clew.gateway.presence import Presence
+    from clew.gateway.registration import ProcessRegistration
     from clew.gateway.workers import Workers
     from clew.settings.gateway_key import KeyTable, load_key
 
     check_exposure(stage.plan, stage.home.make(), stage.environ)  # here, or every worker fails of it, one after the other
-    presence = Presence(stage.home, stage.plan, stage.loaded)
+    presence = ProcessRegistration(stage.home, stage.plan, stage.loaded)
     with closing(presence), _claimed(stage, presence) as place:
         plan = msgspec.structs.replace(
             stage.plan, port=place.getsockname()[1], port_is_asked_for=True, workers=stage.workers
@@ -134,14 +132,15 @@ async def _with_workers(stage: Stage, ending: Ending, deadline: Deadline) -> Non
             await running
 
 
-def _claimed(stage: Stage, presence: Presence) -> socket.socket:
+def _claimed(stage: Stage, presence: ProcessRegistration) -> socket.socket:
     """The port that the workers will share. The gateway is in the registry before anybody can connect."""
-    from clew.gateway.plan import url_of
-    from clew.gateway.process import claim
+    from clew.gateway.plan import claim_port, url_of
 
     with _listening_at(stage):
         try:
-            return claim(stage.plan, reuse_port=True, bound_to=lambda port: presence.enter(url_of(stage.plan.host, port)))
+            return claim_port(
+                stage.plan, reuse_port=True, bound_to=lambda port: presence.enter(url_of(stage.plan.host, port))
+            )
         except OSError:
             presence.close()  # whoever looks for the owner of the port does not find this process
             raise
@@ -161,7 +160,7 @@ async def _kept(workers: Workers, ending: Ending) -> AsyncGenerator[asyncio.Futu
 @asynccontextmanager
 async def _built(plan: Plan, stage: Stage, front: Front) -> AsyncGenerator[Works]:
     """The parent's own works, for the admin."""
-    from clew.gateway.works import build_works
+    from clew.gateway.process import build_works
 
     works = await build_works(plan, stage.loaded, stage.home, environ=stage.environ, hidden=(front.key,))
     try:

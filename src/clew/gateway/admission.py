@@ -1,18 +1,23 @@
-"""Who asks: the gateway's own keys, and the client's own credential beside them.
+"""Which requests may pass, before the engine sees them: by where they come from, and by the key that they show.
 
-A gateway key comes as `x-api-key`, as `Authorization: Bearer`, or as `x-clew-key`; the last leaves the other two to the
-client's own credential, which backends with passthrough take. Claude Code sends both of the first if it has both, so each is
-looked at, and whichever is a gateway key is taken away: it never travels on. So does the rest of the credential only where a
-backend's row asks for it.
+`Border` comes first. A listener on 127.0.0.1 is within reach of every page that a browser on this machine shows. `Origin`
+gives away a page of another origin; a page whose name was made to point here (DNS rebinding) has the right origin, and only
+`Host` still names the attacker. Both are checked, always, before the route and the key. No answer carries a CORS header.
+And the content type must be JSON: a form of a foreign page can post, but not with that content type.
+
+`admit` checks the key. A gateway key comes as `x-api-key`, as `Authorization: Bearer`, or as `x-clew-key`; the last leaves
+the other two to the client's own credential, which backends with passthrough take. Claude Code sends both of the first if
+it has both, so each is looked at. A gateway key never goes to a backend, and the client's own credential only to a backend
+whose row asks for it.
 
 Without a gateway key a request may still pass in two cases. In both it must come to a loopback address, which only this
 machine can reach, and by a loopback name.
 
-- Nothing of the operator's can be spent by it: it brings a credential of its own, and every backend takes just that.
-- It shows a vendor's key that this gateway itself holds for a backend: some clients read only ANTHROPIC_API_KEY. Whoever has
-  that key can spend it without the gateway too.
+- It can spend nothing of the operator's: it brings a credential of its own, and every backend takes just that.
+- It shows a vendor's key that this gateway itself holds for a backend: some clients read only ANTHROPIC_API_KEY. A client
+  that has this key can spend it without the gateway, too.
 
-What is wrong with a key is not said. A key that has the form of a vendor's gets other words, by its form alone.
+The refusal does not say what is wrong with a key. Only a key that has the form of a vendor's gets other words.
 """
 
 from __future__ import annotations
@@ -24,33 +29,102 @@ from msgspec import Struct
 
 from clew.backends.credential import CREDENTIAL_VARIABLES
 from clew.backends.row import Credential, Secret
+from clew.gateway.plan import WILDCARDS, is_loopback
 from clew.gateway.routes import Scope
 from clew.http.message import HttpRequest, Refusal
 from clew.settings.gateway_key import LOCAL
 
-__all__ = ["CREDENTIALS", "Access", "Keys", "admit", "shown_key"]
+__all__ = ["CREDENTIALS", "Admission", "Border", "Keys", "admit", "check_content", "find_key"]
 
 OWN_HEADER: Final = "x-clew-key"
 CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", OWN_HEADER})
-"""Headers that go no further than this."""
+"""Headers that the engine does not get."""
 
 VENDOR_PREFIX: Final = "sk-"
 """How keys of Anthropic, OpenAI, OpenRouter, DeepSeek and many others begin. Those that clew makes begin with `clew_`."""
 
-_REFUSED: Final = Refusal(
-    401,
+_LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+_SINGLE_HEADERS: Final = ("authorization", "content-type", "host", "origin", "x-api-key", OWN_HEADER)
+_JSON: Final = "application/json"
+_NO_KEY: Final = (
     "No valid gateway key. Send it as x-api-key, as Authorization: Bearer, or as x-clew-key beside your own credential; "
-    "`clew keys list` says where it is.",
+    "`clew keys list` says where it is."
+)
+_VENDOR_KEY: Final = (
+    f"The key in {{header}} is not this gateway's: it looks like a vendor's ({VENDOR_PREFIX}…). Start the client "
+    "with `clew run -- COMMAND`, which sets everything. Or send the gateway's key beside yours: "
+    f'ANTHROPIC_CUSTOM_HEADERS="{OWN_HEADER}: KEY". Or unset {{variable}} and set ANTHROPIC_AUTH_TOKEN to the '
+    "gateway's key. `clew keys list` says where that key is."
 )
 
 
+class Border:
+    """The names by which a listener may be called. `host` and `port` are where it listens."""
+
+    def __init__(self, host: str, port: int, *, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
+        own = f"[{host}]" if ":" in host else host
+        names = _LOOPBACK_NAMES if host in WILDCARDS or is_loopback(host) else (*_LOOPBACK_NAMES, own)
+        self._loopback = _with_port(_LOOPBACK_NAMES, port)
+        self._own = _with_port(names, port)
+        self._hosts = frozenset(name.lower() for name in hosts)
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+
+    def check(self, request: HttpRequest) -> Refusal | None:
+        """Why this request is refused, whatever key it has; None if it may pass."""
+        if not request.target.startswith("/"):
+            return Refusal(400, "The request target must be a path.")
+        names = [name for name, _ in request.headers if name in _SINGLE_HEADERS]
+        if len(names) != len(set(names)):
+            return Refusal(400, f"Each of {', '.join(_SINGLE_HEADERS)} may be there once.")
+        return self._check_host(request) or self._check_origin(request)
+
+    def is_near(self, request: HttpRequest) -> bool:
+        """Was the gateway called by a loopback name?"""
+        return (request.header("host") or "").lower() in self._loopback
+
+    def _check_host(self, request: HttpRequest) -> Refusal | None:
+        host = (request.header("host") or "").lower()
+        if not host:
+            return Refusal(400, "A Host header is needed.")
+        name, colon, port = host.rpartition(":")
+        without_port = name if colon and port.isdecimal() else host
+        if host in self._own or host in self._hosts or without_port in self._hosts:
+            return None
+        return Refusal(421, "This gateway is not called by that name. Add it to `hosts` under [gateway] if it should be.")
+
+    def _check_origin(self, request: HttpRequest) -> Refusal | None:
+        origin = (request.header("origin") or "").lower()
+        if origin and (origin in self._origins or origin == f"http://{(request.header('host') or '').lower()}"):
+            return None
+        if origin or request.header("sec-fetch-site") == "cross-site":
+            return Refusal(
+                403, "Web pages may not call this gateway. Add theirs to `origins` under [gateway] if one should."
+            )
+        return None
+
+
+def _with_port(names: Iterable[str], port: int) -> frozenset[str]:
+    """As clients write the names: with the port, which may be left out where it is HTTP's own."""
+    return frozenset(f"{name.lower()}:{port}" for name in names) | frozenset(names if port == 80 else ())
+
+
+def check_content(request: HttpRequest) -> Refusal | None:
+    """Why the body of this request is refused; None if it is uncompressed JSON."""
+    kind = (request.header("content-type") or "").partition(";")[0].strip().lower()
+    if kind != _JSON:
+        return Refusal(415, f"The content type must be {_JSON}.")
+    if (request.header("content-encoding") or "identity").strip().lower() != "identity":
+        return Refusal(415, "Compressed requests are not taken: send the body without Content-Encoding.")
+    return None
+
+
 class Keys(Protocol):
-    """What tells whose a gateway key is: `clew.settings.gateway_key.KeyTable`."""
+    """Knows whose a gateway key is: `clew.settings.gateway_key.KeyTable`."""
 
     def principal_of(self, presented: str) -> str | None: ...
 
 
-class Access(Struct, frozen=True):
+class Admission(Struct, frozen=True):
     """Who asks, and the credential that may go to a backend with passthrough."""
 
     principal: str
@@ -59,60 +133,44 @@ class Access(Struct, frozen=True):
 
 def admit(
     request: HttpRequest, scope: Scope, keys: Keys, *, passthrough: bool, held: Iterable[Secret] = ()
-) -> Access | Refusal:
-    """Whether this request may go on.
+) -> Admission | Refusal:
+    """Whether this request may pass.
 
     `passthrough`: here, a client's own credential is enough. `held`: keys of vendors that open the gateway here.
     """
     if scope == "open":
-        return Access("")
-    access = shown_key(request.joined, keys)
-    if access.principal:
-        return access
-    alone = scope == "passthrough-or-key" and not request.joined.get(OWN_HEADER)
-    if alone and access.credential and (passthrough or _shows_one_of(held, request.joined)):
-        return Access(LOCAL, access.credential)
-    return _refused(request.joined)
-
-
-def shown_key(headers: Mapping[str, str], keys: Keys) -> Access:
-    """Whose gateway key these headers show ("" if they show none), and the credential beside it."""
-    shown = _shown(headers)
-    principals = {name: keys.principal_of(value) for name, value in shown.items()}
-    own = tuple((name, headers[name]) for name in shown if name != OWN_HEADER and not principals[name])
-    credential = tuple(pair for pair in own if pair[0] not in _one_hop(headers))
-    principal = principals[OWN_HEADER] if OWN_HEADER in shown else next(filter(None, principals.values()), None)
-    return Access(principal or "", credential)
-
-
-def _shows_one_of(held: Iterable[Secret], headers: Mapping[str, str]) -> bool:
-    """Every key is compared, in constant time, whether or not an earlier one was right."""
-    shown = [Secret(value) for value in _shown(headers).values()]
-    return sum([key == value for key in held for value in shown]) > 0
-
-
-def _refused(headers: Mapping[str, str]) -> Refusal:
-    shown = _shown(headers)
+        return Admission("")
+    found = find_key(request.joined, keys)
+    if found.principal:
+        return found
+    shown = _shown_keys(request.joined)
+    if scope == "passthrough-or-key" and OWN_HEADER not in shown and found.credential:
+        given = [Secret(value) for value in shown.values()]
+        # Every key is compared, in constant time, whether or not an earlier one was right.
+        if passthrough or sum([key == value for key in held for value in given]) > 0:
+            return Admission(LOCAL, found.credential)
     for variable, header in CREDENTIAL_VARIABLES.items():
         if shown.get(header, "").startswith(VENDOR_PREFIX):
-            return Refusal(
-                401,
-                f"The key in {header} is not this gateway's: it looks like a vendor's ({VENDOR_PREFIX}…). Start the client "
-                "with `clew run -- COMMAND`, which sets everything. Or send the gateway's key beside yours: "
-                f'ANTHROPIC_CUSTOM_HEADERS="{OWN_HEADER}: KEY". Or unset {variable} and set ANTHROPIC_AUTH_TOKEN to the '
-                "gateway's key. `clew keys list` says where that key is.",
-            )
-    return _REFUSED
+            return Refusal(401, _VENDOR_KEY.format(header=header, variable=variable))
+    return Refusal(401, _NO_KEY)
 
 
-def _shown(headers: Mapping[str, str]) -> dict[str, str]:
+def find_key(headers: Mapping[str, str], keys: Keys) -> Admission:
+    """The principal whose gateway key these headers show ("" if they show none), and the credential beside the key."""
+    shown = _shown_keys(headers)
+    principals = {name: keys.principal_of(value) for name, value in shown.items()}
+    one_hop = {word.strip().lower() for word in headers.get("connection", "").split(",")}
+    credential = tuple(
+        (name, headers[name]) for name in shown if name != OWN_HEADER and not principals[name] and name not in one_hop
+    )
+    principal = principals[OWN_HEADER] if OWN_HEADER in shown else next(filter(None, principals.values()), None)
+    return Admission(principal or "", credential)
+
+
+def _shown_keys(headers: Mapping[str, str]) -> dict[str, str]:
     """The keys that a request shows, by the header that each is in."""
     shown = {name: headers[name] for name in (OWN_HEADER, "x-api-key") if headers.get(name)}
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if token.strip():
         shown["authorization"] = token.strip() if scheme.lower() == "bearer" else ""
     return shown
-
-
-def _one_hop(headers: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(word.strip().lower() for word in headers.get("connection", "").split(","))

@@ -1,40 +1,51 @@
-"""What a client needs in its environment to talk to a gateway.
+"""For the client that is started beside a gateway: the variables it needs, and what the gateway did for it.
 
-A client keeps all that it has. The gateway's key goes beside the client's own credential, in the header `x-clew-key`, by the
-variable that Claude Code and both of Anthropic's SDKs have for headers of the user's own. Where no backend takes the
-client's credential, the key is the credential as well. That alone is not enough: the SDKs prefer ANTHROPIC_API_KEY.
+A client keeps the variables that it has. The gateway's key goes beside the client's own credential, in the header
+`x-clew-key`, by the variable that Claude Code and both of Anthropic's SDKs have for headers of the user's own. Where no
+backend takes the client's credential, the key is the credential as well. That alone is not enough: the SDKs prefer
+ANTHROPIC_API_KEY.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from clew.model.change import THINKING_STEPS, What
+from clew.model.origin import ANTHROPIC
 from clew.settings.values import Settings
 
-__all__ = ["BASE_URL", "CUSTOM_HEADERS", "TOKEN", "line_to_copy", "variables"]
+if TYPE_CHECKING:
+    from clew.model.recording import Recording
+    from clew.store.values import Exchange
+
+__all__ = ["BASE_URL", "CUSTOM_HEADERS", "TOKEN", "RunSummary", "line_to_copy", "variables"]
 
 BASE_URL: Final = "ANTHROPIC_BASE_URL"
 TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105  (a variable's name)
 CUSTOM_HEADERS: Final = "ANTHROPIC_CUSTOM_HEADERS"
 _HEADER: Final = "x-clew-key"
+_SHOWN: Final[tuple[What, ...]] = ("restored", "left out", "handed over", "healed")
 
 
 def variables(settings: Settings, url: str, key: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables to set, on top of what the client has."""
-    beside = {CUSTOM_HEADERS: _with_key(environ.get(CUSTOM_HEADERS, ""), key)}
-    return {BASE_URL: url, **({} if _takes_credentials(settings) else {TOKEN: key}), **beside}
+    """The variables to set, on top of those that the client has."""
+    headers = {CUSTOM_HEADERS: _with_key(environ.get(CUSTOM_HEADERS, ""), key)}
+    return {BASE_URL: url, **({} if _takes_credentials(settings) else {TOKEN: key}), **headers}
 
 
 def line_to_copy(settings: Settings, url: str, key: str, command: str = "claude", *, expands: bool = False) -> str:
     """A line for a shell, as short as Claude Code allows: it sends the token also where ANTHROPIC_API_KEY is set.
 
-    `expands`: the key is not there itself, but as what the shell makes it of, such as `$CLEW_KEY`.
+    `expands`: `key` is not the key itself, but an expression that the shell expands, such as `$CLEW_KEY`.
     """
     shown = {CUSTOM_HEADERS: _with_key("", key)} if _takes_credentials(settings) else {TOKEN: key}
-    pairs = {BASE_URL: url, **shown}
-    return " ".join([*(f"{name}={_quoted(value, expands and key in value)}" for name, value in pairs.items()), command])
+    pairs = [
+        f'{name}="{value}"' if expands and key in value else f"{name}={shlex.quote(value)}"
+        for name, value in {BASE_URL: url, **shown}.items()
+    ]
+    return " ".join([*pairs, command])
 
 
 def _takes_credentials(settings: Settings) -> bool:
@@ -42,10 +53,54 @@ def _takes_credentials(settings: Settings) -> bool:
 
 
 def _with_key(headers: str, key: str) -> str:
-    """One header a line; a key of another gateway around this one makes room."""
+    """One header a line. The key of another gateway around this one is replaced."""
     others = [line for line in headers.splitlines() if line.strip() and line.partition(":")[0].strip().lower() != _HEADER]
     return "\n".join([*others, f"{_HEADER}: {key}"])
 
 
-def _quoted(value: str, expands: bool) -> str:
-    return f'"{value}"' if expands else shlex.quote(value)
+class RunSummary:
+    """What happened to thinking while a client ran, for the person who started it.
+
+    A client sends its whole history with each request, so the same block is decided about again and again. Here each block
+    counts once, by its place in its thread; and what was kept is counted by the longest history of each thread.
+    """
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.sealed = 0
+        """Blocks that clew put a seal on, and that the client now holds."""
+        self._backends: dict[str, None] = {}
+        self._kept: dict[str, int] = {}
+        self._changed: dict[What, dict[tuple[str, str], int]] = {what: {} for what in _SHOWN}
+
+    def add(self, exchange: Exchange, recording: Recording | None) -> None:
+        """To be called with every exchange that is over."""
+        if exchange.kind != "messages":
+            return
+        self.requests += 1
+        self._backends[exchange.backend] = None
+        self._kept[exchange.thread] = max(exchange.kept, self._kept.get(exchange.thread, 0))
+        for change in exchange.changes:
+            if change.step in THINKING_STEPS and change.what in self._changed:
+                places, place = self._changed[change.what], (exchange.thread, change.path)
+                places[place] = max(change.count, places.get(place, 0))
+        if recording is not None and recording.origin.realm != ANTHROPIC:
+            self.sealed += len(recording.keys)
+
+    def lines(self) -> list[str]:
+        """The text; no lines if nothing was asked."""
+        if not self.requests:
+            return []
+        changed = [f"{sum(each.values())} {what}" for what, each in self._changed.items() if each or what in _SHOWN[:2]]
+        thinking = f"{_count(sum(self._kept.values()), 'block')} kept, {', '.join(changed)}"
+        lines = [f"clew: {_count(self.requests, 'request')} to {', '.join(self._backends)}; {thinking}"]
+        if self.sealed:
+            lines.append(
+                f"clew: {_count(self.sealed, 'sealed block')} of other vendors went into the client's transcript. "
+                "Without clew, Claude refuses them: `clew check FILE --fix` cleans a transcript."
+            )
+        return lines
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

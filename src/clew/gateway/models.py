@@ -1,14 +1,15 @@
 """`GET /v1/models`: the Claude models that there are facts about, and a name for each other backend (`backends.aliases`).
 
 The names are those that a client may ask for; which backend then answers is decided as for every request. All begin with
-`claude` or `anthropic`, because Claude Code drops the others. Pages go as the vendor's do: `limit`, `after_id`, `before_id`.
+`claude` or `anthropic`, because Claude Code drops the others. Pages go as the vendor's do: `limit`, `after_id`,
+`before_id`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 from urllib.parse import parse_qs
 
 from clew.backends.aliases import aliases, meant_by
@@ -18,21 +19,25 @@ from clew.model.facts.rules import rules
 from clew.model.json import JsonObject, JsonValue
 from clew.settings.values import Settings
 
-__all__ = ["listing", "one"]
+__all__ = ["MODEL_LISTS", "ModelList", "find_model", "list_models"]
 
 _UNKNOWN_DATE: Final = "1970-01-01T00:00:00Z"
 _DEFAULT_LIMIT: Final = "20"
 _MOST: Final = 1000
-_WHOLE: Final = re.compile(r"-?[0-9]+")
-_DIGITS: Final = 9
+_INTEGER: Final = re.compile(r"-?[0-9]+")
+_MOST_DIGITS: Final = 9
 """Of a number that is read: a longer one is too large in any case."""
 
 
-def listing(settings: Settings, query: str) -> JsonObject:
+def list_models(settings: Settings, query: str) -> JsonObject:
     """A page of models, the newest Claude first, other backends after them. Raises RequestInvalid for a `limit` that the
     vendor refuses."""
     given = {name: values[-1] for name, values in parse_qs(query).items()}
-    rows, limit = _rows(settings), _limit(given)
+    known = [facts for facts in settings.models.values() if facts.id.startswith("claude") and not facts.retired]
+    known.sort(key=lambda facts: -facts.released)
+    rows = [_row(facts.id, display_name(facts.id), facts) for facts in known]
+    rows += [_alias_row(alias, *meant) for alias, meant in aliases(settings.backends).items()]
+    limit = _read_limit(given)
     names = [row["id"] for row in rows]
     page = rows[:limit]
     if given.get("after_id") in names:
@@ -46,18 +51,12 @@ def listing(settings: Settings, query: str) -> JsonObject:
     return {"data": data, "has_more": len(page) < len(rows), **ends}
 
 
-def one(settings: Settings, name: str) -> JsonObject | None:
+def find_model(settings: Settings, name: str) -> JsonObject | None:
     """One model, under the name that was asked for; None if there is none."""
     if meant := meant_by(name, settings.backends):
         return _alias_row(name, *meant)
     facts = settings.models.get(canonical_model(name))
     return None if facts is None or facts.id == UNKNOWN else _row(name, display_name(name), facts)
-
-
-def _rows(settings: Settings) -> list[JsonObject]:
-    known = [facts for facts in settings.models.values() if facts.id.startswith("claude") and not facts.retired]
-    claude = [_row(facts.id, display_name(facts.id), facts) for facts in sorted(known, key=lambda each: -each.released)]
-    return claude + [_alias_row(alias, *meant) for alias, meant in aliases(settings.backends).items()]
 
 
 def _alias_row(alias: str, backend: str, model: str) -> JsonObject:
@@ -75,17 +74,26 @@ def _row(name: str, display_name: str, facts: ModelFacts | None) -> JsonObject:
     }
 
 
-def _limit(given: Mapping[str, str]) -> int:
+def _read_limit(given: Mapping[str, str]) -> int:
     limit = given.get("limit", _DEFAULT_LIMIT)
-    if not _WHOLE.fullmatch(limit):
-        raise _refused("a valid integer, unable to parse string as an integer")
-    if limit.startswith("-") or not limit.strip("0"):
-        raise _refused("greater than or equal to 1")
-    if len(limit) > _DIGITS or int(limit) > _MOST:
-        raise _refused(f"less than or equal to {_MOST}")
-    return int(limit)
-
-
-def _refused(allowed: str) -> RequestInvalid:
+    if not _INTEGER.fullmatch(limit):
+        allowed = "a valid integer, unable to parse string as an integer"
+    elif limit.startswith("-") or not limit.strip("0"):
+        allowed = "greater than or equal to 1"
+    elif len(limit) > _MOST_DIGITS or int(limit) > _MOST:
+        allowed = f"less than or equal to {_MOST}"
+    else:
+        return int(limit)
     rule = rules()["R75.limit"]
-    return RequestInvalid(rule.words(path=rule.path, allowed=allowed), path=rule.path)
+    raise RequestInvalid(rule.words(path=rule.path, allowed=allowed), path=rule.path)
+
+
+class ModelList(NamedTuple):
+    """How a client's dialect lists models, and shows one of them."""
+
+    page: Callable[[Settings, str], JsonObject]
+    one: Callable[[Settings, str], JsonObject | None]
+
+
+MODEL_LISTS: Final[Mapping[str, ModelList]] = {"anthropic": ModelList(list_models, find_model)}
+"""By the client's dialect (`routes.ClientDialect`)."""

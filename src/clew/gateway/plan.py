@@ -1,26 +1,38 @@
-"""A plan: what a gateway was started with. Settings change while it runs; this does not.
+"""A plan: how a gateway was started, and where it listens. Settings change while it runs; the plan does not.
 
-It is a value that can be written down, because worker processes get theirs from their parent, by a pipe: nothing of it
-stands on a command line.
+It is a value that can be written down, because worker processes get it from their parent by a pipe: nothing of it is on a
+command line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+import errno
+import os
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path, PurePath
 from typing import Final
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from clew.errors import SettingsInvalid
-from clew.gateway.border import WILDCARDS, is_loopback
+from clew.http.server import bound
 from clew.settings.gateway_key import KEY_VARIABLE, named_keys
 from clew.settings.home import Home
 from clew.settings.load import Taken
+from clew.settings.running import Running, running
 
-__all__ = ["Plan", "check_exposure", "url_of"]
+__all__ = ["WILDCARDS", "Plan", "check_exposure", "claim_port", "gateway_on", "is_loopback", "owner_of", "url_of"]
 
+WILDCARDS: Final = ("0.0.0.0", "::", "")  # noqa: S104  (named so that they are not taken for a name of ours)
 _PORTS: Final = 20
+_BACKLOG: Final = 1024
+_PROC: Final = Path("/proc")
+_LISTENING: Final = "0A"
+_FIRST_WORDS: Final = 3
+"""Of a command line: the interpreter, `-m`, the program. The others are not looked at, because they may hold secrets."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -40,7 +52,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     run_key: str = ""
     """A key for this run alone."""
     taken: Taken | None = None
-    """For a worker: the settings that its parent has. Its file may be broken by now."""
+    """For a worker: the settings that its parent has. The file may be broken by now."""
     workers: int = 1
     """Processes that share the port, and this machine."""
 
@@ -55,14 +67,19 @@ class Plan(Struct, frozen=True, kw_only=True):
         return tuple(port for port in range(self.port, self.port + _PORTS) if port != self.admin_port and port < 65536)
 
 
+def is_loopback(host: str) -> bool:
+    """Is this address to listen on one that only this machine can reach?"""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
 def url_of(host: str, port: int) -> str:
-    """How a client on this machine calls a listener: one on every address has no name of its own."""
+    """How a client on this machine calls a listener. A listener on every address is called by 127.0.0.1."""
     name = "127.0.0.1" if host in WILDCARDS else f"[{host}]" if ":" in host else host
     return f"http://{name}:{port}"
 
 
 def check_exposure(plan: Plan, home: Home, environ: Mapping[str, str]) -> None:
-    """Whoever lets others in must have said who. Raises SettingsInvalid."""
+    """Raises SettingsInvalid for a gateway that others can reach, unless a key was set or given out."""
     if is_loopback(plan.host) or environ.get(KEY_VARIABLE, "").strip() or named_keys(home):
         return
     raise SettingsInvalid(
@@ -70,3 +87,87 @@ def check_exposure(plan: Plan, home: Home, environ: Mapping[str, str]) -> None:
         "of them with `clew keys add NAME`",
         key="gateway.host",
     )
+
+
+def claim_port(
+    plan: Plan, *, reuse_port: bool = False, bound_to: Callable[[int], object] = lambda port: None
+) -> socket.socket:
+    """A socket at the first port of the plan that is free. Raises OSError if none is. `bound_to` is called with the port
+    before any client can connect to it.
+
+    A port for `reuse_port` must be free as well: it is shared with this gateway's own workers, not with other programs.
+    """
+    ports = plan.ports()
+    for port in ports:
+        try:
+            listener = _listen(plan.host, port, bound_to)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or port == ports[-1]:
+                raise
+            continue
+        if not reuse_port:
+            return listener
+        port = listener.getsockname()[1]
+        listener.close()
+        return bound(plan.host, port, reuse_port=True)
+    raise AssertionError("a plan has a port")
+
+
+def _listen(host: str, port: int, bound_to: Callable[[int], object]) -> socket.socket:
+    """It listens already: two processes that begin at once may both bind a port, and only one of them can listen on it."""
+    listener = bound(host, port)
+    try:
+        bound_to(listener.getsockname()[1])
+        listener.listen(_BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+# Who has a port that is in use. Linux says it in /proc, about processes whose files this one may read.
+
+
+def owner_of(port: int, home: Home) -> str:
+    """The program that listens on this port, in words that fit behind "in use by"."""
+    if gateway := gateway_on(port, home):
+        return f"the gateway {gateway.name} (process {gateway.pid})"
+    pid = min(_processes_on(port), default=None)
+    if pid is None:
+        return "another process, which the system does not name"
+    words = _read_proc(pid, "cmdline").split("\0")[:_FIRST_WORDS]
+    if any(PurePath(word).name == "clew" or word.startswith("clew.") for word in words):
+        return f"another clew (process {pid})"
+    return f"{_read_proc(pid, 'comm').strip() or 'a program'} (process {pid})"
+
+
+def gateway_on(port: int, home: Home) -> Running | None:
+    """The gateway of this home that has the port, for clients or for its admin."""
+    with suppress(SettingsInvalid):  # a home that others can write to: a gateway that starts there says so
+        for gateway in running(home):
+            for url in (gateway.url, gateway.admin_url):
+                with suppress(ValueError):
+                    if urlsplit(url).port == port:
+                        return gateway
+    return None
+
+
+def _processes_on(port: int) -> Iterator[int]:
+    sockets: set[str] = set()
+    for name in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for line in (_PROC / "net" / name).read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == _LISTENING and int(fields[1].rpartition(":")[2], 16) == port:
+                    sockets.add(f"socket:[{fields[9]}]")
+    for file in _PROC.glob("[0-9]*/fd/*") if sockets else ():
+        with suppress(OSError):  # the process is over, or another user's
+            if os.readlink(file) in sockets:
+                yield int(file.parts[2])
+
+
+def _read_proc(pid: int, name: str) -> str:
+    try:
+        return (_PROC / str(pid) / name).read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,8 +1,8 @@
 """The data plane: from a request on the wire to the engine, and nothing but the checks between.
 
-In this order: the border (Host, Origin), the route, the credential that the route asks for, the form of the body, room for
-one more. Each is a plain look-up that gives a `Refusal` or lets pass; what is refused is said in the client's dialect. All
-but the last need only the head, and are made before a long body is read (`check`).
+In this order: the border (Host, Origin), the route, the credential that the route asks for, the content type, the number of
+streams. Each check gives a `Refusal` or lets the request pass; a refusal is written in the client's dialect. All but the
+last need only the head, and are made before a long body is read (`check`).
 
 The plane listens before the engine is there: a request that comes too early waits for it.
 """
@@ -12,17 +12,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from clew.backends.row import Secret
 from clew.engine.call import Call
 from clew.errors import ClewError
-from clew.gateway import models
-from clew.gateway.admission import CREDENTIALS, Access, Keys, admit
-from clew.gateway.border import Border, check_content, is_loopback
+from clew.gateway.admission import CREDENTIALS, Admission, Border, Keys, admit, check_content
+from clew.gateway.models import MODEL_LISTS
+from clew.gateway.plan import is_loopback
 from clew.gateway.replies import BUSY, ENDING, fail, refuse, send_json
 from clew.gateway.routes import Action, Match, RouteTable
 from clew.http.message import LENGTH, HttpRequest, Refusal
@@ -30,24 +29,24 @@ from clew.http.responder import Responder
 from clew.model.json import JsonValue
 from clew.settings.values import GatewaySettings, Settings
 
-__all__ = ["Answers", "AsStarted", "DataPlane", "Governs"]
+__all__ = ["DataPlane", "ExchangeEngine", "SettingsSource", "StartupSettings"]
 
 _log = logging.getLogger("clew.gateway")
 
 
-class Answers(Protocol):
+class ExchangeEngine(Protocol):
     """What the plane needs of the engine."""
 
     def answer(self, call: Call, client: Responder) -> Awaitable[None] | None:
-        """Everything from here to the recorded end: what is left of it to await, or nothing if somebody holds `client`.
+        """Do everything from here to the recorded end. Returns what is left to await; None if the engine keeps `client`.
 
         Either raises ClewError only while the response has not begun.
         """
         ...
 
 
-class Governs(Protocol):
-    """What the plane needs to know of the present settings."""
+class SettingsSource(Protocol):
+    """The present settings."""
 
     @property
     def settings(self) -> Settings: ...
@@ -58,8 +57,8 @@ class Governs(Protocol):
         ...
 
 
-class AsStarted:
-    """The settings until somebody follows them."""
+class StartupSettings:
+    """The settings that a process was started with, until the engine follows them."""
 
     problem = ""
 
@@ -67,44 +66,45 @@ class AsStarted:
         self.settings = settings
 
 
-_Answer: TypeAlias = "Callable[[HttpRequest, _Pass, Responder], Awaitable[None] | None]"
+_Answer: TypeAlias = "Callable[[HttpRequest, _Passed, Responder], Awaitable[None] | None]"
 
 
-class _Pass(Struct, frozen=True, eq=False):
-    """What the checks found about a head."""
+class _Passed(Struct, frozen=True, eq=False):
+    """A request that passed the checks of its head."""
 
     answer: _Answer
     match: Match
-    access: Access
     call: Call
-    """What the engine may know of it: of the head all but the credentials."""
+    """What the engine may know of the request: everything but the credentials."""
     most_streams: int
 
 
 class DataPlane:
     """Answers requests. `listening` says where, as soon as that is known; `serve` brings the engine."""
 
-    def __init__(self, governs: Governs, keys: Keys, routes: RouteTable | None = None, *, room: int = sys.maxsize) -> None:
+    def __init__(
+        self, source: SettingsSource, keys: Keys, routes: RouteTable | None = None, *, room: int = sys.maxsize
+    ) -> None:
         """`room`: so many requests can be answered at the same time, whatever the settings allow."""
         self.draining = False
-        self.governs = governs
+        self.source = source
         self._keys = keys
         self._room = room
         self._routes = routes or RouteTable()
-        self._engine: Answers | None = None
+        self._engine: ExchangeEngine | None = None
         self._loaded = asyncio.Event()
         self._running = 0
-        self._after = self._left  # bound once for all
-        self._place = ("127.0.0.1", 0)
+        self._after = self._end_exchange  # bound once for all
+        self._address = ("127.0.0.1", 0)
         self._border: tuple[GatewaySettings, Border] | None = None
         self._actions: dict[Action, _Answer] = {
-            "greet": self._greet,
-            "health": self._health,
+            "greet": lambda request, passed, respond: send_json(respond, {"message": "clew"}),
+            "health": lambda request, passed, respond: send_json(respond, {"status": "ok"}),
             "readiness": self._readiness,
             "messages": self._exchange,
             "count_tokens": self._exchange,
-            "models": self._models,
-            "model": self._model,
+            "models": self._list_models,
+            "model": self._list_models,
         }
 
     @property
@@ -113,147 +113,134 @@ class DataPlane:
         return self._running
 
     def listening(self, host: str, port: int) -> None:
-        self._place, self._border = (host, port), None
+        self._address, self._border = (host, port), None
 
-    def serve(self, engine: Answers, governs: Governs | None = None) -> None:
+    def serve(self, engine: ExchangeEngine, source: SettingsSource | None = None) -> None:
         self._engine = engine
-        self.governs = governs or self.governs
+        self.source = source or self.source
         self._loaded.set()
 
     def handle(self, request: HttpRequest, respond: Responder) -> Awaitable[None] | None:
         """Answer one request, at once or later."""
-        found = self._let_in(request)
-        if isinstance(found, _Pass):
+        found = self._check_head(request)
+        if isinstance(found, _Passed):
             return found.answer(request, found, respond)
         refuse(found, respond)
         return None
 
     def check(self, request: HttpRequest) -> Refusal | None:
         """Why a request whose body is still to come is refused; None if it is not."""
-        found = self._let_in(request)
+        found = self._check_head(request)
         return found if isinstance(found, Refusal) else None
 
     def refuse(self, refusal: Refusal, respond: Responder) -> None:
-        """What the HTTP layer does not even hand on."""
+        """Answer a request that the HTTP layer refuses."""
         refuse(refusal, respond)
 
     # The checks.
 
-    def _let_in(self, request: HttpRequest) -> _Pass | Refusal:
-        """The checks look at the head alone."""
-        found = self._check(request)
+    def _check_head(self, request: HttpRequest) -> _Passed | Refusal:
+        settings = self.source.settings
+        border = self._present_border(settings.gateway)
+        match = border.check(request) or self._routes.find(request.method, request.path)
+        found = self._admit(request, match, border) if isinstance(match, Match) else match
         if isinstance(found, Refusal):
             _log.info("refused with %d", found.status)
             return found
-        most = min(self.governs.settings.gateway.max_streams, self._room)
-        return _Pass(self._actions[found[0].route.action], *found, _call(request, *found), most)
+        assert isinstance(match, Match)
+        call = Call(
+            kind="count_tokens" if match.route.action == "count_tokens" else "messages",
+            body=request.body,
+            query=request.query,
+            headers={
+                name: value
+                for name, value in request.head.joined.items()
+                if name not in CREDENTIALS and name != LENGTH  # of a body that comes with the call
+            },
+            principal=found.principal,
+            credential=found.credential,
+        )
+        most = min(settings.gateway.max_streams, self._room)
+        return _Passed(self._actions[match.route.action], match, call, most)
 
-    def _check(self, request: HttpRequest) -> tuple[Match, Access] | Refusal:
-        border = self._present_border()
-        if refusal := border.check(request):
-            return refusal
-        match = self._routes.find(request.method, request.path)
-        if isinstance(match, Refusal):
-            return match
-        settings = self.governs.settings
-        near = is_loopback(self._place[0]) and border.is_near(request)
-        held = self._held_keys() if near else ()
-        access = admit(request, match.route.scope, self._keys, passthrough=near and settings.wants_no_key, held=held)
-        if isinstance(access, Refusal):
-            return access
-        if request.method == "POST" and (refusal := check_content(request)):
-            return refusal
-        return match, access
+    def _admit(self, request: HttpRequest, match: Match, border: Border) -> Admission | Refusal:
+        """By the credential that the route asks for, and by the content type."""
+        settings = self.source.settings
+        near = is_loopback(self._address[0]) and border.is_near(request)
+        held = [key for backend in settings.backends.values() for key in backend.keys] if near else ()
+        found = admit(request, match.route.scope, self._keys, passthrough=near and settings.wants_no_key, held=held)
+        if isinstance(found, Admission) and request.method == "POST":
+            found = check_content(request) or found
+        if isinstance(found, Refusal):
+            return Refusal(found.status, found.reason, found.headers, match.route.dialect)
+        return found
 
-    def _present_border(self) -> Border:
+    def _present_border(self, gateway: GatewaySettings) -> Border:
         """Made anew when the settings change."""
-        gateway = self.governs.settings.gateway
         if self._border is None or self._border[0] is not gateway:
-            self._border = gateway, Border(*self._place, hosts=gateway.hosts, origins=gateway.origins)
+            self._border = gateway, Border(*self._address, hosts=gateway.hosts, origins=gateway.origins)
         return self._border[1]
-
-    def _held_keys(self) -> list[Secret]:
-        return [key for backend in self.governs.settings.backends.values() for key in backend.keys]
 
     # The answers.
 
-    def _greet(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
-        send_json(respond, {"message": "clew"})
-
-    def _health(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
-        send_json(respond, {"status": "ok"})
-
-    def _readiness(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
+    def _readiness(self, request: HttpRequest, passed: _Passed, respond: Responder) -> None:
         status = "draining" if self.draining else "ready" if self._loaded.is_set() else "starting"
-        told: dict[str, JsonValue] = {"status": status}
-        if is_loopback(self._place[0]) and (problem := self.governs.problem):
-            told["problem"] = problem
-        send_json(respond, told, 200 if status == "ready" else 503)
+        body: dict[str, JsonValue] = {"status": status}
+        if is_loopback(self._address[0]) and (problem := self.source.problem):
+            body["problem"] = problem
+        send_json(respond, body, 200 if status == "ready" else 503)
 
-    def _models(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
+    def _list_models(self, request: HttpRequest, passed: _Passed, respond: Responder) -> None:
+        """All models, or the one that the path names."""
+        dialect, settings = passed.match.route.dialect, self.source.settings
+        models = MODEL_LISTS[dialect]
         try:
-            page = models.listing(self.governs.settings, request.query)
+            name = passed.match.name
+            found = models.one(settings, name) if name else models.page(settings, request.query)
         except ClewError as error:
-            fail(error, respond)
+            fail(error, respond, dialect)
+            return
+        if found is None:
+            reason = "There is no model of that name; GET /v1/models lists those that there are."
+            refuse(Refusal(404, reason), respond, dialect)
         else:
-            send_json(respond, page)
+            send_json(respond, found)
 
-    def _model(self, request: HttpRequest, granted: _Pass, respond: Responder) -> None:
-        row = models.one(self.governs.settings, granted.match.name)
-        if row is None:
-            refuse(Refusal(404, "There is no model of that name; GET /v1/models lists those that there are."), respond)
-        else:
-            send_json(respond, row)
-
-    def _exchange(self, request: HttpRequest, granted: _Pass, respond: Responder) -> Awaitable[None] | None:
-        if self._running >= granted.most_streams:
-            refuse(BUSY, respond)
+    def _exchange(self, request: HttpRequest, passed: _Passed, respond: Responder) -> Awaitable[None] | None:
+        dialect = passed.match.route.dialect
+        if self._running >= passed.most_streams:
+            refuse(BUSY, respond, dialect)
             return None
         self._running += 1
         respond.after = self._after
         if self._engine is None:
-            return self._told(self._wait(granted.call, respond), respond)
+            return self._finish(self._wait_and_answer(passed.call, respond), respond, dialect)
         try:
-            work = self._engine.answer(granted.call, respond)
+            work = self._engine.answer(passed.call, respond)
         except ClewError as error:
-            fail(error, respond)
+            fail(error, respond, dialect)
             return None
-        return None if work is None else self._told(work, respond)
+        return None if work is None else self._finish(work, respond, dialect)
 
-    def _left(self) -> None:
+    def _end_exchange(self) -> None:
         self._running -= 1
 
-    async def _wait(self, call: Call, respond: Responder) -> None:
+    async def _wait_and_answer(self, call: Call, respond: Responder) -> None:
         await self._loaded.wait()
         assert self._engine is not None
         work = self._engine.answer(call, respond)
         if work is not None:
             await work
 
-    async def _told(self, work: Awaitable[None], respond: Responder) -> None:
+    async def _finish(self, work: Awaitable[None], respond: Responder, dialect: str) -> None:
+        """Await the rest of an exchange, and send its error if the response has not begun."""
         try:
             await work
         except ClewError as error:
             if respond.started:
                 raise
-            fail(error, respond)
+            fail(error, respond, dialect)
         except asyncio.CancelledError:
             if respond.draining and not respond.started:
-                refuse(ENDING, respond)
+                refuse(ENDING, respond, dialect)
             raise
-
-
-def _call(request: HttpRequest, match: Match, access: Access) -> Call:
-    return Call(
-        kind="count_tokens" if match.route.action == "count_tokens" else "messages",
-        body=request.body,
-        query=request.query,
-        headers=_for_the_engine(request.head.joined),
-        principal=access.principal,
-        credential=access.credential,
-    )
-
-
-def _for_the_engine(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """All but the credentials, and the length of a body that comes with them."""
-    return {name: value for name, value in headers.items() if name not in CREDENTIALS and name != LENGTH}

@@ -1,14 +1,15 @@
-"""What the data plane itself answers: errors in the shape that the client's dialect has for them, and small JSON.
+"""What the data plane answers by itself: small JSON, and errors in the form of the client's dialect.
 
-A refusal of ours is final, and says so: Claude Code would try a 401 ten times. What a backend said goes on in its own words.
+A refusal by the gateway is final, and says so: Claude Code would try a 401 ten times. An error of a backend keeps its
+words.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import ceil
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -19,53 +20,61 @@ from clew.http.responder import Responder
 from clew.model.failure import error_type_of
 from clew.model.json import JsonValue
 
-__all__ = ["BUSY", "ENDING", "fail", "refuse", "send_json"]
+__all__ = ["BUSY", "ENDING", "ERROR_BODIES", "fail", "refuse", "send_json"]
 
 BUSY: Final = Refusal(503, "Overloaded: this gateway answers as many requests at once as it may. Try again in a moment.")
 ENDING: Final = Refusal(503, "Overloaded: this gateway is being stopped. Try again in a moment.")
 
 _JSON: Final = ("content-type", "application/json")
-_AGAIN: Final = frozenset({408, 409, 429})
+_RETRYABLE: Final = frozenset({408, 409, 429})
+
+ErrorBody: TypeAlias = Callable[[int, str, str, str], bytes]
+"""The body of an error: from its status, its type in the words of the Messages API, its message and the request's id."""
+
+
+ERROR_BODIES: Final[Mapping[str, ErrorBody]] = {
+    "anthropic": lambda status, error_type, message, request_id: error_body(error_type, message, request_id),
+    # So far only paths that are not served are refused in these two.
+    "openai": lambda status, error_type, message, request_id: msgspec.json.encode(
+        {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": "unknown_url"}}
+    ),
+    "gemini": lambda status, error_type, message, request_id: msgspec.json.encode(
+        {"error": {"code": status, "message": message, "status": "NOT_FOUND"}}
+    ),
+}
+"""By the client's dialect (`routes.ClientDialect`)."""
 
 
 def send_json(respond: Responder, value: Mapping[str, JsonValue], status: int = 200) -> None:
     respond.send(status, [_JSON, ("cache-control", "no-store")], msgspec.json.encode(value))
 
 
-def refuse(refusal: Refusal, respond: Responder) -> None:
-    """What the gateway turns away by itself."""
+def refuse(refusal: Refusal, respond: Responder, dialect: str = "") -> None:
+    """Answer a request that the gateway refuses, in this dialect, or in the one that the refusal names."""
+    retry_after = 1.0 if refusal.status == 503 else None
+    write = ERROR_BODIES[dialect or refusal.dialect]
     request_id = _new_id()
-    advice = _advice(refusal.status, 1.0 if refusal.status == 503 else None)
-    headers = [_JSON, ("request-id", request_id), *advice, *refusal.headers]
-    respond.send(refusal.status, headers, _body(refusal, request_id))
+    headers = [_JSON, ("request-id", request_id), *_retry_headers(refusal.status, retry_after), *refusal.headers]
+    error_type = error_type_of(refusal.status)
+    respond.send(refusal.status, headers, write(refusal.status, error_type, refusal.reason, request_id))
 
 
-def _body(refusal: Refusal, request_id: str) -> bytes:
-    """The refusal as the API says its errors that the client took this for."""
-    status, words = refusal.status, refusal.reason
-    if refusal.dialect == "openai":
-        error = {"message": words, "type": "invalid_request_error", "param": None, "code": "unknown_url"}
-        return msgspec.json.encode({"error": error})
-    if refusal.dialect == "gemini":
-        return msgspec.json.encode({"error": {"code": status, "message": words, "status": "NOT_FOUND"}})
-    return error_body(error_type_of(status), words, request_id)
-
-
-def fail(error: ClewError, respond: Responder) -> None:
-    """What went wrong with an exchange, before any of its answer was sent."""
+def fail(error: ClewError, respond: Responder, dialect: str) -> None:
+    """Answer a request whose exchange failed, before any of the answer was sent."""
+    retry_after = error.retry_after if isinstance(error, BackendOverloaded) else None
+    is_lasting = isinstance(error, BackendDisabled | BackendUnknown)
     request_id = _new_id()
-    wait = error.retry_after if isinstance(error, BackendOverloaded) else None
-    lasts = isinstance(error, BackendDisabled | BackendUnknown)
-    headers = [_JSON, ("request-id", request_id), *_advice(error.status, wait, lasts=lasts)]
-    said = error.body if isinstance(error, BackendRejected | BackendOverloaded) else b""
-    respond.send(error.status, headers, said or error_body(error.error_type, str(error), request_id))
+    headers = [_JSON, ("request-id", request_id), *_retry_headers(error.status, retry_after, is_lasting=is_lasting)]
+    body = error.body if isinstance(error, BackendRejected | BackendOverloaded) else b""
+    body = body or ERROR_BODIES[dialect](error.status, error.error_type, str(error), request_id)
+    respond.send(error.status, headers, body)
 
 
-def _advice(status: int, wait: float | None, *, lasts: bool = False) -> list[tuple[str, str]]:
-    """Whether it is worth trying again, and when. What `lasts` holds until the operator changes something."""
-    if wait is not None:
-        return [("retry-after", str(ceil(wait)))]
-    return [("x-should-retry", "false")] if lasts or (status < 500 and status not in _AGAIN) else []
+def _retry_headers(status: int, retry_after: float | None, *, is_lasting: bool = False) -> list[tuple[str, str]]:
+    """Whether a retry makes sense, and when. A lasting error stays until the operator changes something."""
+    if retry_after is not None:
+        return [("retry-after", str(ceil(retry_after)))]
+    return [("x-should-retry", "false")] if is_lasting or (status < 500 and status not in _RETRYABLE) else []
 
 
 def _new_id() -> str:

@@ -1,8 +1,9 @@
-"""What the data plane serves, as a table. Each row says who may ask; a row that does not is refused when the plane is made.
+"""What the data plane serves, and what it does not, as two tables. Each route says who may ask; a route that does not is
+refused when the plane is made.
 
-A path fits a row if it is the same text, and nothing else: no decoding, no folding of slashes or dots, no case. So there is
-one reading of a path, and the row that was found is what decides about the credential (a second reading of the path is how
-other gateways were entered). The one exception is the model's name, which is data: it is decoded, and looked up.
+A path fits a route if it is the same text, and nothing else: no decoding, no folding of slashes or dots, no case. So there
+is one reading of a path, and the route that was found is what decides about the credential (a second reading of the path is
+how other gateways were entered). The one exception is the model's name, which is data: it is decoded, and looked up.
 """
 
 from __future__ import annotations
@@ -13,28 +14,30 @@ from typing import Final, Literal, TypeAlias, get_args
 from urllib.parse import unquote
 
 from clew.errors import SettingsInvalid
-from clew.gateway.not_served import not_served
 from clew.http.message import Refusal
 
-__all__ = ["ROUTES", "Action", "Match", "Route", "RouteTable", "Scope"]
+__all__ = ["ROUTES", "Action", "ClientDialect", "Match", "Route", "RouteTable", "Scope"]
 
 Scope: TypeAlias = Literal["open", "key", "passthrough-or-key"]
-"""Anybody; holders of a gateway key; these, and on this machine those who need none (`clew.gateway.admission`)."""
+"""Anybody; holders of a gateway key; these, and on this machine clients that need none (`clew.gateway.admission`)."""
 
 Action: TypeAlias = Literal["greet", "health", "readiness", "messages", "count_tokens", "models", "model"]
 
-_SCOPES: Final = get_args(Scope)
-_SHOWN = 120
+ClientDialect: TypeAlias = Literal["anthropic", "openai", "gemini"]
+"""Whose API a path belongs to. Errors (`replies`) and lists of models (`models`) are written by it."""
+
+_SHOWN: Final = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """One row: which requests, who may make them, and what is done. A path that ends in `/*` takes one more name."""
+    """Which requests, who may make them, and what is done. A path that ends in `/*` takes one more name."""
 
     methods: tuple[str, ...]
     path: str
     scope: Scope
     action: Action
+    dialect: ClientDialect = "anthropic"
 
 
 ROUTES: Final = (
@@ -52,35 +55,66 @@ ROUTES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class _Unserved:
+    """An API that clew does not serve: where its paths begin, and how they end if they begin like those of a route."""
+
+    name: str
+    dialect: ClientDialect
+    starts: tuple[str, ...]
+    ends: tuple[str, ...] = ("",)
+
+
+_UNSERVED: Final = (
+    _Unserved("Message batches", "anthropic", ("/v1/messages/batches",)),
+    _Unserved("Files", "anthropic", ("/v1/files",)),
+    _Unserved("Text completions", "anthropic", ("/v1/complete",)),
+    _Unserved("Chat Completions", "openai", ("/v1/chat/completions", "/chat/completions")),
+    _Unserved("the Responses API", "openai", ("/v1/responses", "/responses")),
+    _Unserved("Completions", "openai", ("/v1/completions", "/completions")),
+    _Unserved("Embeddings", "openai", ("/v1/embeddings", "/embeddings")),
+    _Unserved("the Gemini API", "gemini", ("/v1beta", "/v1alpha")),
+    _Unserved("the Gemini API", "gemini", ("/v1/models",), (":generateContent", ":streamGenerateContent", ":countTokens")),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
-    """The row that a request fits, and the name at the end of its path, if the row takes one."""
+    """The route that a request fits, and the name at the end of its path, if the route takes one."""
 
     route: Route
     name: str = ""
 
 
 class RouteTable:
-    """Rows, checked once and found by their path."""
+    """Routes, checked once and found by their path."""
 
     def __init__(self, routes: Iterable[Route] = ROUTES) -> None:
         self.routes = tuple(routes)
         self._exact: dict[str, Route] = {}
         self._named: dict[str, Route] = {}
         for route in self.routes:
-            self._enter(route)
+            if route.scope not in get_args(Scope):
+                raise SettingsInvalid(
+                    f"the route {route.path} does not say who may use it: {', '.join(get_args(Scope))}", key=route.path
+                )
+            table = self._named if route.path.endswith("/*") else self._exact
+            path = route.path.removesuffix("*") if table is self._named else route.path
+            if path in table:
+                raise SettingsInvalid(f"the route {route.path} is there twice", key=route.path)
+            table[path] = route
 
     def find(self, method: str, path: str) -> Match | Refusal:
-        """The row for a request, or why there is none."""
+        """The route for a request, or why there is none."""
         match = self._match(path)
-        fits = match is not None and method in match.route.methods
-        if not fits and (refusal := not_served(method, path)):
+        if match is not None and method in match.route.methods:
+            return match
+        if refusal := _refuse_unserved(method, path):
             return refusal
         if match is None:
             return Refusal(404, f"clew does not serve {method} {path[:_SHOWN]}.")
-        if not fits:
-            said, methods = f"{path[:_SHOWN]} takes {' and '.join(match.route.methods)}, not {method}.", match.route.methods
-            return Refusal(405, said, (("allow", ", ".join(methods)),))
-        return match
+        methods = match.route.methods
+        reason = f"{path[:_SHOWN]} takes {' and '.join(methods)}, not {method}."
+        return Refusal(405, reason, (("allow", ", ".join(methods)),), match.route.dialect)
 
     def _match(self, path: str) -> Match | None:
         if path in self._exact:
@@ -90,13 +124,18 @@ class RouteTable:
                 return Match(route, unquote(path[len(start) :]))
         return None
 
-    def _enter(self, route: Route) -> None:
-        if route.scope not in _SCOPES:
-            raise SettingsInvalid(
-                f"the route {route.path} does not say who may use it: {', '.join(_SCOPES)}", key=route.path
+
+def _refuse_unserved(method: str, path: str) -> Refusal | None:
+    """The refusal, in its own dialect, for a path of an API that clew does not serve; None for any other path."""
+    for api in _UNSERVED:
+        if not path.endswith(api.ends) or not any(path == start or path.startswith(f"{start}/") for start in api.starts):
+            continue
+        if api.dialect == "anthropic":
+            reason = f"{api.name} are not served by clew: send {method} {path[:_SHOWN]} to the vendor directly."
+        else:
+            reason = (
+                f"clew takes Anthropic's Messages API (POST /v1/messages) from clients, not {api.name}; other APIs are for "
+                f"backends only. Use a client of the Messages API, or send {method} {path[:_SHOWN]} to the vendor directly."
             )
-        table = self._named if route.path.endswith("/*") else self._exact
-        path = route.path.removesuffix("*") if table is self._named else route.path
-        if path in table:
-            raise SettingsInvalid(f"the route {route.path} is there twice", key=route.path)
-        table[path] = route
+        return Refusal(404, reason, dialect=api.dialect)
+    return None

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from clew.admin.desk import Desk
-from clew.gateway.models import listing
+from clew.gateway.models import list_models
 from clew.settings.gateway_key import LOCAL
 from clew.settings.values import Settings
 from clew.store.values import Thread
@@ -81,5 +81,5 @@ def _usual(listed: list[str], settings: Settings) -> str:
 
 def _models(settings: Settings) -> list[str]:
     """Names that a client may ask for; a backend with a model of its own takes any."""
-    data = listing(settings, "limit=1000")["data"]
+    data = list_models(settings, "limit=1000")["data"]
     return [str(row["id"]) for row in data if isinstance(row, dict)] if isinstance(data, list) else []

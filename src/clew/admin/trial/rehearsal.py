@@ -22,9 +22,9 @@ from msgspec import Struct, structs
 
 from clew.backends.aliases import alias_of
 from clew.backends.row import Backend, Credential
+from clew.engine.works import Works
 from clew.gateway.plan import Plan
-from clew.gateway.process import Gateway, opened
-from clew.gateway.works import Works
+from clew.gateway.process import Gateway, open_gateway
 from clew.http.client.message import ClientRequest, Timeouts
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import Answer, answer_of
@@ -102,7 +102,7 @@ async def rehearsal(
         own = {**environ, HOME_VARIABLE: directory, CONFIG_VARIABLE: ""}
         plan = Plan(name=f"test-{os.getpid()}", port=0, run_key=f"clew_test_{secrets.token_urlsafe(32)}")
         loaded = Loaded(settings=_alone(settings, backends))
-        gateway = await opened(plan, loaded, Home(Path(directory)).make(), environ=own)
+        gateway = await open_gateway(plan, loaded, Home(Path(directory)).make(), environ=own)
         try:
             async with gateway.load(io.StringIO()) as works:
                 yield Rehearsal(gateway, works, credential)

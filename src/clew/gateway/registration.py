@@ -1,7 +1,8 @@
-"""Presence: a process of a gateway, as the commands of the same home see it.
+"""Registration: a process of a gateway, as the commands of the same home see it.
 
-Its report is there before it listens, and its entry in the registry before anybody can connect; so a command that is called
-when the port is open finds both. What is in the report was applied before: a request that comes later is served by it.
+The process writes its report before it listens, and its entry in the registry before any client can connect; so a command
+that is called when the port is open finds both. The report names settings that are applied already: a later request is
+served by them.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from clew.settings.running import Running, register, unregister
 if TYPE_CHECKING:
     from clew.engine.current import Current
 
-__all__ = ["Presence", "ReadsKeys"]
+__all__ = ["ProcessRegistration", "ReportedKeys"]
 
 
-class ReadsKeys(Protocol):
+class ReportedKeys(Protocol):
     """The table of named keys, as far as it is reported."""
 
     @property
@@ -35,8 +36,8 @@ class ReadsKeys(Protocol):
     def look(self) -> None: ...
 
 
-class Presence:
-    """Reports what this process has applied, from its start to `close`."""
+class ProcessRegistration:
+    """Reports which settings this process has applied, from its start to `close`."""
 
     def __init__(self, home: Home, plan: Plan, loaded: Loaded, *, is_worker: bool = False) -> None:
         self._home = home.make()
@@ -45,13 +46,13 @@ class Presence:
         self._is_worker = is_worker
         self._started = time.time()
         self._entry: Running | None = None
-        self._told: Applied | None = None
+        self._reported: Applied | None = None
         self.wakeup = Wakeup(wakeup_path(home, plan.name, os.getpid()))
         self._report(None)
 
     def enter(self, url: str, *, admin_url: str = "", socket: str = "") -> Running:
-        """Into the registry of gateways; again when the admin is there."""
-        begun = Running(
+        """Enter this process into the registry of gateways, and again when its admin listens."""
+        entry = Running(
             pid=os.getpid(),
             url=url,
             admin_url=admin_url,
@@ -61,45 +62,44 @@ class Presence:
             choice=self._plan.choice,
             config=self._config,
         )
-        self._entry = register(self._home, begun)
+        self._entry = register(self._home, entry)
         return self._entry
 
     @contextmanager
-    def reporting(self, current: Current, keys: ReadsKeys) -> Generator[None]:
-        """With each glance."""
+    def reporting(self, current: Current, keys: ReportedKeys) -> Generator[None]:
+        """In this block, each poll for settings writes a report if something changed."""
 
-        def look() -> None:
+        def report_change() -> None:
             keys.look()
             applied = structs.replace(current.applied(), keys=keys.digest)
-            if applied != self._told:
+            if applied != self._reported:
                 self._report(applied)
-                self._told = applied
+                self._reported = applied
 
-        with current.beside(look):
+        with current.beside(report_change):
             yield
 
     def catch_up(self, current: Current) -> None:
-        """Take over what changed while this process started, before it answers anybody. Belongs into a thread.
+        """Apply what changed while this process started, before it answers any request. Takes time: call it in a thread.
 
-        Twice: for what is changed after the first look and before the first report no command waits.
+        It looks twice, because no command waits for a change between the first look and the first report.
         """
         current.look(whole=True)
         current.look(whole=True)
 
     def close(self) -> None:
-        """From now on nobody asks this process. It may be closed already."""
+        """From now on no command asks this process. May be called again."""
         remove_report(self._home, self._plan.name, os.getpid())
         if self._entry is not None:
             unregister(self._home, self._entry)
             self._entry = None
 
     def _report(self, applied: Applied | None) -> None:
-        generation = applied.generation if applied else ""
         report = ProcessReport(
             gateway=self._plan.name,
             pid=os.getpid(),
             is_worker=self._is_worker,
-            generation=generation,
+            generation=applied.generation if applied else "",
             applied=applied,
         )
         write_report(self._home, report)
