@@ -12,7 +12,7 @@ import msgspec
 
 import clew
 from clew import errors
-from clew.chat.agent.marks import TakenElsewhere
+from clew.chat.agent.context import TakenElsewhere
 from clew.chat.answer import AsyncAnswer
 from clew.chat.blocking import Answer
 from clew.chat.projected import Projected

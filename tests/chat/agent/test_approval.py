@@ -25,7 +25,7 @@ from clew import (
     ToolStarted,
     tool,
 )
-from clew.chat.agent.approval import decided
+from clew.chat.agent.approval import decision_about
 from tests.chat.agent.conftest import SetUp, Stage
 from tests.engine.talk import MODEL, refusals
 
@@ -115,8 +115,8 @@ def test_a_call_that_is_denied_does_not_run_and_the_model_reads_why(
 def test_what_is_no_decision_lets_nothing_run(said: Any) -> None:
     call, wanting = ToolCall(id="t1", name="delete"), Tool.of(Files().delete)
     no = Denied(f"whoever was asked said neither yes nor no: {said!r}")
-    assert asyncio.run(decided(call, wanting, lambda call, tool: said, {})) == (True, no)
-    assert asyncio.run(decided(call, wanting, None, {"t1": said})) == (True, no)
+    assert asyncio.run(decision_about(call, wanting, lambda call, tool: said, {})) == (True, no)
+    assert asyncio.run(decision_about(call, wanting, None, {"t1": said})) == (True, no)
 
 
 @pytest.mark.parametrize("approve", [None, lambda call, tool: Later()], ids=["nobody to ask", "later"])

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from clew import Tool, ToolCall, ToolFailed, tool
-from clew.chat.agent.calling import output_of
+from clew.chat.agent.calls import output_of
 from tests.manifest import proves
 from tests.waiting import forever as never_ends
 

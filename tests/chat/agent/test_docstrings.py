@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.chat.agent.docstrings import Doc, doc_of
+from clew.chat.agent.docstrings import ParsedDocstring, parse_docstring
 
 GOOGLE = """Tells the weather.
 
@@ -61,29 +61,29 @@ SUMMARY = "Tells the weather.\n\nFor places on land, and for the next days."
     ids=["google", "numpy", "sphinx"],
 )
 def test_the_three_customs_say_the_same(docstring: str, days: str) -> None:
-    assert doc_of(docstring) == Doc(SUMMARY, {"city": "Where: a name in English.", "days": days})
+    assert parse_docstring(docstring) == ParsedDocstring(SUMMARY, {"city": "Where: a name in English.", "days": days})
 
 
 @pytest.mark.parametrize(
     ("docstring", "doc"),
     [
-        (None, Doc()),
-        ("", Doc()),
-        ("One line.", Doc("One line.")),
-        ("Note: this is\nno section.", Doc("Note: this is no section.")),
-        ("Reads.\n\nArgs:\n", Doc("Reads.")),
-        ("Args:\n    a: One.\n", Doc("", {"a": "One."})),
+        (None, ParsedDocstring()),
+        ("", ParsedDocstring()),
+        ("One line.", ParsedDocstring("One line.")),
+        ("Note: this is\nno section.", ParsedDocstring("Note: this is no section.")),
+        ("Reads.\n\nArgs:\n", ParsedDocstring("Reads.")),
+        ("Args:\n    a: One.\n", ParsedDocstring("", {"a": "One."})),
         (
             "Takes all.\n\nArgs:\n    *args: Many.\n    **more: Named.\n",
-            Doc("Takes all.", {"args": "Many.", "more": "Named."}),
+            ParsedDocstring("Takes all.", {"args": "Many.", "more": "Named."}),
         ),
         (
             "Two at once.\n\nParameters\n----------\nx, y : int\n    Where.\n",
-            Doc("Two at once.", {"x": "Where.", "y": "Where."}),
+            ParsedDocstring("Two at once.", {"x": "Where.", "y": "Where."}),
         ),
-        ("Says.\n\nExample:\n    city: no parameter\n", Doc("Says.")),
+        ("Says.\n\nExample:\n    city: no parameter\n", ParsedDocstring("Says.")),
     ],
     ids=["none", "empty", "line", "prose", "no entries", "no summary", "stars", "two names", "another section"],
 )
-def test_what_is_not_there_is_not_made_up(docstring: str | None, doc: Doc) -> None:
-    assert doc_of(docstring) == doc
+def test_what_is_not_there_is_not_made_up(docstring: str | None, doc: ParsedDocstring) -> None:
+    assert parse_docstring(docstring) == doc

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from clew import Agent, Tool, tool
 from clew.chat.agent.schema import plain
-from clew.chat.agent.structured import form_of
+from clew.chat.agent.structured import output_form_of
 from tests.chat.agent.conftest import SetUp
 from tests.engine.talk import MODEL, refusals
 
@@ -97,15 +97,15 @@ def test_what_a_tool_gives_is_said_as_the_model_says_it() -> None:
 
 
 def test_an_answer_is_a_model() -> None:
-    form = form_of(Shape)
+    form = output_form_of(Shape)
     assert form.read('{"name": "dot", "points": [{"x": 1}]}') == Shape(name="dot", points=[Point(x=1)])
     assert form.strict is not None
     assert form.strict["additionalProperties"] is False
-    assert form_of(list[Point]).read('{"value": [{"x": 1}]}') == [Point(x=1)]
+    assert output_form_of(list[Point]).read('{"value": [{"x": 1}]}') == [Point(x=1)]
 
 
 def test_a_model_that_holds_itself_is_asked_for_in_words() -> None:
-    form = form_of(Node)
+    form = output_form_of(Node)
     assert form.strict is None
     assert form.read('{"value": 1, "children": [{"value": 2}]}') == Node(value=1, children=[Node(value=2)])
 

@@ -12,7 +12,7 @@ import pytest
 from msgspec import DecodeError, Meta, Struct
 
 from clew import Agent, AsyncAgent, Limits, OutputRejected
-from clew.chat.agent.structured import form_of
+from clew.chat.agent.structured import output_form_of
 from clew.errors import BackendBroken, SettingsInvalid
 from tests.chat.agent.conftest import MODELS, SetUp, Stage
 from tests.engine.talk import MODEL, refusals
@@ -41,7 +41,7 @@ class Node:
 
 def test_a_schema_is_closed_and_without_bounds_for_those_who_are_held_to_it() -> None:
     """The bounds are checked when the answer is there."""
-    form = form_of(Report)
+    form = output_form_of(Report)
     assert form.strict == {
         "title": "Report",
         "description": "What was found.",
@@ -68,7 +68,7 @@ def test_a_schema_is_closed_and_without_bounds_for_those_who_are_held_to_it() ->
 
 @pytest.mark.parametrize("kind", [Node, dict[str, int], tuple[int, str], Any], ids=str)
 def test_what_cannot_be_said_in_a_strict_schema_is_asked_for_in_words(kind: Any) -> None:
-    assert form_of(kind).strict is None
+    assert output_form_of(kind).strict is None
 
 
 @pytest.mark.parametrize(
@@ -84,21 +84,21 @@ def test_what_cannot_be_said_in_a_strict_schema_is_asked_for_in_words(kind: Any)
     ],
 )
 def test_the_value_is_found_in_the_answer(kind: Any, text: str, value: object) -> None:
-    assert form_of(kind).read(text) == value
+    assert output_form_of(kind).read(text) == value
 
 
 @pytest.mark.parametrize("text", ["[" * 5000, '{"below": [' * 5000, "```json\n" + "[" * 5000 + "\n```"])
 def test_an_answer_that_is_nested_without_an_end_is_only_a_wrong_one(text: str) -> None:
     """A model that goes in circles ends no run: it is asked again."""
     with pytest.raises(DecodeError, match="nested too deeply"):
-        form_of(Node).read(text)
+        output_form_of(Node).read(text)
 
 
 def test_a_fence_that_is_never_closed_is_read_in_no_time() -> None:
     """Models that are held to JSON sometimes write empty lines until they are stopped."""
     began = time.process_time()
     with pytest.raises(DecodeError):
-        form_of(Node).read("```json\n" + "\n" * 4000)
+        output_form_of(Node).read("```json\n" + "\n" * 4000)
     assert time.process_time() - began < 10
 
 
@@ -109,7 +109,7 @@ def test_a_fence_that_is_never_closed_is_read_in_no_time() -> None:
 )
 def test_what_the_answer_has_to_be_is_said_after_the_system_prompt(system: Any, prompt: Any) -> None:
     said = json.dumps(Agent(system=system, output=Part).plan.prompt)
-    assert json.loads(said) == json.loads(json.dumps(prompt).replace("{}", json.dumps(form_of(Part).words)[1:-1]))
+    assert json.loads(said) == json.loads(json.dumps(prompt).replace("{}", json.dumps(output_form_of(Part).words)[1:-1]))
 
 
 def test_a_type_that_is_no_json_is_refused() -> None:
@@ -135,8 +135,8 @@ def test_a_model_that_can_is_held_to_the_schema(stage: SetUp) -> None:
     on = stage()
     result = asyncio.run(AsyncAgent(model=MODEL, output=Report).run("Report!", **on.place))
     assert isinstance(result.output, Report)
-    assert asked(on)["output_config"]["format"] == {"type": "json_schema", "schema": form_of(Report).strict}
-    assert asked(on)["system"] == form_of(Report).words
+    assert asked(on)["output_config"]["format"] == {"type": "json_schema", "schema": output_form_of(Report).strict}
+    assert asked(on)["system"] == output_form_of(Report).words
     assert refusals(on.claude) == []
 
 
@@ -152,7 +152,7 @@ def test_a_model_that_cannot_is_asked_in_words(stage: SetUp, backend: str) -> No
     result = Agent(model=model, output=Report, system="Be brief.").run("Report!", **on.place)
     assert result.output == Report("T", [Part("a", 2.0)])
     assert "format" not in asked(on, backend).get("output_config", {})
-    assert system_of(asked(on, backend)) == f"Be brief.\n\n{form_of(Report).words}"
+    assert system_of(asked(on, backend)) == f"Be brief.\n\n{output_form_of(Report).words}"
     assert refusals(on.backends[backend]) == []
 
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypedDict, TypeVar, Unpack, overload, runtime_checkable
 
 from clew.chat.agent.approval import Approval, Decision
-from clew.chat.agent.course import Course, Start
+from clew.chat.agent.context import AgentPlan, Emit, RunContext, prepare
 from clew.chat.agent.events import AgentEvent, Result
 from clew.chat.agent.limits import Limits, Spending
-from clew.chat.agent.plan import Plan, prepare
+from clew.chat.agent.loop import AgentLoop, Start, ask_question, resume_last
 from clew.chat.agent.run import AsyncRun
-from clew.chat.agent.starting import asked, resumed
-from clew.chat.agent.structured import form_of
+from clew.chat.agent.structured import output_form_of
 from clew.chat.agent.subagents import agent_tool
 from clew.chat.agent.tools import Tool, tool_of
-from clew.chat.agent.working import Tell, Working
 from clew.chat.contents import Content
 from clew.chat.conversation import AsyncConversation, OnOverflow, check_overflow
 from clew.chat.opening import Where
@@ -27,33 +25,33 @@ from clew.chat.signatures import shows_keywords
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 
-__all__ = ["AsyncAgent", "Listen", "Place", "Planned", "Toolable", "Ways", "plan_of"]
+__all__ = ["AgentOptions", "AsyncAgent", "HasPlan", "Listen", "OpenOptions", "ToolLike"]
 
 T = TypeVar("T")
 
 Listen: TypeAlias = Callable[[AgentEvent], object]
-"""Told of every event; one that is a coroutine is awaited."""
+"""Called with every event; if it returns an awaitable, that is awaited."""
 
 
 @runtime_checkable
-class Planned(Protocol):
-    """An agent of either kind, as the tool of another."""
+class HasPlan(Protocol):
+    """An agent of either kind, as the tool of another agent."""
 
     @property
-    def plan(self) -> Plan: ...
+    def plan(self) -> AgentPlan: ...
 
 
-Toolable: TypeAlias = Callable[..., object] | Tool | Planned
-"""What can be a tool: a function, what `tool` made of one, or another agent."""
+ToolLike: TypeAlias = Callable[..., object] | Tool | HasPlan
+"""Anything that can be a tool: a function, a `Tool`, or another agent."""
 
 
-class Ways(TypedDict, total=False):
-    """What an agent is made of."""
+class AgentOptions(TypedDict, total=False):
+    """The keywords of an agent."""
 
     name: str
     description: str
     system: str | Sequence[JsonObject]
-    tools: Sequence[Toolable]
+    tools: Sequence[ToolLike]
     model: str
     backend: str
     max_tokens: int
@@ -65,8 +63,8 @@ class Ways(TypedDict, total=False):
     retries: int
 
 
-class Place(TypedDict, total=False):
-    """Where an agent's conversations are, as `AsyncConversation.open` takes it."""
+class OpenOptions(TypedDict, total=False):
+    """Where an agent's conversations are: keywords of `AsyncConversation.open`."""
 
     home: str | Path | None
     config: str | Path | None
@@ -98,19 +96,19 @@ class AsyncAgent(Generic[T]):
     """
 
     @overload
-    def __init__(self: AsyncAgent[str], *, output: None = None, **ways: Unpack[Ways]) -> None: ...
+    def __init__(self: AsyncAgent[str], *, output: None = None, **options: Unpack[AgentOptions]) -> None: ...
     @overload
-    def __init__(self, *, output: type[T], **ways: Unpack[Ways]) -> None: ...
-    @shows_keywords(Ways, Plan)
-    def __init__(self, *, output: Any = None, **ways: Unpack[Ways]) -> None:
+    def __init__(self, *, output: type[T], **options: Unpack[AgentOptions]) -> None: ...
+    @shows_keywords(AgentOptions, AgentPlan)
+    def __init__(self, *, output: Any = None, **options: Unpack[AgentOptions]) -> None:
         """Raises SettingsInvalid for tools that no model could call."""
-        self._plan = plan_of(output, ways)
+        self._plan = _plan_of(output, options)
         self._conversation: AsyncConversation | None = None
         self._current: AsyncRun[T] | None = None
         """The run that is under way on its conversation."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> AgentPlan:
         """What it is."""
         return self._plan
 
@@ -122,16 +120,16 @@ class AsyncAgent(Generic[T]):
             raise RequestInvalid("this agent has no conversation yet: `async with agent.open() as agent`")
         return self._conversation
 
-    @shows_keywords(Place, Where)
+    @shows_keywords(OpenOptions, Where)
     @asynccontextmanager
-    async def open(self, thread: str = "", **place: Unpack[Place]) -> AsyncGenerator[Self]:
+    async def open(self, thread: str = "", **place: Unpack[OpenOptions]) -> AsyncGenerator[Self]:
         """The same agent on a conversation, for several runs: a new one, or the one with this thread's id."""
         async with AsyncConversation.open(thread, on_overflow=self._plan.on_overflow, **place) as conversation:
             bound = self.on(conversation)
             try:
                 yield bound
             finally:
-                await bound._left()
+                await bound._stop_current()
 
     def on(self, conversation: AsyncConversation) -> Self:
         """The same agent on a conversation that is open already. Raises SettingsInvalid for a backend that there is not."""
@@ -141,9 +139,9 @@ class AsyncAgent(Generic[T]):
         bound._conversation = conversation
         return bound
 
-    @shows_keywords(Place, Where)
+    @shows_keywords(OpenOptions, Where)
     async def run(
-        self, prompt: Content, *, thread: str = "", listen: Listen | None = None, **place: Unpack[Place]
+        self, prompt: Content, *, thread: str = "", listen: Listen | None = None, **place: Unpack[OpenOptions]
     ) -> Result[T]:
         """Ask, run what tools it takes, and give what came of it.
 
@@ -152,41 +150,43 @@ class AsyncAgent(Generic[T]):
         """
         async with self.stream(prompt, thread=thread, **place) as run:
             async for event in run:
-                heard = listen(event) if listen else None
-                if inspect.isawaitable(heard):
-                    await heard
+                returned = listen(event) if listen else None
+                if inspect.isawaitable(returned):
+                    await returned
             return await run.result()
 
-    @shows_keywords(Place, Where)
-    def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[Place]) -> AsyncRun[T]:
+    @shows_keywords(OpenOptions, Where)
+    def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[OpenOptions]) -> AsyncRun[T]:
         """The same, told as it happens: iterate it."""
-        return self._run(lambda conversation: asked(conversation, prompt), {}, thread, place)
+        return self._run(lambda conversation: ask_question(conversation, prompt), {}, thread, place)
 
-    @shows_keywords(Place, Where)
+    @shows_keywords(OpenOptions, Where)
     def resume(
-        self, decisions: Mapping[str, Decision] | None = None, *, thread: str = "", **place: Unpack[Place]
+        self, decisions: Mapping[str, Decision] | None = None, *, thread: str = "", **place: Unpack[OpenOptions]
     ) -> AsyncRun[T]:
         """Go on where the thread's last run ended: at a limit, with calls that wait for decisions, by a failure or a crash.
 
         `decisions` are by the ids of the calls, those of sub-agents among them. Iterate it, or await it.
         """
-        return self._run(resumed, decisions or {}, thread, place)
+        return self._run(resume_last, decisions or {}, thread, place)
 
-    def _run(self, start: Start, made: Mapping[str, Decision], thread: str, place: Place) -> AsyncRun[T]:
+    def _run(self, start: Start, decisions: Mapping[str, Decision], thread: str, place: OpenOptions) -> AsyncRun[T]:
         if self._conversation is not None and (thread or place):
             raise RequestInvalid("this agent is open: its runs are on its own conversation")
 
-        async def work(conversation: AsyncConversation, tell: Tell) -> Result[T]:
+        async def work(conversation: AsyncConversation, emit: Emit) -> Result[T]:
             prepare(self._plan, conversation)
-            working = Working(self._plan, conversation, Spending(self._plan.limits), tell, made)
-            return await Course(working).run(start)
+            context = RunContext(self._plan, conversation, Spending(self._plan.limits), emit, decisions)
+            return await AgentLoop(context).run(start)
 
-        run: AsyncRun[T] = AsyncRun(lambda: self._opening(run, thread, place), work)
+        run: AsyncRun[T] = AsyncRun(lambda: self._conversation_for(run, thread, place), work)
         return run
 
     @asynccontextmanager
-    async def _opening(self, run: AsyncRun[T], thread: str, place: Place) -> AsyncGenerator[AsyncConversation]:
-        """What a run works on. Raises RequestInvalid while another one does."""
+    async def _conversation_for(
+        self, run: AsyncRun[T], thread: str, place: OpenOptions
+    ) -> AsyncGenerator[AsyncConversation]:
+        """The conversation of a run. Raises RequestInvalid while another run uses it."""
         if self._conversation is None:
             async with AsyncConversation.open(thread, on_overflow=self._plan.on_overflow, **place) as conversation:
                 yield self.on(conversation).conversation
@@ -199,35 +199,25 @@ class AsyncAgent(Generic[T]):
         finally:
             self._current = None
 
-    async def _left(self) -> None:
-        """A run that nobody came back to is stopped."""
+    async def _stop_current(self) -> None:
+        """Stop a run that was begun and not iterated to its end."""
         if self._current is not None:
             await self._current.stop()
 
 
-def plan_of(output: Any, ways: Ways) -> Plan:
-    """What an agent is. Raises SettingsInvalid for tools that no model could call, or that have one name; and for what is no
-    choice, or no limits."""
-    _check_choices(ways.get("limits", Limits()), ways.get("on_overflow", "error"))
-    tools = [_tool(each) for each in ways.get("tools", ())]
-    if twice := _twice(tool.name for tool in tools):
-        raise SettingsInvalid(f"two tools are called {twice!r}; say `@tool(name=…)`", key=twice)
-    rest: dict[str, Any] = {name: value for name, value in ways.items() if name != "tools"}
-    return Plan(tools=tuple(tools), form=None if output in (None, str) else form_of(output), **rest)
-
-
-def _check_choices(limits: object, on_overflow: str) -> None:
-    check_overflow(on_overflow)
+def _plan_of(output: Any, options: AgentOptions) -> AgentPlan:
+    """The plan of an agent. Raises SettingsInvalid for tools that no model could call, or that share a name, and for
+    options with wrong values."""
+    limits: object = options.get("limits", Limits())
+    check_overflow(options.get("on_overflow", "error"))
     if not isinstance(limits, Limits):
         raise SettingsInvalid(f"limits are `Limits(steps=…)`, not a {type(limits).__name__}", key="limits")
-
-
-def _tool(each: Toolable) -> Tool:
-    if isinstance(each, Tool):
-        return each
-    return agent_tool(each.plan) if isinstance(each, Planned) else tool_of(each)
-
-
-def _twice(names: Iterable[str]) -> str:
-    seen: set[str] = set()
-    return next((name for name in names if name in seen or seen.add(name)), "")
+    tools: dict[str, Tool] = {}
+    for each in options.get("tools", ()):
+        tool = each if isinstance(each, Tool) else agent_tool(each.plan) if isinstance(each, HasPlan) else tool_of(each)
+        if tool.name in tools:
+            raise SettingsInvalid(f"two tools are called {tool.name!r}; say `@tool(name=…)`", key=tool.name)
+        tools[tool.name] = tool
+    rest: dict[str, Any] = {name: value for name, value in options.items() if name != "tools"}
+    form = None if output in (None, str) else output_form_of(output)
+    return AgentPlan(tools=tuple(tools.values()), form=form, **rest)

@@ -1,11 +1,11 @@
-"""Approval: somebody decides about a call before it runs.
+"""Approval: a decision about a call before it runs.
 
     async def approve(call: ToolCall, tool: Tool) -> Decision: ...
 
-`True` alone lets it run; `False`, `Denied("why")` and whatever is no decision do not, and the model is told so. `Later()`
-says that the decision takes longer than the program: the run ends with the call pending, and `resume` goes on once there is
-one. A tool that wants approval where nobody can be asked is put off in the same way, never run. A sub-agent whose call is
-put off is suspended with whoever sent it, and resumed with it.
+Only `True` lets the call run. `False`, `Denied("why")` and any other value do not, and the model reads that. `Later()` says
+that the decision takes longer than the program: the run ends with the call pending, and `resume` continues once there is a
+decision. A call that needs approval where nobody can be asked is put off in the same way, and never run. When a call of a
+sub-agent is put off, the agent that called the sub-agent is suspended and resumed with it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from clew.chat.agent.threads import called
-from clew.chat.agent.tools import Tool
+from clew.chat.agent.tools import Tool, call_function
 from clew.chat.messages import ToolCall
 
-__all__ = ["Approval", "Decision", "Denied", "Later", "Suspended", "decided"]
+__all__ = ["Approval", "Decision", "Denied", "Later", "Suspended", "decision_about"]
 
 
 class Denied(Struct, frozen=True):
@@ -32,7 +31,7 @@ class Denied(Struct, frozen=True):
     reason: str = ""
 
     def __bool__(self) -> bool:
-        """As False does: whoever asks `if decision` is safe."""
+        """False, so that `if decision` is safe."""
         return False
 
 
@@ -48,7 +47,7 @@ class Later(Struct, frozen=True):
 
 
 class Suspended(Exception):
-    """A run cannot go on: these calls wait for decisions, its own or those of sub-agents."""
+    """A run cannot continue: these calls wait for decisions, its own calls or those of sub-agents."""
 
     def __init__(self, calls: Sequence[ToolCall]) -> None:
         super().__init__(", ".join(call.id for call in calls))
@@ -58,23 +57,23 @@ class Suspended(Exception):
 Decision: TypeAlias = bool | Denied | Later
 
 Approval: TypeAlias = Callable[[ToolCall, Tool], Decision | Awaitable[Decision]]
-"""Asked about each call that wants it, one after another. One that waits for people may be a plain function: it has a thread
-of its own."""
+"""Called for each call that needs approval, one after another. It may be a plain function that waits for people: it runs in
+a thread of its own."""
 
 
-async def decided(
-    call: ToolCall, tool: Tool, approve: Approval | None, made: Mapping[str, Decision]
+async def decision_about(
+    call: ToolCall, tool: Tool, approve: Approval | None, decisions: Mapping[str, Decision]
 ) -> tuple[bool, Decision]:
-    """Whether somebody was asked, and what the decision is. `made` are decisions that are there, by the ids of calls."""
-    if call.id in made:
-        return True, _plain(made[call.id])
+    """Whether a person was asked, and the decision. `decisions` are those that exist already, by the ids of calls."""
+    if call.id in decisions:
+        return True, _strict(decisions[call.id])
     if not tool.needs_approval(call):
         return False, True
-    return True, _plain(await called(approve, call, tool)) if approve else Later()
+    return True, _strict(await call_function(approve, call, tool)) if approve else Later()
 
 
-def _plain(decision: object) -> Decision:
-    """A call runs by True alone: a function that forgets to say yes or no has not said yes."""
+def _strict(decision: object) -> Decision:
+    """Only True lets a call run: a function that returns nothing has not said yes."""
     if decision is True or isinstance(decision, Denied | Later):
         return decision
     return Denied("" if decision is False else f"whoever was asked said neither yes nor no: {decision!r}")

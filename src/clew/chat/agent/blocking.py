@@ -1,4 +1,4 @@
-"""Agent: the asynchronous one, for programs without an event loop, on a loop in a thread of its own."""
+"""Agent: the asynchronous agent for programs without an event loop, on a loop in a thread of its own."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
 
-from clew.chat.agent.agent import AsyncAgent, Listen, Place, Ways
+from clew.chat.agent.agent import AgentOptions, AsyncAgent, Listen, OpenOptions
 from clew.chat.agent.approval import Decision
+from clew.chat.agent.context import AgentPlan
 from clew.chat.agent.events import AgentEvent, Result
-from clew.chat.agent.plan import Plan
 from clew.chat.agent.run import AsyncRun
 from clew.chat.blocking import Conversation
 from clew.chat.contents import Content
@@ -40,12 +40,12 @@ class Run(Generic[T]):
     """
 
     def __init__(self, run: AsyncRun[T], loop: Loop | None) -> None:
-        """On a loop, or on one of its own, which ends with the run."""
+        """On this loop, or without one on a loop of its own, which ends with the run."""
         self._run = run
         self._loop = loop
         self._own: Loop | None = None
         self._end: weakref.finalize[Any, Any] | None = None
-        """Ends a loop of its own: now, or when nobody holds the run any more."""
+        """Ends its own loop: when it is called, or when the run is garbage collected."""
 
     @property
     def conversation(self) -> Conversation:
@@ -66,7 +66,7 @@ class Run(Generic[T]):
         if self._run.is_over:
             raise StopIteration
         try:
-            event = self._at_work().call(_next(self._run))
+            event = self._running_loop().call(_next(self._run))
         except BaseException:
             self.stop()
             raise
@@ -93,12 +93,12 @@ class Run(Generic[T]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
 
-    def _at_work(self) -> Loop:
+    def _running_loop(self) -> Loop:
         if self._loop is not None:
             return self._loop
         if self._own is None:
             self._own = Loop().__enter__()
-            self._end = weakref.finalize(self, _ended, self._run, self._own, self._own.call(_thread()))
+            self._end = weakref.finalize(self, _end_loop, self._run, self._own, self._own.call(_thread()))
         return self._own
 
     def _leave(self) -> None:
@@ -107,7 +107,7 @@ class Run(Generic[T]):
             self._end()
 
 
-def _ended(run: AsyncRun[Any], loop: Loop, thread: int) -> None:
+def _end_loop(run: AsyncRun[Any], loop: Loop, thread: int) -> None:
     if threading.get_ident() != thread:  # a loop cannot wait for its own end
         loop.call(run.stop())
         loop.__exit__(None, None, None)
@@ -139,17 +139,17 @@ class Agent(Generic[T]):
     """
 
     @overload
-    def __init__(self: Agent[str], *, output: None = None, **ways: Unpack[Ways]) -> None: ...
+    def __init__(self: Agent[str], *, output: None = None, **options: Unpack[AgentOptions]) -> None: ...
     @overload
-    def __init__(self, *, output: type[T], **ways: Unpack[Ways]) -> None: ...
-    @shows_keywords(Ways, Plan)
-    def __init__(self, *, output: Any = None, **ways: Unpack[Ways]) -> None:
+    def __init__(self, *, output: type[T], **options: Unpack[AgentOptions]) -> None: ...
+    @shows_keywords(AgentOptions, AgentPlan)
+    def __init__(self, *, output: Any = None, **options: Unpack[AgentOptions]) -> None:
         """Raises SettingsInvalid for tools that no model could call."""
-        self._agent = cast(AsyncAgent[T], AsyncAgent(output=output, **ways))
+        self._agent = cast(AsyncAgent[T], AsyncAgent(output=output, **options))
         self._loop: Loop | None = None
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> AgentPlan:
         """What it is."""
         return self._agent.plan
 
@@ -161,9 +161,9 @@ class Agent(Generic[T]):
             raise RequestInvalid("this agent has no conversation yet: `with agent.open() as agent`")
         return Conversation(self._agent.conversation, self._loop)
 
-    @shows_keywords(Place, Where)
+    @shows_keywords(OpenOptions, Where)
     @contextmanager
-    def open(self, thread: str = "", **place: Unpack[Place]) -> Generator[Self]:
+    def open(self, thread: str = "", **place: Unpack[OpenOptions]) -> Generator[Self]:
         """The same agent on a conversation, for several runs: a new one, or the one with this thread's id."""
         with Loop() as loop:
             opening = self._agent.open(thread, **place)
@@ -174,8 +174,10 @@ class Agent(Generic[T]):
             finally:
                 loop.call(opening.__aexit__(None, None, None))
 
-    @shows_keywords(Place, Where)
-    def run(self, prompt: Content, *, thread: str = "", listen: Listen | None = None, **place: Unpack[Place]) -> Result[T]:
+    @shows_keywords(OpenOptions, Where)
+    def run(
+        self, prompt: Content, *, thread: str = "", listen: Listen | None = None, **place: Unpack[OpenOptions]
+    ) -> Result[T]:
         """Ask, run what tools it takes, and give what came of it: see `AsyncAgent.run`."""
         with self.stream(prompt, thread=thread, **place) as run:
             for event in run:
@@ -183,12 +185,14 @@ class Agent(Generic[T]):
                     listen(event)
             return run.result()
 
-    @shows_keywords(Place, Where)
-    def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[Place]) -> Run[T]:
+    @shows_keywords(OpenOptions, Where)
+    def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[OpenOptions]) -> Run[T]:
         """The same, told as it happens: iterate it."""
         return Run(self._agent.stream(prompt, thread=thread, **place), self._loop)
 
-    @shows_keywords(Place, Where)
-    def resume(self, decisions: Mapping[str, Decision] | None = None, *, thread: str = "", **place: Unpack[Place]) -> Run[T]:
+    @shows_keywords(OpenOptions, Where)
+    def resume(
+        self, decisions: Mapping[str, Decision] | None = None, *, thread: str = "", **place: Unpack[OpenOptions]
+    ) -> Run[T]:
         """Go on where the thread's last run ended: see `AsyncAgent.resume`. Iterate it, or ask for its `result`."""
         return Run(self._agent.resume(decisions, thread=thread, **place), self._loop)

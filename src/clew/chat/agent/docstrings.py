@@ -1,7 +1,7 @@
-"""What a function's docstring tells a model: what the tool does, and what each parameter means.
+"""A function's docstring as a model reads it: what the tool does, and what each parameter means.
 
-The three customs are read: Google's (`Args:`), NumPy's (`Parameters` underlined) and Sphinx's (`:param name:`). What stands
-before the first section says what the tool does; sections on results, errors and examples are for people who read the code.
+Three styles are read: Google's (`Args:`), NumPy's (`Parameters` underlined) and Sphinx's (`:param name:`). The text before
+the first section says what the tool does; sections on results, errors and examples are for people who read the code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import pairwise, takewhile
 
 from msgspec import Struct
 
-__all__ = ["Doc", "doc_of"]
+__all__ = ["ParsedDocstring", "parse_docstring"]
 
 _GOOGLE = re.compile(r"(\w[\w ]*):")
 _ARGUMENTS = {"args", "arguments", "parameters", "params"}
@@ -28,33 +28,37 @@ _ENTRY = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
 _NUMPY_ENTRY = re.compile(r"\*{0,2}(\w+(?:\s*,\s*\w+)*)\s*(?::.*)?")
 
 
-class Doc(Struct, frozen=True):
-    """What a docstring says, without its customs."""
+class ParsedDocstring(Struct, frozen=True):
+    """The content of a docstring of any style."""
 
     summary: str = ""
     parameters: dict[str, str] = {}
 
 
-def doc_of(docstring: str | None) -> Doc:
-    """Read a docstring.
+def parse_docstring(docstring: str | None) -> ParsedDocstring:
+    """Parse a docstring.
 
-    >>> doc_of('''Tells the weather.
+    >>> parse_docstring('''Tells the weather.
     ...
     ... Args:
     ...     city: Where.
     ... ''')
-    Doc(summary='Tells the weather.', parameters={'city': 'Where.'})
+    ParsedDocstring(summary='Tells the weather.', parameters={'city': 'Where.'})
     """
     lines = inspect.cleandoc(docstring or "").splitlines()
-    starts = [index for index in range(len(lines)) if _section(lines, index)]
-    end = min([*starts, *_fields(lines), len(lines)])
-    sections = (lines[start:stop] for start, stop in pairwise([*starts, len(lines)]))
-    named = {name: text for section in sections for name, text in _in_section(section)}
-    return Doc(_joined(lines[:end]), {**named, **dict(_sphinx(lines))})
+    starts = [index for index in range(len(lines)) if _section_at(lines, index)]
+    fields = [index for index, line in enumerate(lines) if _FIELD.match(line)]
+    parameters: dict[str, str] = {}
+    for start, stop in pairwise([*starts, len(lines)]):
+        if _section_at(lines, start) in _ARGUMENTS:
+            is_google = lines[start].endswith(":")
+            parameters |= _google(lines[start + 1 : stop]) if is_google else _numpy(lines[start + 2 : stop])
+    summary = _joined(lines[: min([*starts, *fields, len(lines)])])
+    return ParsedDocstring(summary, {**parameters, **dict(_sphinx(lines))})
 
 
-def _section(lines: list[str], index: int) -> str:
-    """The name of the section that begins in this line; "" if none does."""
+def _section_at(lines: list[str], index: int) -> str:
+    """The name of the section that begins at this line; "" if none does."""
     line = lines[index]
     below = lines[index + 1] if index + 1 < len(lines) else ""
     if (match := _GOOGLE.fullmatch(line)) and match[1].lower() in _SECTIONS:
@@ -62,39 +66,21 @@ def _section(lines: list[str], index: int) -> str:
     return line.lower() if line.lower() in _SECTIONS and below and not below.strip("-") else ""
 
 
-def _fields(lines: list[str]) -> Iterator[int]:
-    """Where Sphinx's fields begin."""
-    return (index for index, line in enumerate(lines) if _FIELD.match(line))
-
-
-def _in_section(section: list[str]) -> Iterator[tuple[str, str]]:
-    name = _section(section, 0)
-    if name not in _ARGUMENTS:
-        return
-    if section[0].endswith(":"):
-        yield from _google(section[1:])
-    else:
-        yield from _numpy(section[2:])
-
-
-def _google(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """`name (type): what it is`, and on in deeper lines."""
+def _google(lines: list[str]) -> dict[str, str]:
+    """`name (type): what it is`, continued on deeper lines."""
     body = inspect.cleandoc("\n" + "\n".join(lines)).splitlines()
-    for entry in _entries(body):
-        if match := _ENTRY.match(entry[0]):
-            yield match[1], _joined([match[2], *entry[1:]])
+    matches = [(_ENTRY.match(entry[0]), entry[1:]) for entry in _entries(body)]
+    return {match[1]: _joined([match[2], *more]) for match, more in matches if match}
 
 
-def _numpy(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """`name : type`, and what it is in deeper lines."""
-    for entry in _entries(lines):
-        if match := _NUMPY_ENTRY.fullmatch(entry[0].strip()):
-            for name in match[1].split(","):
-                yield name.strip(), _joined(entry[1:])
+def _numpy(lines: list[str]) -> dict[str, str]:
+    """`name : type`, and what it is on deeper lines."""
+    matches = [(_NUMPY_ENTRY.fullmatch(entry[0].strip()), entry[1:]) for entry in _entries(lines)]
+    return {name.strip(): _joined(text) for match, text in matches if match for name in match[1].split(",")}
 
 
 def _sphinx(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """`:param type name: what it is`, and on in deeper lines."""
+    """`:param type name: what it is`, continued on deeper lines."""
     for index, line in enumerate(lines):
         if match := _PARAM.match(line):
             more = takewhile(lambda each: each.startswith((" ", "\t")), lines[index + 1 :])
@@ -102,7 +88,7 @@ def _sphinx(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _entries(lines: list[str]) -> Iterator[list[str]]:
-    """Each line that is not indented, with the indented ones below it."""
+    """Each line that is not indented, with the indented lines below it."""
     entry: list[str] = []
     for line in lines:
         if entry and line.strip() and not line.startswith((" ", "\t")):
@@ -115,6 +101,6 @@ def _entries(lines: list[str]) -> Iterator[list[str]]:
 
 
 def _joined(lines: Iterable[str]) -> str:
-    """Paragraphs stay paragraphs; lines within one are one."""
+    """The text with each paragraph on one line."""
     text = "\n".join(line.strip() for line in lines).strip()
     return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip())

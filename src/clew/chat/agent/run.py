@@ -1,7 +1,7 @@
-"""A run while it goes on: iterate it for what happens, or await it for what comes of it.
+"""A run of an agent while it is under way: iterate it for its events, or await it for its result.
 
-The work is done in a task of its own, one event ahead of nobody: it waits at each event until whoever listens asks for the
-next. So a listener that changes the backend, or stops, does so exactly there.
+The work is done in a task of its own. The task waits at each event until the listener asks for the next one, so a listener
+that changes the backend, or stops the run, does so exactly there.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
+from clew.chat.agent.context import Emit
 from clew.chat.agent.events import AgentEvent, Result
-from clew.chat.agent.working import Tell
 from clew.chat.conversation import AsyncConversation
 from clew.chat.stoppable import Stoppable
 from clew.errors import RequestInvalid
@@ -21,7 +21,7 @@ __all__ = ["AsyncRun", "Work"]
 
 T = TypeVar("T")
 
-Work: TypeAlias = Callable[[AsyncConversation, Tell], Awaitable[Result[T]]]
+Work: TypeAlias = Callable[[AsyncConversation, Emit], Awaitable[Result[T]]]
 
 
 class AsyncRun(Stoppable, Generic[T]):
@@ -44,10 +44,10 @@ class AsyncRun(Stoppable, Generic[T]):
         self._work = work
         self._conversation: AsyncConversation | None = None
         self._task: asyncio.Task[Result[T]] | None = None
-        self._told: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
-        self._telling = asyncio.Lock()
-        self._is_heard = True
-        """Has the listener come back for the next?"""
+        self._events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
+        self._emitting = asyncio.Lock()
+        self._is_taken = True
+        """Has the listener asked for the next event?"""
         self._is_over = False
 
     @property
@@ -103,28 +103,25 @@ class AsyncRun(Stoppable, Generic[T]):
         if self._is_over:
             return None
         if self._task is None:
-            self._task = asyncio.create_task(self._worked())
-            self._task.add_done_callback(lambda _: self._told.put_nowait(None))
-        self._hear()
-        event = await self._told.get()
-        self._is_heard = False
+            self._task = asyncio.create_task(self._run_work())
+            self._task.add_done_callback(lambda _: self._events.put_nowait(None))
+        if not self._is_taken:
+            self._is_taken = True
+            self._events.task_done()
+        event = await self._events.get()
+        self._is_taken = False
         if event is None:
             self._is_over = True
             if not self._task.cancelled():
                 self._task.result()  # raises what it failed with
         return event
 
-    async def _worked(self) -> Result[T]:
+    async def _run_work(self) -> Result[T]:
         async with self._opening() as conversation:
             self._conversation = conversation
-            return await self._work(conversation, self._tell)
+            return await self._work(conversation, self._emit)
 
-    async def _tell(self, event: AgentEvent) -> None:
-        async with self._telling:  # tools that run side by side tell one after another
-            self._told.put_nowait(event)
-            await self._told.join()
-
-    def _hear(self) -> None:
-        if not self._is_heard:
-            self._is_heard = True
-            self._told.task_done()
+    async def _emit(self, event: AgentEvent) -> None:
+        async with self._emitting:  # tools that run side by side emit one after another
+            self._events.put_nowait(event)
+            await self._events.join()

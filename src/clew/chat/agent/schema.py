@@ -1,91 +1,81 @@
-"""From a signature to a JSON Schema, and from a model's JSON to arguments.
+"""JSON Schemas from signatures, and arguments from a model's JSON.
 
 A function's parameters are the fields of a struct that is made for it: msgspec then writes the schema, checks what a model
-gave, and says what is wrong and where. Whatever msgspec knows can be a parameter: plain values, `Literal`, enums, unions,
-lists, dictionaries, `TypedDict`, dataclasses, structs, dates, and `Annotated` with `msgspec.Meta` or with words; paths too.
-So can models of pydantic, which is not needed for that: they are known by their methods (`clew.chat.agent.models`).
+gave, and says what is wrong and where. Every type that msgspec knows can be a parameter: plain values, `Literal`, enums,
+unions, lists, dictionaries, `TypedDict`, dataclasses, structs, dates, and `Annotated` with `msgspec.Meta` or with a text;
+paths too. So can models of pydantic. clew does not need pydantic for that: its models are recognised by their methods. A
+model writes its own schema, checks and makes its own values, and writes them as JSON.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, cast, get_type_hints
+from typing import Any, Final, Literal, Protocol, TypeGuard, cast, get_type_hints, runtime_checkable
 
 import msgspec
 from msgspec import Struct
 
-from clew.chat.agent.docstrings import doc_of
-from clew.chat.agent.models import Dumpable, hoisted, is_model, model_value
+from clew.chat.agent.docstrings import parse_docstring
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["Arguments", "arguments_of", "converted", "plain", "schema_of", "spoken"]
+__all__ = ["Arguments", "arguments_of", "converted", "documented_function", "plain", "schema_of"]
 
+_DEFS: Final = "$defs"
 _REF: Final = "#/$defs/{name}"
 _FORMS: Final = "take plain values, lists, dictionaries, dataclasses, TypedDicts, structs of msgspec or models of pydantic"
-_SIMPLE = (str, int, float, bool, Enum, type(None))
+_IMMUTABLE = (str, int, float, bool, Enum, type(None))
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class Arguments(Struct, frozen=True, eq=False):
-    """What a function takes."""
+    """The parameters of a function."""
 
     type: type[Struct]
     schema: JsonObject
     summary: str = ""
-    """What the docstring says that the function does."""
+    """What the function does, from its docstring."""
 
     def read(self, given: JsonValue) -> dict[str, object]:
-        """What a model gave, as values to call the function with. Raises msgspec.ValidationError."""
+        """The values to call the function with, from a model's JSON. Raises msgspec.ValidationError."""
         read = converted(given, self.type)
         return {name: getattr(read, name) for name in self.type.__struct_fields__}
 
 
 def arguments_of(function: Callable[..., object], name: str) -> Arguments:
-    """What a function takes, by its signature and its docstring. Raises SettingsInvalid if no model could say that."""
-    hints = _hints(function, name)
-    fields = [_field(each, hints, name) for each in inspect.signature(function).parameters.values()]
-    taken = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
-    doc = doc_of(inspect.getdoc(spoken(function)))
-    schema = schema_of(taken, name)
+    """The parameters of a function, by its signature and its docstring. Raises SettingsInvalid for types without JSON."""
+    hints = _hints_of(function, name)
+    fields = [_field_of(each, hints, name) for each in inspect.signature(function).parameters.values()]
+    type_ = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
+    docstring = parse_docstring(inspect.getdoc(documented_function(function)))
+    schema = schema_of(type_, name)
     schema.pop("title", None)
-    return Arguments(taken, _described(schema, {**_noted(hints), **doc.parameters}), doc.summary)
+    notes = {  # of `Annotated[str, "Where it is."]`
+        parameter: note
+        for parameter, hint in hints.items()
+        for note in [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, str)][:1]
+    }
+    properties = cast(dict[str, JsonObject], schema.setdefault("properties", {}))
+    for parameter, text in {**notes, **docstring.parameters}.items():
+        if parameter in properties and text:
+            properties[parameter].setdefault("description", text)
+    return Arguments(type_, schema, docstring.summary)
 
 
-def spoken(function: Callable[..., object]) -> Callable[..., object]:
-    """The function whose name, words and types count: what a partial stands for, how an object is called."""
+def documented_function(function: Callable[..., object]) -> Callable[..., object]:
+    """The function with the name, docstring and types: that of a partial, or the `__call__` of an object."""
     while isinstance(function, partial):
         function = cast("partial[object]", function).func
     return function if inspect.isroutine(function) else type(function).__call__
 
 
-def schema_of(kind: Any, name: str) -> JsonObject:
-    """The JSON Schema of a type, itself at the top. Raises SettingsInvalid."""
-    try:
-        (top,), parts = msgspec.json.schema_components((kind,), schema_hook=_schema_hook, ref_template=_REF)
-    except (NameError, TypeError) as error:
-        what = str(error).rpartition("\n")[2]  # before it stands how to teach it to msgspec, which cannot be done from here
-        raise SettingsInvalid(f"{name}: JSON has no form for this: {what}; {_FORMS}", key=name) from None
-    return _at_the_top(*hoisted(cast(JsonObject, top), cast(dict[str, JsonValue], parts)))
-
-
-def converted(given: JsonValue, kind: Any) -> Any:
-    """A value of this type. A number in a string is one: models write that. Raises msgspec.ValidationError."""
-    return msgspec.convert(given, kind, strict=False, dec_hook=_read_hook)
-
-
-def plain(value: object) -> JsonValue:
-    """Whatever a tool gave, as JSON can say it; what JSON has no form for is said as text."""
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=_say_hook)
-
-
-def _hints(function: Callable[..., object], name: str) -> dict[str, Any]:
-    """Types may be named in quotes, and be local to where the function is."""
-    function = spoken(function)
+def _hints_of(function: Callable[..., object], name: str) -> dict[str, Any]:
+    """The types of the parameters. A type may be a name in quotes that is local to the function's surroundings."""
+    function = documented_function(function)
     whole = inspect.unwrap(function)
     local: Mapping[str, Any] = inspect.getclosurevars(whole).nonlocals if inspect.isfunction(whole) else {}
     try:
@@ -94,58 +84,123 @@ def _hints(function: Callable[..., object], name: str) -> dict[str, Any]:
         raise SettingsInvalid(f"{name}: a type of its signature is not known where it stands: {error}", key=name) from None
 
 
-def _field(parameter: inspect.Parameter, hints: Mapping[str, Any], name: str) -> Any:
+def _field_of(parameter: inspect.Parameter, hints: Mapping[str, Any], name: str) -> Any:
     if parameter.kind not in _NAMED:
         raise SettingsInvalid(f"{name}: {parameter} cannot be given by name, and models give everything by name", key=name)
     kind = hints.get(parameter.name, Any)
     default = parameter.default
     if default is inspect.Parameter.empty:
         return parameter.name, kind
-    return parameter.name, kind, default if isinstance(default, _SIMPLE) else msgspec.field(default_factory=lambda: default)
+    is_safe = isinstance(default, _IMMUTABLE)
+    return parameter.name, kind, default if is_safe else msgspec.field(default_factory=lambda: default)
 
 
-def _at_the_top(top: JsonObject, parts: dict[str, JsonValue]) -> JsonObject:
-    """What the reference at the top means in its place, and the other parts below."""
+def schema_of(kind: Any, name: str) -> JsonObject:
+    """The JSON Schema of a type, the type itself at the top. Raises SettingsInvalid."""
+    try:
+        (top,), defs = msgspec.json.schema_components((kind,), schema_hook=_schema_hook, ref_template=_REF)
+    except (NameError, TypeError) as error:
+        why = str(error).rpartition("\n")[2]  # the lines before it say how to extend msgspec, which is not possible here
+        raise SettingsInvalid(f"{name}: JSON has no form for this: {why}; {_FORMS}", key=name) from None
+    return _inline_top(*_hoist_defs(cast(JsonObject, top), cast(dict[str, JsonValue], defs)))
+
+
+def _hoist_defs(top: JsonObject, defs: dict[str, JsonValue]) -> tuple[JsonObject, dict[str, JsonValue]]:
+    """The same schema with all definitions at the top: a pydantic model brings its own, and references look there."""
+    all_defs = dict(defs)
+    for inner in (*_inner_defs(top), *_inner_defs(defs)):
+        all_defs.update(inner)
+    return cast(JsonObject, _without_defs(top)), {name: _without_defs(each) for name, each in all_defs.items()}
+
+
+def _inner_defs(value: JsonValue) -> Iterator[JsonObject]:
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _inner_defs(each)
+    if isinstance(value, dict) and isinstance(inner := value.get(_DEFS), dict):
+        yield inner
+
+
+def _without_defs(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return {name: _without_defs(each) for name, each in value.items() if name != _DEFS}
+    return [_without_defs(each) for each in value] if isinstance(value, list) else value
+
+
+def _inline_top(top: JsonObject, defs: dict[str, JsonValue]) -> JsonObject:
+    """The schema with its top reference replaced by the definition, and the other definitions below."""
     name = str(top.get("$ref", "")).rpartition("/")[2]
-    named = parts.get(name)
+    named = defs.get(name)
     whole = dict(named) if isinstance(named, dict) else dict(top)
-    again = f'"{_REF.format(name=name)}"'.encode()
-    if name and again not in msgspec.json.encode([whole, {key: part for key, part in parts.items() if key != name}]):
-        del parts[name]
-    return {**whole, "$defs": parts} if parts else whole
+    reference = f'"{_REF.format(name=name)}"'.encode()
+    if name and reference not in msgspec.json.encode([whole, {key: each for key, each in defs.items() if key != name}]):
+        del defs[name]
+    return {**whole, _DEFS: defs} if defs else whole
 
 
-def _noted(hints: Mapping[str, Any]) -> dict[str, str]:
-    """What `Annotated[str, "Where it is."]` says of a parameter."""
-    notes = {
-        name: [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, str)] for name, hint in hints.items()
-    }
-    return {name: note[0] for name, note in notes.items() if note}
+def converted(given: JsonValue, kind: Any) -> Any:
+    """A value of this type. A number in a string is accepted: models write that. Raises msgspec.ValidationError."""
+    return msgspec.convert(given, kind, strict=False, dec_hook=_decode_hook)
 
 
-def _described(schema: JsonObject, words: Mapping[str, str]) -> JsonObject:
-    properties = cast(dict[str, JsonObject], schema.setdefault("properties", {}))
-    for name, text in words.items():
-        if name in properties and text:
-            properties[name].setdefault("description", text)
-    return schema
+def plain(value: object) -> JsonValue:
+    """The value of a tool as JSON. A value that JSON has no form for becomes text."""
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_encode_hook)
+
+
+# Types that msgspec does not know: paths, and models of pydantic
+
+
+@runtime_checkable
+class PydanticModel(Protocol):
+    """A class with the methods of a pydantic model."""
+
+    def model_json_schema(self) -> JsonObject: ...
+    def model_validate(self, given: object) -> object: ...
+
+
+@runtime_checkable
+class PydanticValue(Protocol):
+    """A value of such a class."""
+
+    def model_dump(self, *, mode: Literal["json"]) -> JsonObject: ...
+
+
+def _is_model(kind: object) -> TypeGuard[PydanticModel]:
+    return isinstance(kind, type) and isinstance(kind, PydanticModel)
 
 
 def _schema_hook(kind: type[object]) -> JsonObject:
     if issubclass(kind, Path):
         return {"type": "string", "format": "path"}
-    if is_model(kind):
+    if _is_model(kind):
         return kind.model_json_schema()
     raise NotImplementedError(kind)
 
 
-def _read_hook(kind: type[object], value: object) -> object:
+def _decode_hook(kind: type[object], value: object) -> object:
     if issubclass(kind, Path) and isinstance(value, str):
         return kind(value)
-    if is_model(kind):
-        return model_value(kind, value)
-    raise NotImplementedError(kind)
+    if not _is_model(kind):
+        raise NotImplementedError(kind)
+    try:
+        return kind.model_validate(value)
+    except ValueError as error:
+        raise ValueError(_error_line(error)) from None
 
 
-def _say_hook(value: object) -> object:
-    return value.model_dump(mode="json") if isinstance(value, Dumpable) else str(value)
+def _error_line(error: ValueError) -> str:
+    """pydantic's list of errors with their places, on one line: the model reads it."""
+    listed = getattr(error, "errors", None)
+    if not callable(listed):
+        return str(error)
+    faults = cast(list[JsonObject], listed())
+    return "; ".join(f"{fault.get('msg')} - at `{_path_text(fault.get('loc'))}`" for fault in faults)
+
+
+def _path_text(where: object) -> str:
+    steps = cast(tuple[object, ...], where) if isinstance(where, tuple) else ()
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+
+
+def _encode_hook(value: object) -> object:
+    return value.model_dump(mode="json") if isinstance(value, PydanticValue) else str(value)

@@ -1,34 +1,43 @@
-"""Tools: Python functions that a model may call.
+"""Tools: Python functions that a model may call, and how such a function is called.
 
     @tool(timeout=10, approval=True)
     def delete(path: Path) -> str:
         \"\"\"Deletes a file.\"\"\"
 
-What a model is told of a tool comes from the function: its name, its docstring, its types. The decorator says what a
-signature cannot: whether somebody has to approve a call, how long it may take, and whether it may be run twice.
+A model sees of a tool what the function says: its name, its docstring, its types. The decorator says what a signature
+cannot: whether a person must approve a call, how long it may take, and whether it may run twice.
+
+A coroutine function runs on the event loop, a plain function in a daemon thread. The loop's own executor is joined when the
+loop ends, so a tool that hangs would block that end; a daemon thread is left behind.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import inspect
 import re
+import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar, cast, overload
+from typing import Any, Final, NoReturn, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 from msgspec import Struct
 
-from clew.chat.agent.schema import Arguments, arguments_of, spoken
+from clew.chat.agent.schema import Arguments, arguments_of, documented_function
 from clew.chat.messages import ToolCall
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
 
-__all__ = ["NeedsApproval", "Tool", "ToolFailed", "checked_name", "tool", "tool_of"]
+__all__ = ["NeedsApproval", "Tool", "ToolFailed", "call_function", "checked_name", "tool", "tool_of"]
 
 F = TypeVar("F", bound=Callable[..., object])
+P = ParamSpec("P")
+T = TypeVar("T")
 
 NeedsApproval: TypeAlias = bool | Callable[[ToolCall], bool]
-"""Whether a call has to be approved: always, never, or as the call is."""
+"""Must a call be approved: always, never, or decided by a function of the call."""
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _MARK: Final = "__clew_tool__"
@@ -84,8 +93,8 @@ class Tool(Struct, frozen=True, kw_only=True, eq=False):
         return self.approval(call) if callable(self.approval) else self.approval
 
 
-class _Said(Struct, frozen=True, kw_only=True):
-    """What the decorator says."""
+class _ToolOptions(Struct, frozen=True, kw_only=True):
+    """The arguments of the decorator."""
 
     name: str = ""
     description: str = ""
@@ -107,7 +116,7 @@ def tool(
     retries: int = 0,
     idempotent: bool = False,
 ) -> Callable[[F], F]: ...
-def tool(function: Any = None, /, **said: Any) -> Any:
+def tool(function: Any = None, /, **options: Any) -> Any:
     """Say of a function what its signature cannot. It stays the function that it was.
 
     `name` and `description` are instead of the function's own. `approval`: somebody approves each call first, or those for
@@ -123,19 +132,15 @@ def tool(function: Any = None, /, **said: Any) -> Any:
     >>> delete_file("a.txt")
     'a.txt is gone'
     """
-    words = _Said(**said)
+    checked = _ToolOptions(**options)
 
-    def marked(own: F) -> F:
-        held = partial(own) if _is_bound(own) else own
-        setattr(held, _MARK, words)
-        return cast(F, held)
+    def mark(own: F) -> F:
+        # A bound method and a builtin cannot hold an attribute, so they are wrapped.
+        marked = partial(own) if inspect.ismethod(own) or inspect.isbuiltin(own) else own
+        setattr(marked, _MARK, checked)
+        return cast(F, marked)
 
-    return marked if function is None else marked(function)
-
-
-def _is_bound(function: object) -> bool:
-    """A method of one object can hold no mark of its own, nor can what is built in."""
-    return inspect.ismethod(function) or inspect.isbuiltin(function)
+    return mark if function is None else mark(function)
 
 
 def checked_name(name: str) -> str:
@@ -147,23 +152,58 @@ def checked_name(name: str) -> str:
 
 
 def tool_of(function: Callable[..., object]) -> Tool:
-    """The tool that a function is. Raises SettingsInvalid for what no model could call."""
-    said: _Said = getattr(function, _MARK, None) or _Said()
-    name = said.name or _name_of(function)
+    """The tool that a function is. Raises SettingsInvalid for a function that no model could call."""
+    options: _ToolOptions = getattr(function, _MARK, None) or _ToolOptions()
+    named = documented_function(function)  # an object that can be called has the name of its type
+    name = options.name or (type(function).__name__ if named.__name__ == "__call__" else named.__name__)
     arguments = arguments_of(function, checked_name(name))
     return Tool(
         function=function,
         name=name,
-        description=said.description or arguments.summary,
+        description=options.description or arguments.summary,
         arguments=arguments,
-        approval=said.approval,
-        timeout=said.timeout,
-        retries=said.retries,
-        idempotent=said.idempotent,
+        approval=options.approval,
+        timeout=options.timeout,
+        retries=options.retries,
+        idempotent=options.idempotent,
     )
 
 
-def _name_of(function: Callable[..., object]) -> str:
-    """A function's own, also in a partial; an object that can be called has its type's."""
-    words = spoken(function)
-    return type(function).__name__ if words.__name__ == "__call__" else words.__name__
+async def call_function(function: Callable[P, T | Awaitable[T]], *args: P.args, **given: P.kwargs) -> T:
+    """Call a function of either kind, and return its value. Raises what the function raises."""
+    if inspect.iscoroutinefunction(inspect.unwrap(function)):
+        value = function(*args, **given)
+    else:
+        value = await _in_thread(partial(function, *args, **given))
+    return await cast(Awaitable[T], value) if inspect.isawaitable(value) else cast(T, value)
+
+
+async def _in_thread(function: Callable[[], T]) -> T:
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Callable[[], T]] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        outcome = _outcome(partial(context.run, function))
+        with suppress(RuntimeError):  # the loop has ended, so nobody waits
+            loop.call_soon_threadsafe(lambda: done.done() or done.set_result(outcome))
+
+    threading.Thread(target=work, name="clew-tool", daemon=True).start()
+    return (await done)()
+
+
+def _outcome(function: Callable[[], T]) -> Callable[[], T]:
+    """A function that returns the value in another thread, or raises the exception there."""
+    try:
+        value = function()
+    except StopIteration as error:  # no future can hold it
+        return partial(_raise, RuntimeError(f"StopIteration: {error}"))
+    except Exception as error:
+        return partial(_raise, error)
+    except BaseException as error:  # SystemExit would end the waiting loop
+        return partial(_raise, RuntimeError(f"{type(error).__name__}: {error}"))
+    return lambda: value
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error

@@ -1,0 +1,187 @@
+"""The loop of an agent's run, from a question or pending calls to its end.
+
+    ask ─► step ─► calls? ── no ──► answered, or of the wrong type: ask again
+             ▲       │ yes
+             │       ├─ a limit is reached ──► ends, the calls pending
+             │       ├─ decisions about calls that need one; one is put off ──► ends, all calls pending
+             │       ├─ sub-agents that may be put off work first; one is ──► ends, all calls pending
+             └───────┴─ all calls run side by side; their results, in the order of the calls, are the next question
+
+It is straight-line code in one task. Each event waits until the listener wants the next one, so a change that a listener
+makes takes effect exactly there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from clew.chat.agent.approval import Suspended
+from clew.chat.agent.calls import outputs_of
+from clew.chat.agent.context import RunContext
+from clew.chat.agent.events import Ending, LimitReached, OutputRejected, Result, RunEnded
+from clew.chat.agent.limits import Reached
+from clew.chat.agent.step import take_step
+from clew.chat.agent.structured import correction
+from clew.chat.agent.tools import ToolFailed
+from clew.chat.answer import AsyncAnswer
+from clew.chat.contents import Content, result_block
+from clew.chat.conversation import AsyncConversation
+from clew.chat.messages import Message, ToolCall
+from clew.errors import BackendBroken, RequestInvalid
+from clew.model.json import JsonObject
+
+__all__ = ["AgentLoop", "Start", "ask_question", "resume_last"]
+
+Start: TypeAlias = Callable[[AsyncConversation], AsyncAnswer | None]
+"""Makes the first question of a run; None if there are calls to continue with."""
+
+_ENDINGS: Final[dict[str, Ending]] = {
+    "refusal": "refused",
+    "max_tokens": "cut",
+    "model_context_window_exceeded": "cut",
+}
+"""The stop reasons with which an answer does not count as one."""
+
+_NOT_RUN: Final = "Not run: the work stopped before this call, and something else was asked."
+
+
+def ask_question(conversation: AsyncConversation, content: Content) -> AsyncAnswer:
+    """Ask. Pending calls get a result that says they were not run; results without an answer go with the question."""
+    results: list[JsonObject] = []
+    if calls := conversation.calls:
+        results = [result_block(call.id, ToolFailed(_NOT_RUN)) for call in calls]
+    elif (turns := conversation.turns) and turns[-1].answer is None:
+        for message in turns[-1].asked:
+            blocks = message.get("content")
+            for block in blocks if isinstance(blocks, list) else ():
+                if isinstance(block, dict) and block.get("type") == "tool_result":
+                    results.append(block)
+    said = [content] if isinstance(content, str) else content
+    return conversation.ask([*results, *said] if results else content)
+
+
+def resume_last(conversation: AsyncConversation) -> AsyncAnswer | None:
+    """Ask the last question again if it failed; None if there are calls to continue with, or there is an answer.
+
+    Raises RequestInvalid if nothing was said.
+    """
+    turns = conversation.turns
+    if not turns:
+        raise RequestInvalid("nothing was said yet, so there is nothing to resume")
+    return None if turns[-1].outcome == "whole" else conversation.retry()
+
+
+class AgentLoop:
+    """One run."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._conversation, self._spending = context.conversation, context.spending
+        self._message: Message | None = None
+        self._turn = ""
+        self._resumed = True
+        """Were the pending calls there before this run?"""
+        self._has_called = False
+        self._rejected = 0
+
+    async def run(self, start: Start) -> Result[Any]:
+        """Run to the end. Raises BackendError and its kin if a model call fails for good; `resume` tries it again."""
+        clock = asyncio.timeout(self._spending.left)
+        try:
+            async with clock:
+                result = await self._work(start(self._conversation))
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            result = await self._end_at_limit(self._spending.late)
+        finally:
+            await self._context.claim.leave(self._conversation)
+        await self._context.emit(RunEnded(result))
+        return result
+
+    async def _work(self, answer: AsyncAnswer | None) -> Result[Any]:
+        if reached := self._spending.reached():
+            return await self._end_at_limit(reached)
+        turns = self._conversation.turns
+        if turns and turns[-1].outcome == "whole":  # the run may begin with the calls of this answer
+            self._turn, self._message = turns[-1].id, turns[-1].answer
+        while True:
+            if answer is not None:
+                ended = await take_step(self._context, answer)
+                self._message, self._resumed = ended.message, False
+                self._turn = ended.turn.id if ended.turn else ""
+            calls, misfit = self._conversation.calls, self._misfit()
+            if not calls and misfit is None:
+                return await self._end_with_answer()
+            if reached := self._spending.reached():
+                return await self._end_at_limit(reached)
+            try:
+                answer = await self._run_calls() if calls else await self._ask_again(misfit or "")
+            except Suspended as put_off:
+                return self._result("suspended", waiting=put_off.calls)
+
+    async def _run_calls(self) -> AsyncAnswer:
+        """Run the calls, and ask with their results. Raises Suspended if a decision is put off."""
+        self._has_called = True
+        outputs = await outputs_of(self._context, self._conversation.calls, self._turn, self._resumed)
+        return self._conversation.results(outputs)
+
+    async def _ask_again(self, why: str) -> AsyncAnswer:
+        """Ask for an answer of the right type. Raises BackendBroken after too many wrong ones."""
+        if self._rejected >= self._context.plan.retries:
+            raise BackendBroken(f"the answer is not of the type that was asked for: {why}")
+        self._rejected += 1
+        await self._context.emit(OutputRejected(self._spending.steps, why))
+        return self._conversation.ask(correction(why))
+
+    def _misfit(self) -> str | None:
+        """Why the answer is not of the type that was asked for; None if it is, or if there is no answer."""
+        form = self._context.plan.form
+        if form is None or self._message is None or self._ending != "answered":
+            return None
+        try:
+            form.read(self._text)
+        except msgspec.MsgspecError as error:
+            return str(error)
+        return None
+
+    # Ends.
+
+    async def _end_with_answer(self) -> Result[Any]:
+        if self._has_called:
+            await self._context.claim.end(self._conversation)
+        form, ending = self._context.plan.form, self._ending
+        output = None if ending != "answered" else form.read(self._text) if form else self._text
+        return self._result(ending, output=output)
+
+    async def _end_at_limit(self, reached: Reached) -> Result[Any]:
+        await self._context.emit(LimitReached(reached))
+        return self._result("limit", limit=reached)
+
+    def _result(
+        self, ending: Ending, *, output: object = None, limit: Reached | None = None, waiting: tuple[ToolCall, ...] = ()
+    ) -> Result[Any]:
+        return Result(
+            ending=ending,
+            thread=self._conversation.thread,
+            output=output,
+            message=self._message,
+            pending=tuple(self._conversation.calls),
+            waiting=waiting,
+            limit=limit,
+            steps=self._spending.steps,
+            usage=self._spending.usage,
+            cost=self._spending.cost,
+        )
+
+    @property
+    def _ending(self) -> Ending:
+        return _ENDINGS.get(self._message.stop_reason or "", "answered") if self._message else "answered"
+
+    @property
+    def _text(self) -> str:
+        return (self._message.content if self._message else None) or ""
