@@ -21,6 +21,7 @@ from clew.http.body_account import BodyAccount
 from clew.http.message import Head, HttpRequest, Limits, Refusal
 from clew.http.outlet import LONG, Outlet
 from clew.http.patience import Patience
+from clew.http.read_budget import read_budget_of
 from clew.http.reader import RequestReader
 from clew.http.responder import Responder
 from clew.http.wire_responder import WireResponder
@@ -48,8 +49,8 @@ class Connection(Outlet):
     """The protocol object that the event loop calls."""
 
     __slots__ = (
-        *("_begun", "_bodies", "_closing", "_discarding", "_limits", "_patience", "_paused", "_probes", "_reader"),
-        *("_responder", "_server", "_since", "_task", "_turned_away"),
+        *("_begun", "_bodies", "_budget", "_closing", "_discarding", "_is_reading", "_limits", "_patience", "_paused"),
+        *("_probes", "_reader", "_responder", "_server", "_since", "_task", "_turned_away", "_yields"),
     )
 
     def __init__(self, server: Server) -> None:
@@ -65,6 +66,11 @@ class Connection(Outlet):
         self._closing = False
         self._discarding = False
         self._paused = False
+        """Too many requests wait."""
+        self._yields = False
+        """Other connections read first (`read_budget`)."""
+        self._is_reading = True
+        self._budget = read_budget_of(server.loop)
         self._since = server.now()
         self._turned_away = 0.0
         self._patience = Patience(server.limits)
@@ -77,15 +83,18 @@ class Connection(Outlet):
         self._server.joined(self)
 
     def data_received(self, data: bytes) -> None:
-        reader = self._reader
+        reader, size = self._reader, len(data)
         if self._discarding:
             self._since = self._server.now()
+            self._budget.spend(self, size)
             return
         if not (reader.in_head or reader.in_body):
             self._since = self._server.now()
         reader.feed(data)
         if reader.due > LONG:
-            self._pull(reader.pull)
+            size += self._pull(reader.pull)
+        if size > LONG:
+            self._budget.spend(self, size)
         self._advance()
         if reader.in_body and self._patience.has_brought_enough(reader):
             self._patience.mark_body(reader, self._server.now())
@@ -141,6 +150,16 @@ class Connection(Outlet):
     def reset(self) -> None:
         self._closing = True
         super().reset()
+
+    # What the read budget calls.
+
+    def pause_body(self) -> None:
+        self._yields = True
+        self._update_reading()
+
+    def resume_body(self) -> None:
+        self._yields = False
+        self._update_reading()
 
     # What the server calls.
 
@@ -221,10 +240,16 @@ class Connection(Outlet):
 
     def _throttle(self) -> None:
         full = len(self._reader.ready) >= self._limits.pipelined
-        if full != self._paused and not self._lost and not self._transport.is_closing():
+        if full != self._paused:
             self._paused = full
             self._patience.mark_body(self._reader, self._server.now())
-            (self._transport.pause_reading if full else self._transport.resume_reading)()
+            self._update_reading()
+
+    def _update_reading(self) -> None:
+        wanted = not (self._paused or self._yields)
+        if wanted != self._is_reading and not self._lost and not self._transport.is_closing():
+            self._is_reading = wanted
+            (self._transport.resume_reading if wanted else self._transport.pause_reading)()
 
     def _begin(self, item: HttpRequest | Refusal) -> None:
         if isinstance(item, Refusal):

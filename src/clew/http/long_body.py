@@ -23,6 +23,9 @@ _AHEAD = 16
 _MOST_AHEAD = 256 * 1024 * 1024
 """as long as all together have not reserved more than that ahead of what has come."""
 
+_MOST_AT_ONCE = 1024 * 1024
+"""Bytes that one call may read: the kernel may hold all of a body, and to copy that takes tens of milliseconds."""
+
 _uncleared = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t)(
     ("PyBytes_FromStringAndSize", ctypes.pythonapi)
 )
@@ -56,7 +59,8 @@ class LongBody:
         self._reserve(self.size)
         if self.size == self._room:
             return 0
-        with self._into.getbuffer() as buffer, buffer[self.size : self._room] as free:
+        end = min(self._room, self.size + _MOST_AT_ONCE)
+        with self._into.getbuffer() as buffer, buffer[self.size : end] as free:
             came = read(free)
         self.size += came
         return came

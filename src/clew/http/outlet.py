@@ -119,12 +119,14 @@ class Outlet(asyncio.Protocol):
             plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._transport.abort()
 
-    def _pull(self, take: Callable[[Callable[[memoryview], int]], None]) -> None:
-        """What the kernel has goes straight to where `take` wants it. An end or an error, the loop meets too."""
+    def _pull(self, take: Callable[[Callable[[memoryview], int]], int]) -> int:
+        """What the kernel has goes straight to where `take` wants it: how many bytes. An end or an error, the loop meets
+        too."""
         plug = self._plug()
         if plug is not None and plug.fileno() >= 0:
             with suppress(OSError):
-                take(lambda free: os.readv(plug.fileno(), [free]))
+                return take(lambda free: os.readv(plug.fileno(), [free]))
+        return 0
 
     def _plug(self) -> socket.socket | None:
         return cast("socket.socket | None", self._transport.get_extra_info("socket"))

@@ -148,14 +148,16 @@ class RequestReader:
         """Bytes of a body that `pull` can take."""
         return self._opened.body.due if self._opened is not None and not self.finished else 0
 
-    def pull(self, read: Callable[[memoryview], int]) -> None:
-        """What is due of a body, or some of it, read to where it will be (`LongBody.fill`)."""
+    def pull(self, read: Callable[[memoryview], int]) -> int:
+        """Some of what is due of a body, read to where it will be (`LongBody.fill`): how many bytes."""
         opened = self._opened
+        came = 0
         try:
-            if opened is not None and opened.body.fill(read):
+            if opened is not None and (came := opened.body.fill(read)):
                 self._has_come(opened)
         except MemoryError:
             self.refuse(_NO_MEMORY)
+        return came
 
     def _take(self, data: bytes, opened: _Opened) -> None:
         due = opened.body.due
