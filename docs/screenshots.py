@@ -32,8 +32,8 @@ from clew.model.json import JsonObject  # noqa: E402
 from clew.model.origin import Origin  # noqa: E402
 from clew.simulator import model, stage  # noqa: E402
 from clew.simulator.acts import Scenario  # noqa: E402
-from clew.simulator.chat import model as chat_model  # noqa: E402
 from clew.simulator.conversation import texts_of_users  # noqa: E402
+from clew.simulator.openai_chat import model as chat_model  # noqa: E402
 from clew.simulator.script import parse  # noqa: E402
 from clew.store.sqlite.store import SqliteStore  # noqa: E402
 from clew.store.values import Exchange, Try, Turn, Usage  # noqa: E402

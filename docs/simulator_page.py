@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from clew.simulator.chat.rules import ChatRule, chat_rules, worded
-from clew.simulator.chat.vendors import Vendor, chat_vendors
+from clew.simulator.openai_chat.judge.rules import ChatRule, chat_rules, rule_of
+from clew.simulator.openai_chat.vendors import ChatVendor, chat_vendors
 from clew.simulator.vendors import vendors
 
 Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
@@ -21,7 +21,7 @@ def simulator_page(table: Table) -> str:
     parts = [
         "# Simulator kinds\n",
         "`clew sim --kind KIND`, or `simulators(kind=…)` in pytest. Each is a row of facts over one judge of its dialect;",
-        "the rows are in `src/clew/simulator/vendors.toml` and `src/clew/simulator/chat/vendors.toml`.",
+        "the rows are in `src/clew/simulator/vendors.toml` and `src/clew/simulator/openai_chat/vendors.toml`.",
         "[Test an agent without a key](../howto/test-an-agent-without-a-key.md) shows how to use them.\n",
         table(("kind", "dialect", "what it is", "source", "as of"), kinds),
         "## Rules of the chat kinds\n",
@@ -39,9 +39,9 @@ def _chat_rule_row(rule: ChatRule) -> tuple[str, ...]:
     return f"`{rule.id}`", rule.grade, rule.means, _said(rule)
 
 
-def _own_words(kind: str, vendor: Vendor) -> Iterator[tuple[str, ...]]:
+def _own_words(kind: str, vendor: ChatVendor) -> Iterator[tuple[str, ...]]:
     for name in vendor.words:
-        yield f"`{kind}`", f"`chat.{name}`", _said(worded(vendor, f"chat.{name}"))
+        yield f"`{kind}`", f"`chat.{name}`", _said(rule_of(vendor, f"chat.{name}"))
 
 
 def _said(rule: ChatRule) -> str:

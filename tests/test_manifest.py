@@ -19,7 +19,7 @@ from tests.conftest import has_nothing
 
 ROOT = Path(__file__).parent.parent
 FACTS = ROOT / "src/clew/model/facts"
-CHAT_RULES = ROOT / "src/clew/simulator/chat/rules.toml"
+CHAT_RULES = ROOT / "src/clew/simulator/openai_chat/judge/rules.toml"
 
 ANY = ("proves", "accepts", "refuses")
 ACCEPTED = ("accepts", "proves")

@@ -14,7 +14,7 @@ from clew.model.origin import ANTHROPIC
 from clew.settings.document import BackendTable
 from clew.settings.manners import given_in
 from clew.settings.rows import backend_of
-from clew.simulator.chat.vendors import chat_vendors
+from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.testing import Simulator
 
 __all__ = ["KINDS", "ROWS", "Seat", "seated"]

@@ -15,9 +15,9 @@ from clew.dialects.openai_chat.request.requests import encode
 from clew.settings.document import BackendTable
 from clew.settings.manners import given_in
 from clew.settings.rows import backend_of
-from clew.simulator.chat.books import ChatBooks
-from clew.simulator.chat.judging import judge_chat
-from clew.simulator.chat.vendors import chat_vendors
+from clew.simulator.openai_chat.judge.judging import judge_chat
+from clew.simulator.openai_chat.memory import AnswerMemory
+from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.simulator.stances import stance
 from tests.build import Json, assistant, request, system, thinking, tool_result, tool_use, user
 from tests.handoff.seats import ROWS, Seat
@@ -60,6 +60,6 @@ def test_a_history_as_clients_have_it_is_taken(seat: Seat, model: str, history: 
     asked = request(*history, model=model, system="You help.", tools=TOOLS)
 
     body = encode(asked, wire_of(row, model)).body
-    verdict = judge_chat(body, vendor=chat_vendors()[seat.kind], stance=STRICT, books=ChatBooks(b"secret"))
+    verdict = judge_chat(body, vendor=chat_vendors()[seat.kind], stance=STRICT, memory=AnswerMemory(b"secret"))
 
     assert verdict.violation is None

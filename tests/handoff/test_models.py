@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.simulator.chat.vendors import chat_vendors
+from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.testing.plugin import StartSimulator
 from tests.build import Json
 from tests.engine.gate import Gate

@@ -10,7 +10,7 @@ import pytest
 from clew.cli.sim import CHAT_KINDS, KINDS
 from clew.errors import SettingsInvalid
 from clew.model.facts import rules
-from clew.simulator.chat.vendors import chat_vendors
+from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.simulator.vendors import vendor_of, vendors
 from clew.testing import Simulator
 from tests.simulator.judging import ask as judged

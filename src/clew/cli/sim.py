@@ -186,7 +186,7 @@ What came and what was found: {simulation.url}/_sim/journal. Ctrl-C ends it."""
 
 
 def _try_chat(simulation: Simulation) -> str:
-    from clew.simulator.chat.vendors import chat_vendors
+    from clew.simulator.openai_chat.vendors import chat_vendors
 
     url, model = simulation.url, chat_vendors()[simulation.shell.settings.kind].listed[0]
     body = f'{{"model":"{model}","messages":[{{"role":"user","content":"Hello"}}]}}'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.errors import SettingsInvalid
-from clew.simulator.chat.vendors import chat_vendors
+from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.simulator.vendors import vendors
 
 __all__ = ["check_kind", "kinds", "speaks_chat"]

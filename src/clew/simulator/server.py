@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from clew.http.server import Server, listen
-from clew.simulator.chat.shell import ChatShell
 from clew.simulator.front import Front
 from clew.simulator.interfaces import Judge
 from clew.simulator.kinds import check_kind, speaks_chat
+from clew.simulator.openai_chat.server import ChatServer
 from clew.simulator.shell import Settings, Shell
 
 __all__ = ["Simulation", "start"]
@@ -36,5 +36,5 @@ async def start(settings: Settings, judge: Judge, *, port: int = 0) -> Simulatio
     the Anthropic dialect; the chat vendors have their own.
     """
     check_kind(settings.kind)
-    shell = ChatShell(settings) if speaks_chat(settings.kind) else Shell(settings, judge)
+    shell = ChatServer(settings) if speaks_chat(settings.kind) else Shell(settings, judge)
     return Simulation(shell, await listen(shell.handle, port=port, refuse=shell.refuse))

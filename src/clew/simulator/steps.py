@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from clew.http.responder import Responder
 
-__all__ = ["End", "Head", "Repeat", "Send", "Step", "Steps", "Wait", "body_of", "play"]
+__all__ = ["End", "Head", "Repeat", "Send", "Step", "Steps", "Wait", "body_of", "play", "repeated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,14 @@ class End:
 
 Step: TypeAlias = Head | Send | Repeat | Wait | End
 Steps: TypeAlias = tuple[Step, ...]
+
+
+def repeated(piece: Send, times: int, every: float) -> Iterator[Step]:
+    """A piece of the body so many times, with a silence after each."""
+    for _ in range(times):
+        yield piece
+        if every:
+            yield Wait(every)
 
 
 def body_of(steps: Iterable[Step]) -> bytes:

@@ -16,7 +16,7 @@ from clew.simulator.acts import Event, Pause, Ping
 from clew.simulator.answer import Answer, Item, Piece
 from clew.simulator.cache import CacheUse
 from clew.simulator.interfaces import Prompt
-from clew.simulator.steps import Send, Step, Wait
+from clew.simulator.steps import Send, Step, Wait, repeated
 
 __all__ = ["PING", "Message", "events", "message"]
 
@@ -83,10 +83,7 @@ def _said(item: Item, index: int) -> Iterator[Step]:
         case Pause(seconds):
             yield Wait(seconds)
         case Ping(times, every):
-            for _ in range(times):
-                yield PING
-                if every:
-                    yield Wait(every)
+            yield from repeated(PING, times, every)
         case Event(name, data):
             yield Send(f"event: {name}\ndata: {data}\n\n".encode(), name)
 

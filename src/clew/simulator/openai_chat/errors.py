@@ -1,0 +1,220 @@
+"""The vendors' error objects: one shape each, around the same words.
+
+An aggregator wraps an error of the vendor behind it: that vendor's own body, as a text inside the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from clew.model.json import JsonObject, JsonValue
+from clew.simulator.interfaces import Violation
+from clew.simulator.openai_chat.judge.rules import ChatRule, chat_rules, rule_of
+from clew.simulator.openai_chat.vendors import ChatVendor, Envelope
+
+__all__ = ["ChatErrors"]
+
+_STATUS_RULES: Final = ("chat.status-402", "chat.status-429", "chat.status-500", "chat.status-503")
+_NO_RULE: Final = ChatRule(means="", text="", source="")
+_PROVIDER_RULES: Final = ("chat.reasoning-*", "chat.details-*", "chat.signature-*", "chat.tool-choice-thinking")
+"""What the vendor behind an aggregator refuses, but for `chat.details-shape`."""
+_ADVICE: Final = (
+    "Gemini models require OpenRouter reasoning details to be preserved in each request. Please refer to our docs: "
+    "https://openrouter.ai/docs/guides/best-practices/reasoning-tokens#preserving-reasoning-blocks. Upstream error: "
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatError:
+    """One error, before it has a vendor's shape."""
+
+    rule: str
+    status: int
+    type: str
+    code: str
+    message: str
+    path: str = ""
+    names: Mapping[str, object] = field(default_factory=dict[str, object])
+    maker: str = ""
+    """The vendor of the model, where an aggregator is asked."""
+
+
+class ChatErrors:
+    """How one vendor writes errors."""
+
+    def __init__(self, vendor: ChatVendor) -> None:
+        self._vendor = vendor
+        self._shape = _SHAPES[vendor.envelope]
+
+    @property
+    def ping(self) -> bytes:
+        return f": {self._vendor.chunks.comment or 'keep-alive'}\n\n".encode()
+
+    def refusal_body(self, violation: Violation, names: Mapping[str, object], maker: str) -> bytes:
+        """A refusal as the whole body."""
+        error = ChatError(
+            rule=violation.rule,
+            status=violation.status,
+            type=violation.error_type,
+            code=rule_of(self._vendor, violation.rule).code if violation.rule in chat_rules() else "",
+            message=violation.message,
+            path=violation.path,
+            names=names,
+            maker=maker,
+        )
+        return msgspec.json.encode(self._shape(error))
+
+    def body(self, fault: str, message: str, status: int, request_id: str) -> bytes:
+        """A fault on demand, as the whole body."""
+        return msgspec.json.encode(self._shape(self._fault(fault, message, status)))
+
+    def event(self, fault: str, message: str) -> bytes:
+        """A fault on demand, inside a stream that began with 200."""
+        error = self._fault(fault, message, self.status(fault))
+        shape = _openrouter_in_stream if self._vendor.envelope == "openrouter" else self._shape
+        return b"data: " + msgspec.json.encode(shape(error)) + b"\n\n"
+
+    def status(self, fault: str) -> int:
+        rows = (rule_of(self._vendor, rule) for rule in _STATUS_RULES)
+        return next((row.status for row in rows if row.type == fault), 503 if not fault else 500)
+
+    def _fault(self, fault: str, message: str, status: int) -> ChatError:
+        rule = next((rule for rule in _STATUS_RULES if chat_rules()[rule].status == status), "")
+        worded = rule or ("chat.status-500" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "")
+        row = rule_of(self._vendor, worded) if worded else _NO_RULE
+        text = message or row.text or str(status)
+        return ChatError(rule=rule, status=status, type=fault or row.type, code=row.code, message=text)
+
+
+def _openai(error: ChatError) -> JsonObject:
+    return {"error": {"message": error.message, "type": error.type, "param": None, "code": error.code or None}}
+
+
+def _short(error: ChatError) -> JsonObject:
+    return {"error": {"message": error.message, "type": error.type}}
+
+
+def _openrouter(error: ChatError) -> JsonObject:
+    shown: JsonObject = {"message": error.message, "code": error.status}
+    if error.rule != "chat.details-shape" and any(fnmatchcase(error.rule, pattern) for pattern in _PROVIDER_RULES):
+        shown = {"message": "Provider returned error", "code": error.status, "metadata": _provider_error(error)}
+    return {"error": shown, "user_id": "user_sim"}
+
+
+def _provider_error(error: ChatError) -> JsonObject:
+    """The metadata of an error from the vendor behind the aggregator."""
+    body = _openai(error)
+    if error.maker == "Anthropic":
+        body = {"type": "error", "error": {"type": "invalid_request_error", "message": error.message}}
+    elif error.maker == "Google AI Studio":
+        body = {"error": {"code": 400, "message": error.message, "status": "INVALID_ARGUMENT"}}
+    advice = _ADVICE if error.rule == "chat.signature-missing" else ""
+    raw = advice + msgspec.json.encode(body).decode()
+    return {"raw": raw, "provider_name": error.maker, "is_byok": False}
+
+
+def _openrouter_in_stream(error: ChatError) -> JsonObject:
+    choice: JsonObject = {"index": 0, "delta": {"content": ""}, "finish_reason": "error", "native_finish_reason": "error"}
+    head: JsonObject = {"id": "gen-sim", "object": "chat.completion.chunk", "created": 0, "model": "", "provider": ""}
+    return {**head, "error": {"code": error.status, "message": error.message}, "choices": [choice]}
+
+
+_XAI_CODES: Final = {
+    400: "Client specified an invalid argument",
+    404: "Some requested entity was not found",
+    429: "Some resource has been exhausted",
+    503: "The service is currently unavailable",
+}
+
+
+def _xai(error: ChatError) -> JsonObject:
+    return {"code": _XAI_CODES.get(error.status, HTTPStatus(error.status).phrase), "error": error.message}
+
+
+def _mistral(error: ChatError) -> JsonObject:
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        return {"detail": error.message}
+    message: JsonValue = {"detail": [_mistral_detail(error)]} if error.type in _PYDANTIC else error.message
+    kind = "invalid_request_error" if error.type in _PYDANTIC else error.type
+    return {"object": "error", "message": message, "type": kind, "param": None, "code": error.code or None}
+
+
+_PYDANTIC: Final = ("extra_forbidden", "missing", "string_type", "union_tag_invalid")
+
+
+def _mistral_detail(error: ChatError) -> JsonObject:
+    place: list[JsonValue] = [int(part) if part.isdecimal() else part for part in error.path.split(".")]
+    role = error.names.get("role")
+    if isinstance(role, str) and place[0] == "messages":
+        place.insert(2, role)
+    return {"type": error.type, "loc": ["body", *place], "msg": error.message}
+
+
+def _minimax(error: ChatError) -> JsonObject:
+    shown: JsonObject = {"type": error.type, "message": error.message, "http_code": str(error.status)}
+    return {"type": "error", "error": shown, "request_id": "sim"}
+
+
+def _flat(error: ChatError) -> JsonObject:
+    return {"message": error.message, "type": error.type, "param": error.path and "validation_error", "code": error.code}
+
+
+def _object(error: ChatError) -> JsonObject:
+    return {"object": "error", "message": error.message, "type": error.type, "param": None, "code": error.status}
+
+
+def _zai(error: ChatError) -> JsonObject:
+    return {"error": {"code": error.code or str(error.status), "message": error.message}}
+
+
+def _vllm(error: ChatError) -> JsonObject:
+    return {"error": {"message": error.message, "type": error.type, "param": error.path or None, "code": error.status}}
+
+
+def _llamacpp(error: ChatError) -> JsonObject:
+    shown: JsonObject = {"code": error.status, "message": error.message, "type": error.type}
+    if error.rule == "chat.too-long":
+        tokens, limit = error.names.get("tokens"), error.names.get("limit")
+        shown["n_prompt_tokens"] = tokens if isinstance(tokens, int) else 0
+        shown["n_ctx"] = limit if isinstance(limit, int) else 0
+    return {"error": shown}
+
+
+def _google(error: ChatError) -> list[JsonValue]:
+    """A list with one error in it."""
+    return [
+        {"error": {"code": error.status, "message": error.message, "status": _GOOGLE_STATUSES.get(error.status, "UNKNOWN")}}
+    ]
+
+
+_GOOGLE_STATUSES: Final = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+}
+
+
+_SHAPES: Final[dict[Envelope, Callable[[ChatError], JsonValue]]] = {
+    "openai": _openai,
+    "short": _short,
+    "openrouter": _openrouter,
+    "xai": _xai,
+    "mistral": _mistral,
+    "minimax": _minimax,
+    "vllm": _vllm,
+    "llamacpp": _llamacpp,
+    "google": _google,
+    "flat": _flat,
+    "object": _object,
+    "zai": _zai,
+}

@@ -1,0 +1,81 @@
+"""The phases in their order, and the verdict on one chat request.
+
+The first phase with a broken rule in force ends the judgement, and the first of its broken rules is the refusal. The
+returned reasoning is read in any case, so that the journal shows it even for a request that was refused because of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Final, TypeAlias
+
+from clew.errors import BodyTooLarge, RequestInvalid
+from clew.model.json import JsonObject
+from clew.simulator.interfaces import Stance, Violation
+from clew.simulator.openai_chat.judge.case import ChatCase
+from clew.simulator.openai_chat.judge.messages import check_conversation, check_messages
+from clew.simulator.openai_chat.judge.reasoning import check_reasoning
+from clew.simulator.openai_chat.judge.requests import (
+    check_body,
+    check_length,
+    check_model,
+    check_parameters,
+    check_tool_choice,
+    check_tools,
+)
+from clew.simulator.openai_chat.judge.returned import ReturnedReasoning, returned_reasoning
+from clew.simulator.openai_chat.judge.rules import BrokenChatRule, first_in_force, refusal_by
+from clew.simulator.openai_chat.memory import AnswerMemory
+from clew.simulator.openai_chat.vendors import ChatVendor
+from clew.wire.strict_json import decode_json
+
+__all__ = ["ChatVerdict", "judge_chat"]
+
+Check: TypeAlias = Callable[[ChatCase], Iterable[BrokenChatRule]]
+
+PHASES: Final[tuple[tuple[Check, ...], ...]] = (
+    (check_body, check_messages, check_tools),
+    (check_model,),
+    (check_parameters, check_tool_choice),
+    (check_conversation,),
+    (check_reasoning,),
+    (check_length,),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatVerdict:
+    """What the judge found. Legal if `violation` is None; then there is a `case`."""
+
+    violation: Violation | None = None
+    names: Mapping[str, object] = field(default_factory=dict[str, object])
+    """The names in the violation's words: some vendors put them into fields of the error, too."""
+    case: ChatCase | None = None
+    thinking: tuple[ReturnedReasoning, ...] = ()
+
+
+def judge_chat(body: bytes, *, vendor: ChatVendor, stance: Stance, memory: AnswerMemory) -> ChatVerdict:
+    """Judge one request. Pure, but for reading the memory."""
+    document = _read(body)
+    if isinstance(document, BrokenChatRule):
+        return ChatVerdict(violation=refusal_by(vendor, document), names=document.names)
+    case = ChatCase(body=document, vendor=vendor, stance=stance, memory=memory)
+    thinking = returned_reasoning(case)
+    for phase in PHASES:
+        broken = first_in_force(chain.from_iterable(check(case) for check in phase), vendor, stance)
+        if broken:
+            refused = tuple(replace(each, fate="refused") if each.path == broken.path else each for each in thinking)
+            return ChatVerdict(violation=refusal_by(vendor, broken), names=broken.names, case=case, thinking=refused)
+    return ChatVerdict(case=case, thinking=thinking)
+
+
+def _read(body: bytes) -> JsonObject | BrokenChatRule:
+    try:
+        document = decode_json(body)
+    except (BodyTooLarge, RequestInvalid) as error:
+        return BrokenChatRule("chat.body-not-json", "", {"reason": str(error)})
+    if not isinstance(document, dict):
+        return BrokenChatRule("chat.body-not-json", "", {"reason": "not an object"})
+    return document

@@ -1,0 +1,144 @@
+"""From the built-in model's answer to the chat message: each block by its type, in the vendor's form."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from clew.model.json import JsonObject, JsonValue
+from clew.simulator.answer import Answer, Piece
+from clew.simulator.openai_chat.judge.case import ChatCase
+from clew.simulator.openai_chat.proofs import seal
+from clew.simulator.openai_chat.thoughts import THOUGHT_FORMS, MessageDraft, ThoughtToWrite
+from clew.simulator.openai_chat.vendors import decoded
+from clew.simulator.values import as_str
+
+__all__ = ["draft_of", "message_of", "reasoning_field"]
+
+_FIELDS: Final = {"details": "reasoning_details", "chunks": "content", "tags": "content"}
+"""The field of a message that a form writes to, where the form is not named after it."""
+
+
+def draft_of(answer: Answer, case: ChatCase, salt: str) -> MessageDraft:
+    """The answer in the vendor's form. `salt` is unique to the answer and goes into its seals."""
+    draft = MessageDraft()
+    for item in answer.items:
+        if not isinstance(item, Piece):
+            draft.steps.append(item)
+            continue
+        match item.block.get("type"):
+            case "thinking" | "redacted_thinking":
+                _add_thought(draft, item, case, salt)
+            case "text":
+                _add_text(draft, item, case)
+            case "tool_use":
+                _add_call(draft, item, case, salt)
+            case _:
+                pass  # other blocks of the Messages API do not exist in this dialect
+    if draft.text and not draft.calls and case.thinking:
+        # An answer without calls is signed as a whole. A stream has the signature at its end, beside an empty text.
+        draft.signed = _signature(draft, case, salt)
+        if draft.signed:
+            draft.add("content", {"content": "", **draft.signed})
+    return draft
+
+
+def message_of(draft: MessageDraft, case: ChatCase) -> JsonObject:
+    """The whole message."""
+    content: JsonValue = draft.content or (None if draft.calls else "")
+    if draft.chunks and case.form == "chunks":
+        content = [*draft.chunks]
+    message: JsonObject = {"role": "assistant", "content": content}
+    if case.thinking:
+        message |= _reasoning(draft, case)
+    if draft.calls:
+        message["tool_calls"] = draft.calls
+    return message | draft.signed
+
+
+def reasoning_field(draft: MessageDraft, case: ChatCase) -> str:
+    """The field that the client has to send back; "" if there is none."""
+    if case.traits.signs and (draft.calls or draft.signed):
+        return "extra_content"
+    name = case.traits.back or _FIELDS.get(case.form, case.form)
+    there = draft.details if case.form == "details" else draft.reasoning
+    return name if there and name in case.traits.takes else ""
+
+
+def _reasoning(draft: MessageDraft, case: ChatCase) -> JsonObject:
+    flat: JsonObject = dict.fromkeys(case.traits.mirrors, draft.reasoning)
+    match case.form:
+        case "reasoning_content" | "reasoning":
+            return {case.form: draft.reasoning, **flat}
+        case "details":
+            return {**flat, "reasoning_details": draft.details}
+        case "tags":
+            return flat if draft.reasoning else {}
+        case "chunks" | "hidden":
+            return {}
+
+
+def _add_thought(draft: MessageDraft, piece: Piece, case: ChatCase, salt: str) -> None:
+    parts = [as_str(delta.get("thinking")) for delta in piece.deltas if delta.get("type") == "thinking_delta"]
+    redacted = piece.block.get("type") == "redacted_thinking"
+    thought = ThoughtToWrite(
+        text=as_str(piece.block.get("data" if redacted else "thinking")),
+        pieces=[part for part in parts if part],
+        redacted=redacted,
+        traits=case.traits,
+        model=case.model,
+        secret=case.memory.secret,
+        salt=salt,
+    )
+    THOUGHT_FORMS[case.form](draft, thought)
+
+
+def _add_text(draft: MessageDraft, piece: Piece, case: ChatCase) -> None:
+    text = as_str(piece.block.get("text"))
+    draft.text += text
+    draft.content += text
+    in_list = case.form == "chunks" and bool(draft.chunks)
+    if in_list:
+        draft.chunks.append({"type": "text", "text": text})
+    for delta in piece.deltas:
+        part = delta.get("text")
+        draft.add("content", {"content": [{"type": "text", "text": part}] if in_list else part})
+
+
+def _add_call(draft: MessageDraft, piece: Piece, case: ChatCase, salt: str) -> None:
+    parts = [part for delta in piece.deltas if (part := as_str(delta.get("partial_json")))]
+    id_, name, arguments = piece.block["id"], piece.block["name"], "".join(parts) or "{}"
+    number, signed = len(draft.calls), _signature(draft, case, salt)
+    head: JsonObject = {"id": id_, "type": "function"}
+    draft.calls.append({**head, "function": {"name": name, "arguments": arguments}, **signed})
+    chunks = case.vendor.chunks
+    index: JsonObject = {"index": number} if chunks.indices else {}
+    whole = chunks.calls == "whole" and case.body.get(chunks.pieces_if) is not True
+    function: JsonObject = {"name": name, "arguments": arguments if whole else ""}
+    draft.add("tool_calls", {"tool_calls": [{**index, **head, "function": function, **signed}]})
+    for part in [] if whole else parts or ["{}"]:
+        draft.add("tool_calls", {"tool_calls": [{**index, **decoded(chunks.again), "function": {"arguments": part}}]})
+    if case.form == "details" and case.traits.makes == "gemini" and not number:
+        _add_sealed_call(draft, case, salt, as_str(id_))
+
+
+def _signature(draft: MessageDraft, case: ChatCase, salt: str) -> JsonObject:
+    """A thought signature on the first call of a step, as Gemini has it in this dialect."""
+    if not case.traits.signs or draft.calls:
+        return {}
+    data = seal(case.memory.secret, msgspec.json.encode(draft.text).decode(), salt=salt)
+    return {"extra_content": {"google": {"thought_signature": data}}}
+
+
+def _add_sealed_call(draft: MessageDraft, case: ChatCase, salt: str, id_: str) -> None:
+    """The signature of a call through an aggregator: an entry with the call's id."""
+    entry: JsonObject = {
+        "type": "reasoning.encrypted",
+        "data": seal(case.memory.secret, id_, salt=salt),
+        "id": id_,
+        "format": "google-gemini-v1",
+        "index": 0,
+    }
+    draft.details.append(entry)
+    draft.add("reasoning", {"reasoning_details": [dict(entry)]})

@@ -1,0 +1,187 @@
+"""Which vendors are simulated: rows of `vendors.toml`, whose head explains the fields. A model may differ from its vendor.
+
+`model_list` and `model_row` are what `GET /models` answers, in the shape that all vendors share.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct, structs
+
+from clew.model.json import JsonObject, JsonValue
+from clew.simulator.ids import ToolIds
+
+__all__ = [
+    "ChatVendor",
+    "ChunkFormat",
+    "ModelPattern",
+    "Traits",
+    "UsageFormat",
+    "VendorWords",
+    "chat_vendors",
+    "decoded",
+    "model_list",
+    "model_row",
+]
+
+Form: TypeAlias = Literal["reasoning_content", "reasoning", "details", "chunks", "tags", "hidden"]
+Makes: TypeAlias = Literal["text", "claude", "openai", "xai", "gemini", "minimax"]
+Needs: TypeAlias = Literal["nothing", "key", "text", "absence", "details", "signature"]
+Envelope: TypeAlias = Literal[
+    "openai", "short", "openrouter", "xai", "mistral", "minimax", "vllm", "llamacpp", "google", "flat", "object", "zai"
+]
+
+
+class ChunkFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a vendor writes its stream. Deltas are JSON texts, since TOML has no null."""
+
+    first: str = '{"role":"assistant","content":""}'
+    beside_reasoning: str = "{}"
+    beside_content: str = "{}"
+    beside_calls: str = "{}"
+    last: str = "{}"
+    finish: Literal["null", "absent"] = "null"
+    calls: Literal["pieces", "whole"] = "pieces"
+    pieces_if: str = ""
+    again: str = "{}"
+    preface: str = ""
+    twice: str = ""
+    indices: bool = True
+    usage: Literal["asked", "own", "finish"] = "asked"
+    frame: str = "{}"
+    choice: str = "{}"
+    comment: str = ""
+
+
+class UsageFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which fields a vendor's usage has."""
+
+    reasoning: Literal["details", "beside", "top", "none"] = "details"
+    cached: Literal["details", "hit-miss", "top", "none"] = "details"
+    unit: int = 128
+    extra: str = "{}"
+
+
+class VendorWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A rule in the vendor's own words: what differs from the book's row."""
+
+    text: str | None = None
+    status: int | None = None
+    type: str | None = None
+    code: str | None = None
+    verified: bool = True
+
+
+class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What may differ between the models of a vendor."""
+
+    thinks: Literal["always", "on", "off", "never"] = "on"
+    shows: Form = "reasoning_content"
+    mirrors: tuple[str, ...] = ()
+    makes: Makes = "text"
+    needs: Needs = "nothing"
+    signs: bool = False
+    takes: tuple[str, ...] = ("reasoning_content",)
+    back: str = ""
+    earlier_if: str = ""
+    shows_if: dict[str, Form] = {}
+    tag: str = "think"
+    cumulative: bool = False
+    switches: tuple[str, ...] = ()
+    thinking: tuple[str, ...] = ("enabled", "disabled")
+    thinking_fields: tuple[str, ...] = ()
+    efforts: tuple[str, ...] = ()
+    refuses: dict[str, str] = {}
+    pinned: dict[str, float] = {}
+    forced_tools: Literal["always", "not_named", "not_thinking"] = "always"
+    budget: int = 0
+    vision: bool = True
+    context: int = 200_000
+    max_output: int = 0
+    maker: str = ""
+
+
+class ModelPattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The models whose names fit a pattern, and in which traits they differ from the vendor's."""
+
+    names: tuple[str, ...]
+    traits: dict[str, object] = {}
+
+
+class ChatVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One vendor."""
+
+    about: str
+    source: str
+    date: str
+    reference: bool = False
+    envelope: Envelope = "openai"
+    open: bool = False
+    key_header: str = "authorization"
+    listed: tuple[str, ...]
+    lists: dict[str, JsonValue] = {}
+    models: tuple[ModelPattern, ...] = (ModelPattern(names=("*",)),)
+    traits: Traits = Traits()
+    fields: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    message_fields: tuple[str, ...] = ()
+    call_fields: tuple[str, ...] = ()
+    part_fields: tuple[str, ...] = ()
+    parts: dict[str, tuple[str, ...]] = {}
+    roles: tuple[str, ...] = ("system", "user", "assistant", "tool")
+    stops: int = 4
+    without: tuple[str, ...] = ()
+    special: tuple[str, ...] = ()
+    words: dict[str, VendorWords] = {}
+    tool_ids: ToolIds = "call"
+    completion_id: str = "chatcmpl-"
+    chunks: ChunkFormat = ChunkFormat()
+    numbers: UsageFormat = UsageFormat()
+    extra: str = "{}"
+    finishes: dict[str, str] = {}
+
+    def traits_of(self, model: str) -> Traits | None:
+        """The traits of the model with this name; None if there is none. The first pattern that fits counts."""
+        for row in self.models:
+            if any(fnmatchcase(model, pattern) for pattern in row.names):
+                return msgspec.convert({**structs.asdict(self.traits), **row.traits}, Traits) if row.traits else self.traits
+        return None
+
+
+@cache
+def chat_vendors() -> dict[str, ChatVendor]:
+    """All rows by name."""
+    text = resources.files(__package__ or "").joinpath("vendors.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text), dict[str, ChatVendor])
+
+
+@cache
+def decoded(text: str) -> JsonObject:
+    """The object that a row has as a JSON text. It is shared, so it must not be changed."""
+    return msgspec.json.decode(text, type=JsonObject)
+
+
+def model_list(vendor: ChatVendor, kind: str) -> JsonObject:
+    """All models that the vendor lists."""
+    return {"object": "list", "data": [model_row(name, vendor, kind) for name in vendor.listed]}
+
+
+def model_row(name: str, vendor: ChatVendor, kind: str) -> JsonObject:
+    """One model. `$id` and `$context` in the vendor's row stand for values of the model."""
+    traits = vendor.traits_of(name) or vendor.traits
+    row: JsonObject = {"id": name, "object": "model", "created": 0, "owned_by": kind}
+    values: dict[str, JsonValue] = {"$id": name, "$context": traits.context}
+    return row | {key: _filled(value, values) for key, value in vendor.lists.items()}
+
+
+def _filled(value: JsonValue, values: Mapping[str, JsonValue]) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _filled(each, values) for key, each in value.items()}
+    return values.get(value, value) if isinstance(value, str) else value
