@@ -40,13 +40,13 @@ _STOPS: Final = {
 class NoView:
     """For whoever wants to hear only the end."""
 
-    def heard(self, event: Said) -> None: ...
+    def add(self, event: Said) -> None: ...
 
     def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None: ...
 
     def note(self, text: str) -> None: ...
 
-    def held(self) -> AbstractContextManager[None]:
+    def paused(self) -> AbstractContextManager[None]:
         return nullcontext()
 
     def close(self) -> None: ...
@@ -103,7 +103,7 @@ def _close(view: View) -> None:
 def _hear(answer: Answer, view: View) -> None:
     try:
         for event in answer:
-            view.heard(event)
+            view.add(event)
     except BaseException:
         answer.stop()
         raise

@@ -11,7 +11,7 @@ from clew.store.endings import CUT_OFF
 from clew.store.exchange_text import at_time
 
 if TYPE_CHECKING:
-    from clew.chat.display import Summary
+    from clew.chat.display import AnswerSummary
     from clew.chat.turns import Turn
 
 __all__ = ["branches_page", "help_page", "turns_page", "usage_page", "words_of"]
@@ -75,7 +75,7 @@ def words_of(turn: Turn) -> str:
     return words if len(words) <= _WIDEST else words[: _WIDEST - 1] + "…"
 
 
-def usage_page(summaries: Sequence[Summary]) -> Page:
+def usage_page(summaries: Sequence[AnswerSummary]) -> Page:
     """Each answer, and all of them."""
     if not summaries:
         return [TextLine("Nothing was used yet.", "quiet")]
@@ -85,7 +85,7 @@ def usage_page(summaries: Sequence[Summary]) -> Page:
     return [TextTable(columns, (*rows, *total))]
 
 
-def _cells(summary: Summary) -> tuple[str, ...]:
+def _cells(summary: AnswerSummary) -> tuple[str, ...]:
     from clew.chat.counts import Estimate
 
     usage, thought = summary.usage, summary.thinking
@@ -102,7 +102,7 @@ def _cells(summary: Summary) -> tuple[str, ...]:
     )
 
 
-def _total(summaries: Sequence[Summary]) -> Summary:
+def _total(summaries: Sequence[AnswerSummary]) -> AnswerSummary:
     from clew.chat.display.summary import total_of
 
     return total_of(summaries)

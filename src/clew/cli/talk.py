@@ -19,7 +19,7 @@ from clew.settings.running import Running, running
 if TYPE_CHECKING:
     from clew.backends.row import Backend
     from clew.chat.blocking import Conversation
-    from clew.chat.display import Summary
+    from clew.chat.display import AnswerSummary
     from clew.chat.turns import Turn
 
 __all__ = ["EFFORTS", "PRINCIPAL", "Talk", "Wanted", "talk"]
@@ -117,7 +117,7 @@ class Talk:
     def row(self, backend: str) -> Backend | None:
         return self.at.usable.settings.backends.get(backend)
 
-    def summary(self, turn: Turn, seconds: float | None = None) -> Summary:
+    def summary(self, turn: Turn, seconds: float | None = None) -> AnswerSummary:
         from clew.chat.display import summary_of
 
         return summary_of(turn, self.row(turn.backend), seconds)

@@ -6,7 +6,7 @@ import pytest
 
 from clew.backends.row import Backend
 from clew.chat.counts import Estimate
-from clew.chat.display import Summary, summary_of
+from clew.chat.display import AnswerSummary, summary_of
 from clew.chat.display.summary import total_of
 from clew.chat.messages import Message
 from clew.chat.prices import Cost
@@ -32,23 +32,23 @@ CLAUDE = Backend(name="claude", url="https://api.anthropic.com", realm="anthropi
 )
 def test_the_share_of_the_cache_is_true(usage: Usage, share: str) -> None:
     """S2-42: it is never all that is not all."""
-    assert Summary(usage=usage).line == share
+    assert AnswerSummary(usage=usage).line == share
 
 
 @proves("req:C33", "req:S2-39")
 @pytest.mark.parametrize(
     ("summary", "line"),
     [
-        (Summary(), "tokens not reported"),
-        (Summary(usage=Usage(output=9), thinking=0), "0 tokens in, 9 out (0 of them thought)"),
-        (Summary(usage=Usage(output=9), thinking=Estimate(1500)), "0 tokens in, 9 out (≈1,500 of them thought)"),
+        (AnswerSummary(), "tokens not reported"),
+        (AnswerSummary(usage=Usage(output=9), thinking=0), "0 tokens in, 9 out (0 of them thought)"),
+        (AnswerSummary(usage=Usage(output=9), thinking=Estimate(1500)), "0 tokens in, 9 out (≈1,500 of them thought)"),
         (
-            Summary(backend="b\x1b", model="m", cost=Cost(Decimal("0.5"), estimated=True), seconds=1.26),
+            AnswerSummary(backend="b\x1b", model="m", cost=Cost(Decimal("0.5"), estimated=True), seconds=1.26),
             "b␛, m · tokens not reported · ≈$0.5000 · 1.3 s",
         ),
     ],
 )
-def test_what_is_not_known_is_not_told(summary: Summary, line: str) -> None:
+def test_what_is_not_known_is_not_told(summary: AnswerSummary, line: str) -> None:
     """S2-39: an estimate is marked as one."""
     assert summary.line == line
 
@@ -67,14 +67,14 @@ def test_a_turn_is_summed_up() -> None:
     assert whole.line == "claude, claude-sonnet-4-5 · 1,000 tokens in, 1,000 out (≈998 of them thought) · $0.0180 · 2.0 s"
     assert summary_of(turn(outcome="cut"), CLAUDE).cost == Cost(Decimal("0.018"), estimated=True)
     unknown = summary_of(turn(model="nobody-knows-this", usage=None, answer=None), None)
-    assert unknown == Summary(backend="claude", model="nobody-knows-this")
+    assert unknown == AnswerSummary(backend="claude", model="nobody-knows-this")
 
 
 def test_all_answers_together() -> None:
     """A cost that is not known makes the sum an estimate, and so does a count."""
-    one = Summary(usage=Usage(input=1, output=2, cache_read=3, cache_written=4), thinking=5, cost=Cost(Decimal(1)))
-    two = Summary(usage=Usage(input=1, output=1, estimated=True), thinking=Estimate(2))
-    assert total_of([one, two, Summary()]) == Summary(
+    one = AnswerSummary(usage=Usage(input=1, output=2, cache_read=3, cache_written=4), thinking=5, cost=Cost(Decimal(1)))
+    two = AnswerSummary(usage=Usage(input=1, output=1, estimated=True), thinking=Estimate(2))
+    assert total_of([one, two, AnswerSummary()]) == AnswerSummary(
         usage=Usage(input=2, output=3, cache_read=3, cache_written=4, estimated=True),
         thinking=Estimate(7),
         cost=Cost(Decimal(1), estimated=True),

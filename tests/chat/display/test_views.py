@@ -77,12 +77,12 @@ def test_thinking_is_one_line_that_counts_and_text_is_markdown() -> None:
         until(sees(terminal, "waiting for claude… 0 s"))
         clock.now += 3
         until(sees(terminal, "waiting for claude… 3 s"))
-        view.heard(ThinkingDelta("Let me see what the user may want of me."))
+        view.add(ThinkingDelta("Let me see what the user may want of me."))
         clock.now += 12
         until(sees(terminal, "thinking… 12 s, ≈11 tokens"))
-        view.heard(TextDelta("# Head\n\nSome **bo"))
+        view.add(TextDelta("# Head\n\nSome **bo"))
         until(sees(terminal, "thought for 12 s, ≈11 tokens", "", "Head", "", "Some **bo"))
-        view.heard(TextDelta("ld** text\n\n- one\n- two"))
+        view.add(TextDelta("ld** text\n\n- one\n- two"))
         until(sees(terminal, "Some bold text", "", " • one", " • two"))
     assert terminal.screen.lines == [
         *("thought for 12 s, ≈11 tokens", "", "Head", "", "Some bold text", "", " • one", " • two"),
@@ -92,11 +92,11 @@ def test_thinking_is_one_line_that_counts_and_text_is_markdown() -> None:
 def test_thinking_is_shown_in_full_if_that_is_wanted() -> None:
     terminal = Terminal()
     with live(terminal, show_thinking=True) as (view, clock):
-        view.heard(ThinkingDelta("First thought.\n\nSecond *tho"))
+        view.add(ThinkingDelta("First thought.\n\nSecond *tho"))
         until(sees(terminal, "First thought.", "", "Second *tho", "", "thinking… 0 s, ≈8 tokens"))
-        view.heard(ThinkingDelta("ught*"))
+        view.add(ThinkingDelta("ught*"))
         clock.now += 2
-        view.heard(TextDelta("Answer."))
+        view.add(TextDelta("Answer."))
     assert terminal.screen.lines == [
         *("First thought.", "", "Second *thought*", "", "thought for 2 s, ≈10 tokens", "", "Answer."),
     ]
@@ -105,10 +105,10 @@ def test_thinking_is_shown_in_full_if_that_is_wanted() -> None:
 def test_a_silence_in_the_middle_of_a_text_is_seen() -> None:
     terminal = Terminal()
     with live(terminal) as (view, clock):
-        view.heard(TextDelta("One"))
+        view.add(TextDelta("One"))
         clock.now += 5
         until(sees(terminal, "One", "… 5 s"))
-        view.heard(TextDelta(" more."))
+        view.add(TextDelta(" more."))
         until(sees(terminal, "One more."))
     assert terminal.screen.lines == ["One more."]
 
@@ -124,7 +124,7 @@ def test_thoughts_between_texts_have_their_places() -> None:
     terminal = Terminal()
     with live(terminal) as (view, _):
         for event in (ThinkingDelta("One."), TextDelta("First."), ThinkingDelta("Two."), TextDelta("Second.")):
-            view.heard(event)
+            view.add(event)
     assert terminal.screen.lines == [
         *("thought for 0 s, ≈2 tokens", "", "First.", "", "thought for 0 s, ≈2 tokens", "", "Second."),
     ]
@@ -135,7 +135,7 @@ def test_each_tool_has_a_line_with_its_state() -> None:
     terminal = Terminal()
     first, second = ToolCall("1", "Read", '{"path":"a"}'), ToolCall("2", "Run", '{"cmd": "rm\x1b[0m"}')
     with live(terminal) as (view, clock):
-        view.heard(TextDelta("I look."))
+        view.add(TextDelta("I look."))
         view.tool(first, "running")
         view.tool(second, "asking")
         clock.now += 1.5
@@ -155,7 +155,7 @@ def test_each_tool_has_a_line_with_its_state() -> None:
 def test_a_call_that_nobody_runs_here_is_named() -> None:
     terminal = Terminal()
     with live(terminal) as (view, _):
-        view.heard(ToolCall("1", "Read", '{"path": "' + "x" * 500 + '"}'))
+        view.add(ToolCall("1", "Read", '{"path": "' + "x" * 500 + '"}'))
     assert " ".join(terminal.screen.lines).startswith('→ Read {"path": "xxx')
     assert "".join(terminal.screen.lines).endswith("… (512 characters)")
 
@@ -165,9 +165,9 @@ def test_nothing_that_was_said_is_obeyed_or_lost() -> None:
     """The screen refuses every sequence that no view writes."""
     terminal = Terminal()
     with live(terminal, show_thinking=True, name="evil\x1b[2J") as (view, _):
-        view.heard(ThinkingDelta(EVIL))
-        view.heard(TextDelta(f"`{EVIL}` <b>tag</b> [text](http://example.com/{EVIL[:4]}) ![alt](http://x/y.png)\n\n"))
-        view.heard(TextDelta("[1]: http://example.com/only\n"))
+        view.add(ThinkingDelta(EVIL))
+        view.add(TextDelta(f"`{EVIL}` <b>tag</b> [text](http://example.com/{EVIL[:4]}) ![alt](http://x/y.png)\n\n"))
+        view.add(TextDelta("[1]: http://example.com/only\n"))
         view.tool(ToolCall("1", EVIL, EVIL), "failed", EVIL)
     seen = "".join(line + " " for line in terminal.screen.lines)
     assert seen.count("owned") == 5
@@ -180,12 +180,12 @@ def test_a_block_that_is_taller_than_the_screen_is_drawn_whole_at_its_end() -> N
     terminal = Terminal(height=20)
     code = [f"line {number}" for number in range(100)]
     with live(terminal) as (view, _):
-        view.heard(TextDelta("```\n"))
+        view.add(TextDelta("```\n"))
         for line in code:
-            view.heard(TextDelta(f"{line}\n"))
+            view.add(TextDelta(f"{line}\n"))
         until(sees(terminal, " line 98", " line 99"))
         assert len(terminal.screen.lines) < 20
-        view.heard(TextDelta("```\nDone."))
+        view.add(TextDelta("```\nDone."))
     assert terminal.screen.lines == [*(f" {line}" for line in code), "", "Done."]
 
 
@@ -194,7 +194,7 @@ def test_a_paragraph_that_is_taller_than_the_screen_is_seen_from_its_end() -> No
     terminal = Terminal(height=20)
     with live(terminal) as (view, _):
         for number in range(500):
-            view.heard(TextDelta(f"word{number} "))
+            view.add(TextDelta(f"word{number} "))
         until(lambda: terminal.pictures and terminal.pictures[-1] and terminal.pictures[-1][-1].endswith("word499"))
         seen = len(terminal.pictures)
         until(lambda: len(terminal.pictures) > seen + 3)
@@ -207,7 +207,7 @@ def test_the_cost_of_an_answer_grows_with_its_length_and_not_faster() -> None:
     terminal = Terminal()
     with live(terminal) as (view, _):
         for _ in range(200):
-            view.heard(TextDelta("A line of about fifty characters, again and again.\n" * 10))
+            view.add(TextDelta("A line of about fifty characters, again and again.\n" * 10))
         seen = len(terminal.pictures)
         until(lambda: len(terminal.pictures) > seen + 2)
         assert len(terminal.screen.lines) < 20
@@ -216,7 +216,7 @@ def test_the_cost_of_an_answer_grows_with_its_length_and_not_faster() -> None:
 def test_a_line_as_long_as_the_screen_is_wide_does_not_wrap() -> None:
     terminal = Terminal(width=60)
     with live(terminal) as (view, _):
-        view.heard(TextDelta("x" * 59 + "\n\n" + "漢" * 40))
+        view.add(TextDelta("x" * 59 + "\n\n" + "漢" * 40))
         until(sees(terminal, "漢" * 11))
     assert terminal.screen.lines == ["x" * 59, "", "漢" * 29, "漢" * 11]
 
@@ -230,10 +230,10 @@ def test_a_conversation_that_goes_on_from_a_summary_says_so() -> None:
     terminal, aside = Terminal(width=120), io.StringIO()
     with live(terminal) as (view, _):
         for event in (ThinkingDelta("Hm."), compacted(), TextDelta("So.")):
-            view.heard(event)
+            view.add(event)
     assert " ".join(terminal.screen.lines).split("  ")[1:] == [COMPACTED, "So."]
     plain = PlainView(io.StringIO(), aside)
-    plain.heard(compacted())
+    plain.add(compacted())
     assert aside.getvalue() == f"{COMPACTED}\n"
 
 
@@ -254,9 +254,9 @@ def test_a_conversation_that_goes_on_from_a_summary_says_so() -> None:
 def test_links_the_clipboard_and_questions_are_pictures(evil: str) -> None:
     terminal, out = Terminal(), io.StringIO()
     with live(terminal) as (view, _):
-        view.heard(TextDelta(evil))
+        view.add(TextDelta(evil))
     plain = PlainView(out)
-    plain.heard(TextDelta(evil))
+    plain.add(TextDelta(evil))
     plain.close()
     for seen in ("".join(terminal.screen.lines), out.getvalue()):
         assert not {"\x1b", "\x07", "\x9c", "\x9d"} & set(seen)
@@ -268,7 +268,7 @@ def test_a_pipe_gets_the_text_alone_and_harmless() -> None:
     out, aside = io.StringIO(), io.StringIO()
     view = PlainView(out, aside, thoughts=True)
     for event in (ThinkingDelta("Hm."), TextDelta("One\r"), TextDelta("\n**two**"), ThinkingDelta("So."), TextDelta(EVIL)):
-        view.heard(event)
+        view.add(event)
     view.tool(ToolCall("1", "Read\x1b", "{}"), "done", "12 lines")
     view.close()
     assert out.getvalue() == f"One\n**two**\n{HARMLESS}\n"
@@ -279,7 +279,7 @@ def test_a_pipe_gets_no_thinking_unless_it_is_wanted_and_no_line_too_many() -> N
     out = io.StringIO()
     view = PlainView(out)
     for event in (ThinkingDelta("Hm."), TextDelta("One.\n"), ToolCall("1", "Read")):
-        view.heard(event)
+        view.add(event)
     view.close()
     assert out.getvalue() == "One.\n"
 
@@ -287,7 +287,7 @@ def test_a_pipe_gets_no_thinking_unless_it_is_wanted_and_no_line_too_many() -> N
 def test_what_is_held_back_is_not_lost() -> None:
     out = io.StringIO()
     view = PlainView(out)
-    view.heard(TextDelta("One\r"))
+    view.add(TextDelta("One\r"))
     view.close()
     assert out.getvalue() == "One␍\n"
 
@@ -296,22 +296,22 @@ def test_whoever_gets_the_screen_reads_first_what_was_said() -> None:
     """A person who is asked about a call wants to know why the model makes it."""
     terminal = Terminal()
     with live(terminal, show_thinking=True) as (view, clock):
-        view.heard(ThinkingDelta("The hosts first."))
-        view.heard(TextDelta("I look into"))
+        view.add(ThinkingDelta("The hosts first."))
+        view.add(TextDelta("I look into"))
         clock.now += 1
-        with view.held():
+        with view.paused():
             assert terminal.screen.lines == ["The hosts first.", "", "thought for 0 s, ≈4 tokens", "", "I look into"]
             clock.now += 60
-        view.heard(ThinkingDelta("Hm."))
-        view.heard(TextDelta("Yes."))
+        view.add(ThinkingDelta("Hm."))
+        view.add(TextDelta("Yes."))
     assert terminal.screen.lines[-3:] == ["thought for 0 s, ≈2 tokens", "", "Yes."]
 
 
 def test_a_view_is_closed_while_somebody_has_the_screen() -> None:
     """Ctrl-C at a question that another thread asks: nobody waits for the answer to it."""
     terminal = Terminal()
-    with live(terminal) as (view, _), view.held():
-        view.heard(TextDelta("Meanwhile."))
+    with live(terminal) as (view, _), view.paused():
+        view.add(TextDelta("Meanwhile."))
         closing = Thread(target=view.close)
         closing.start()
         closing.join(120)

@@ -1,9 +1,8 @@
 """The live view: an answer on a terminal while it comes.
 
-Thinking is dim and folded into a line that counts; text is Markdown; each tool has a line with its state. What is finished
-is drawn once and stays. Below it are a few live lines: the block that is still open, and what is going on. They are drawn
-anew a few times a second, however fast the pieces come, by a thread that also lets the seconds pass; so the cost of an
-answer grows with its length and not faster.
+Thinking is dim, or one line that counts its tokens; text is Markdown; each tool has a line with its state. Finished blocks
+are drawn once and stay. Below them are a few live lines: the open block, and the present activity. A thread draws them again
+a few times a second, however fast the answer comes, so the cost of an answer grows linearly with its length.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ from contextlib import contextmanager, suppress
 from threading import Event, Lock, RLock, Thread
 from typing import IO, TYPE_CHECKING, Final
 
-from clew.chat.display.markdown import markdown
-from clew.chat.display.painter import Painter
+from clew.chat.display.drawing import Painter, ToolLines, markdown
 from clew.chat.display.paragraphs import Paragraphs
-from clew.chat.display.tools import Tools
 from clew.chat.display.view import COMPACTED, ToolState
 from clew.chat.events import Compacted, Said, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
@@ -29,12 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LiveView"]
 
-_SECONDS: Final = 0.08
-"""Between two pictures."""
+_PAUSE: Final = 0.08
+"""Seconds between two pictures."""
 _SILENCE: Final = 2.0
-"""Seconds after which one wonders whether more is coming."""
+"""Seconds without text after which the waiting time is shown."""
 _DIM: Final = "dim"
-_THOUGHT: Final = "dim italic"
+_THINKING: Final = "dim italic"
 
 
 class LiveView:
@@ -47,33 +44,33 @@ class LiveView:
         show_thinking: bool = False,
         name: str = "",
         clock: Callable[[], float] = time.monotonic,
-        pause: float = _SECONDS,
+        pause: float = _PAUSE,
     ) -> None:
         self._painter = Painter(out)
         self._show_thinking = show_thinking
         self._name = harmless(name)
         self._clock = clock
         self._since = clock()
-        """When what is going on began."""
+        """When the present activity began."""
         self._text, self._thoughts = Paragraphs(), Paragraphs()
         self._tokens = 0.0
         self._is_thinking = False
-        self._tools = Tools(clock)
-        self._stays: list[RenderableType] = []
-        """Finished, and not drawn yet."""
+        self._tools = ToolLines(clock)
+        self._finished: list[RenderableType] = []
+        """Finished blocks that are not drawn yet."""
         self._has_drawn = False
         self._lock = RLock()
-        self._is_held = False
-        self._holder = Lock()
-        """Of the screen: one at a time, and not in the way of whoever closes this."""
+        self._is_paused = False
+        self._pausing = Lock()
+        """Held while another writer has the screen; another lock than the one that `close` takes."""
         self._over = Event()
         self._ticker = Thread(target=self._tick, args=(pause,), name="clew-display", daemon=True)
         self._ticker.start()
 
-    def heard(self, event: Said) -> None:
+    def add(self, event: Said) -> None:
         with self._lock:
             if isinstance(event, ThinkingDelta):
-                self._think(event.text)
+                self._add_thinking(event.text)
             elif isinstance(event, TextDelta):
                 self._end_thinking()
                 self._keep(*map(markdown, self._text.feed(event.text)))
@@ -86,8 +83,8 @@ class LiveView:
     def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None:
         with self._lock:
             self._end_text()
-            for line in self._tools.told(call, state, detail):
-                self._stays.append(line)
+            for line in self._tools.update(call, state, detail):
+                self._finished.append(line)
                 self._has_drawn = True
             self._since = self._clock()
 
@@ -97,77 +94,74 @@ class LiveView:
             self._keep(_dim(harmless(text)))
 
     @contextmanager
-    def held(self) -> Generator[None]:
-        with self._holder:
-            self._hold()
+    def paused(self) -> Generator[None]:
+        with self._pausing:
+            with self._lock:
+                self._end_text()
+                self._release_screen()
+                self._is_paused = True
             try:
                 yield
             finally:
                 with self._lock:
-                    self._is_held, self._since = False, self._clock()
-
-    def _hold(self) -> None:
-        """Let go of the screen, for somebody else to write on: what was said so far is finished first."""
-        with self._lock:
-            self._end_text()
-            self._painter.paint(self._stays)
-            self._stays = []
-            self._painter.close()
-            self._is_held = True
+                    self._is_paused, self._since = False, self._clock()
 
     def close(self) -> None:
         self._over.set()
         self._ticker.join()
         with self._lock:
             self._end_text()
-            self._stays += self._tools.settle()
-            self._painter.paint(self._stays)
-            self._stays = []
-            self._painter.close()
+            self._finished += self._tools.settle()
+            self._release_screen()
 
-    # What stays.
+    def _release_screen(self) -> None:
+        self._painter.paint(self._finished)
+        self._finished = []
+        self._painter.close()
+
+    # Finished blocks.
 
     def _keep(self, *blocks: RenderableType) -> None:
-        """Each with a blank line above it, but the first."""
+        """Add blocks that stay, each with a blank line above it, but the first."""
         for block in blocks:
-            self._stays += ["", block] if self._has_drawn else [block]
+            self._finished += ["", block] if self._has_drawn else [block]
             self._has_drawn = True
 
     def _end_text(self) -> None:
         self._end_thinking()
         self._keep(*map(markdown, self._text.end()))
 
-    def _think(self, text: str) -> None:
+    def _add_thinking(self, text: str) -> None:
         if not self._is_thinking:
             self._end_text()
             self._is_thinking, self._since, self._tokens = True, self._clock(), 0.0
         self._tokens += tokens_of(text.encode("utf-8", "replace"))
         if self._show_thinking:
-            self._keep(*map(_thought, self._thoughts.feed(text)))
+            self._keep(*map(_thinking_text, self._thoughts.feed(text)))
 
     def _end_thinking(self) -> None:
         if self._is_thinking:
             self._is_thinking = False
-            self._keep(*map(_thought, self._thoughts.end()))
+            self._keep(*map(_thinking_text, self._thoughts.end()))
             self._keep(_dim(f"thought for {self._seconds()}, ≈{round(self._tokens):,} tokens"))
             self._since = self._clock()
 
-    # What is going on.
+    # Live lines.
 
     def _tick(self, pause: float) -> None:
         while not self._over.wait(pause):
-            with self._lock, suppress(OSError):  # a terminal that is gone: whoever closes this hears of it
-                if not self._is_held:
-                    self._painter.paint(self._stays, self._live())
-                    self._stays = []
+            with self._lock, suppress(OSError):  # the terminal is gone: `close` raises it
+                if not self._is_paused:
+                    self._painter.paint(self._finished, self._live())
+                    self._finished = []
 
     def _live(self) -> list[RenderableType]:
-        """The open block, if there is one, and what is being done."""
+        """The open block, if there is one, and the present activity."""
         lines = max(self._painter.height - 4, 1)
         if self._is_thinking:
-            doing = _dim(f"thinking… {self._seconds()}, ≈{round(self._tokens):,} tokens")
+            activity = _dim(f"thinking… {self._seconds()}, ≈{round(self._tokens):,} tokens")
             shown = self._thoughts.preview(lines) if self._show_thinking else ""
-            return [*self._above(), _thought(shown), "", doing] if shown else [*self._above(), doing]
+            return [*self._above(), _thinking_text(shown), "", activity] if shown else [*self._above(), activity]
         if shown := self._text.preview(lines):
             silence = [_dim(f"… {self._seconds()}")] if self._clock() - self._since > _SILENCE else []
             return [*self._above(), markdown(shown), *silence]
@@ -189,8 +183,8 @@ def _dim(text: str) -> RenderableType:
     return Text(text, style=_DIM)
 
 
-def _thought(text: str) -> RenderableType:
-    """As it was thought: people read it for its words."""
+def _thinking_text(text: str) -> RenderableType:
+    """Thinking as plain text: people read it for its words."""
     from rich.text import Text
 
-    return Text(harmless(text), style=_THOUGHT)
+    return Text(harmless(text), style=_THINKING)

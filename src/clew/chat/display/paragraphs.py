@@ -1,8 +1,8 @@
-"""Text that comes in pieces, as blocks of Markdown: those that are finished, and the one that is still open.
+"""Text that comes in pieces, as blocks of Markdown: finished blocks, and one open block.
 
-What is finished can be drawn once and for all; only the open block is ever drawn again. A block ends at a blank line,
-unless the next line is indented and so belongs to it (an item of a list that goes on); at the end of a fence; and where a
-heading or a fence begins. Each line is looked at once.
+A finished block can be drawn once; only the open block is drawn again. A block ends at a blank line, unless the next line is
+indented and so continues the block (an item of a list); at the end of a fence; and where a heading or a fence begins. Each
+line is looked at once.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["Paragraphs"]
 _FENCE: Final = re.compile(r"( *)(`{3,}|~{3,})(.*)")
 _HEADING: Final = re.compile(r"#{1,6}(\s|$)")
 _MOST_PREVIEWED: Final = 8_000
-"""Characters of an open block that are drawn again and again."""
+"""Characters of an open block that are drawn each time."""
 
 
 class Paragraphs:
-    """`feed` it; it gives what is finished.
+    """`feed` it text; it returns the blocks that are finished.
 
     >>> text = Paragraphs()
     >>> text.feed("One.\\n\\nTw")
@@ -31,35 +31,35 @@ class Paragraphs:
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        """Of the open block, whole."""
+        """The complete lines of the open block."""
         self._begun: list[str] = []
-        """Pieces of the line that has no end yet."""
+        """The pieces of the last line, which has no end yet."""
         self._fence = ""
-        """What closes the fence that is open."""
+        """What closes the open fence."""
         self._inside = False
         """Is that fence part of a block that began before it?"""
         self._gap = False
         """Was the last line blank?"""
 
     def feed(self, text: str) -> list[str]:
-        """The blocks that this finishes."""
+        """Add text, and return the blocks that it finishes."""
         first, *rest = text.split("\n")
         self._begun.append(first)
         finished: list[str] = []
         for piece in rest:
-            finished += self._line("".join(self._begun))
+            finished += self._add_line("".join(self._begun))
             self._begun = [piece]
         return finished
 
     def end(self) -> list[str]:
-        """The last ones: nothing more comes."""
-        finished = [*self._line("".join(self._begun)), *self._close()]
+        """The last blocks: no more text comes."""
+        finished = [*self._add_line("".join(self._begun)), *self._close()]
         self._begun, self._fence = [], ""
         return finished
 
     @property
     def open(self) -> str:
-        """The block that is not finished."""
+        """The open block."""
         return "\n".join([*self._lines, "".join(self._begun)]).strip("\n")
 
     def preview(self, lines: int) -> str:
@@ -71,30 +71,24 @@ class Paragraphs:
         opening = [self._fence] if self._fence and cut else []
         return "\n".join([*opening, *shown]).strip("\n")
 
-    def _line(self, line: str) -> Iterator[str]:
+    def _add_line(self, line: str) -> Iterator[str]:
         if self._fence:
-            yield from self._fenced(line)
+            yield from self._add_fenced(line)
         elif not line.strip():
             self._gap = bool(self._lines)
             self._lines += [""] * self._gap
         else:
-            if self._begins_anew(line):
+            fence, heading = _FENCE.match(line), _HEADING.match(line)
+            if (self._gap and not line[0].isspace()) or (fence and not fence[1]) or heading:
                 yield from self._close()
-            self._add(line)
-            if _HEADING.match(line):
+            if fence:
+                self._fence, self._inside = fence[2], bool(self._lines)
+            self._gap = False
+            self._lines.append(line)
+            if heading:
                 yield from self._close()
 
-    def _begins_anew(self, line: str) -> bool:
-        fence = _FENCE.match(line)
-        return (self._gap and not line[0].isspace()) or bool(fence and not fence[1]) or bool(_HEADING.match(line))
-
-    def _add(self, line: str) -> None:
-        if fence := _FENCE.match(line):
-            self._fence, self._inside = fence[2], bool(self._lines)
-        self._gap = False
-        self._lines.append(line)
-
-    def _fenced(self, line: str) -> Iterator[str]:
+    def _add_fenced(self, line: str) -> Iterator[str]:
         self._lines.append(line)
         found = _FENCE.match(line)
         if found and found[2].startswith(self._fence) and not found[3].strip():

@@ -1,4 +1,4 @@
-"""An agent's run on a screen: its steps as answers, its tools with their states; and somebody who is asked before they run.
+"""An agent's run on a screen: its steps as answers, its tools with their states; and a person who approves calls.
 
 view = view_for(sys.stdout, sys.stderr)
 agent = Agent(…, approve=Approving(view))
@@ -32,7 +32,6 @@ from clew.chat.display.view import View
 from clew.chat.events import Compacted, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
 from clew.chat.terminal import harmless
-from clew.model.json import JsonValue
 
 __all__ = ["Approving", "show"]
 
@@ -41,7 +40,7 @@ _NO: Final = ("", "n", "no")
 
 
 def show(event: AgentEvent, view: View) -> None:
-    """Draw one event of a run. Of a sub-agent only the tools are drawn, under its name: its words are for who sent it.
+    """Draw one event of a run. Of a sub-agent only the tools are drawn, under its name: its words are for its caller.
 
     >>> from clew import CallDenied, ToolCall
     >>> from clew.chat.display.view import PlainView
@@ -50,9 +49,9 @@ def show(event: AgentEvent, view: View) -> None:
     → delete {} denied not today
     """
     if isinstance(event, TextDelta | ThinkingDelta | Compacted):
-        view.heard(event)
+        view.add(event)
     elif isinstance(event, FromAgent):
-        _show_below(event, view)
+        _show_sub_agent(event, view)
     elif isinstance(event, StepRetried):
         view.note(f"{event.error}; asked again in {event.wait:.0f} s")
     elif isinstance(event, LimitReached):
@@ -63,38 +62,39 @@ def show(event: AgentEvent, view: View) -> None:
         _show_call(event, view)
 
 
-def _show_below(event: FromAgent, view: View) -> None:
-    below = event.event
-    if isinstance(below, ToolStarted | ToolFinished | CallDenied | CallSuspended):
-        call = ToolCall(f"{event.call.id}/{below.call.id}", f"{event.agent}: {below.call.name}", below.call.arguments)
-        show(msgspec.structs.replace(below, call=call), view)
-    elif isinstance(below, FromAgent):
-        _show_below(below, view)
+def _show_sub_agent(event: FromAgent, view: View) -> None:
+    inner = event.event
+    if isinstance(inner, ToolStarted | ToolFinished | CallDenied | CallSuspended):
+        call = ToolCall(f"{event.call.id}/{inner.call.id}", f"{event.agent}: {inner.call.name}", inner.call.arguments)
+        show(msgspec.structs.replace(inner, call=call), view)
+    elif isinstance(inner, FromAgent):
+        _show_sub_agent(inner, view)
 
 
 def _show_call(event: AgentEvent, view: View) -> None:
     if isinstance(event, ToolStarted):
         view.tool(event.call, "running")
     elif isinstance(event, ToolFinished):
-        view.tool(event.call, "failed" if event.is_error else "done", _text(event.output) if event.is_error else "")
+        if event.is_error:
+            output = event.output
+            text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
+            view.tool(event.call, "failed", text)
+        else:
+            view.tool(event.call, "done")
     elif isinstance(event, CallDenied):
         view.tool(event.call, "denied", event.reason)
     elif isinstance(event, CallSuspended):
         view.tool(event.call, "asking")
 
 
-def _text(output: JsonValue) -> str:
-    return output if isinstance(output, str) else msgspec.json.encode(output).decode()
-
-
 class Approving:
-    """Asks whoever sits at the terminal about each call; anything but yes and no is the reason that the model reads.
+    """Asks the person at the terminal about each call; any text but yes and no is the reason that the model reads.
 
-    Where nobody sits, the decision is left for later.
+    Without a terminal the decision is left for later.
     """
 
     def __init__(self, view: View | None = None, read: Callable[[str], str] | None = None) -> None:
-        """`read` shows a question and gives the answer; by default it is `input`, where there is a terminal."""
+        """`read` shows a question and returns the answer; by default it is `input` if there is a terminal."""
         self._view = view
         self._read = read or (input if sys.stdin.isatty() else None)
 
@@ -104,12 +104,12 @@ class Approving:
         question = harmless(f"{call.name} {call.arguments}\nRun it? [y/N, or why not] ")
         if self._view is None:
             return _decision(self._read(question))
-        with self._view.held():
+        with self._view.paused():
             return _decision(self._read(question))
 
 
-def _decision(said: str) -> bool | Denied:
-    word = said.strip()
+def _decision(answer: str) -> bool | Denied:
+    word = answer.strip()
     if word.lower() in _YES:
         return True
     return Denied("the user said no") if word.lower() in _NO else Denied(word)

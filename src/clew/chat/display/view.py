@@ -1,6 +1,6 @@
-"""Views: who hears an answer and shows it.
+"""Views: how an answer is shown while it comes.
 
-`PlainView` writes the text as it comes, and nothing else, to where it is wanted; it is for pipes and files. `LiveView`
+`PlainView` writes only the text, as it comes; it is for pipes and files. `LiveView`
 (`clew.chat.display.live`) is for terminals.
 """
 
@@ -17,30 +17,30 @@ from clew.chat.terminal import harmless
 __all__ = ["COMPACTED", "PlainView", "ToolState", "View", "is_live", "view_for"]
 
 ToolState: TypeAlias = Literal["called", "asking", "running", "done", "failed", "denied"]
-"""What became of a tool call: `called` if nobody here runs it; `asking` whether it may."""
+"""The state of a tool call: `called` if this program does not run it; `asking` for approval."""
 
 
 class View(Protocol):
     """Shows one answer, or what an agent does until there is one."""
 
-    def heard(self, event: Said) -> None:
-        """Something was said."""
+    def add(self, event: Said) -> None:
+        """Show one event of the answer."""
         ...
 
     def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None:
-        """What becomes of a call."""
+        """Show the state of a call."""
         ...
 
     def note(self, text: str) -> None:
-        """Something that is no part of the answer, and stays."""
+        """Show a line that is no part of the answer."""
         ...
 
-    def held(self) -> AbstractContextManager[None]:
-        """Draw nothing meanwhile: somebody else has the screen."""
+    def paused(self) -> AbstractContextManager[None]:
+        """Draw nothing meanwhile: another writer has the screen."""
         ...
 
     def close(self) -> None:
-        """Nothing more comes: all that was heard is shown, and stays."""
+        """Show everything that is left, and end."""
         ...
 
 
@@ -48,19 +48,19 @@ COMPACTED: Final = "the conversation had become too long for the model: it goes 
 
 
 class PlainView:
-    """The text to one stream; what is no part of it to another, thinking and tools only if they are wanted there. What a
-    terminal would obey is made harmless."""
+    """Writes the text to one stream, and notes to another; thinking and tools only if `thoughts` is set. Control characters
+    are made harmless."""
 
     def __init__(self, out: IO[str], aside: IO[str] | None = None, *, thoughts: bool = False) -> None:
         self._out = out
         self._aside = aside
         self._thoughts = aside if thoughts else None
-        self._held = ""
-        """A carriage return at the end of a piece may be half of a line's end."""
+        self._return = ""
+        """A carriage return at the end of a piece: it may be half of a line break."""
         self._into: IO[str] | None = None
         self._is_at_start = True
 
-    def heard(self, event: Said) -> None:
+    def add(self, event: Said) -> None:
         if isinstance(event, TextDelta):
             self._write(self._out, event.text)
         elif isinstance(event, ThinkingDelta) and self._thoughts is not None:
@@ -80,7 +80,7 @@ class PlainView:
             self._aside.write(harmless(text) + "\n")
             self._aside.flush()
 
-    def held(self) -> AbstractContextManager[None]:
+    def paused(self) -> AbstractContextManager[None]:
         self._end_line()
         return nullcontext()
 
@@ -91,27 +91,27 @@ class PlainView:
         if into is not self._into:
             self._end_line()
             self._into = into
-        whole = self._held + text
-        self._held = "\r" if whole.endswith("\r") else ""
-        if shown := harmless(whole.removesuffix("\r") if self._held else whole):
+        whole = self._return + text
+        self._return = "\r" if whole.endswith("\r") else ""
+        if shown := harmless(whole.removesuffix("\r") if self._return else whole):
             into.write(shown)
             into.flush()
             self._is_at_start = shown.endswith("\n")
 
     def _end_line(self) -> None:
-        if self._into is not None and not (self._is_at_start and not self._held):
-            self._into.write(harmless(self._held) + "\n")
+        if self._into is not None and not (self._is_at_start and not self._return):
+            self._into.write(harmless(self._return) + "\n")
             self._into.flush()
-        self._held, self._is_at_start, self._into = "", True, None
+        self._return, self._is_at_start, self._into = "", True, None
 
 
 def is_live(out: IO[str]) -> bool:
-    """Whether things can be drawn there, and drawn over."""
+    """Is this a terminal on which lines can be overwritten?"""
     return out.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def view_for(out: IO[str], aside: IO[str], *, show_thinking: bool = False, name: str = "") -> View:
-    """The view that fits these two streams: standard output and standard error, usually. `name` is who answers."""
+    """The view for these two streams, usually standard output and standard error. `name` is the backend that answers."""
     if is_live(out):
         from clew.chat.display.live import LiveView
 
