@@ -22,7 +22,7 @@ import sse
 from clew.model.target import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
-from clew.pipeline.thinking.copies import is_whole
+from clew.pipeline.thinking.binding import is_whole
 from clew.thinking.history import answers_of
 from clew.thinking.profiles import profile_for
 from clew.thinking.recognise import Context, recognise

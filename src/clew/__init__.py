@@ -51,9 +51,8 @@ if TYPE_CHECKING:
     from clew.model.origin import Origin
     from clew.model.recording import Recording, Shelf
     from clew.model.target import Target
-    from clew.pipeline.options import Options
     from clew.pipeline.project import Projection, project
-    from clew.pipeline.step import Facts
+    from clew.pipeline.step import Facts, Options
     from clew.thinking.compliance import Violation, check
     from clew.thinking.profiles import profile_for
     from clew.thinking.registry import ThinkingRegistry
@@ -146,7 +145,7 @@ _HOMES = {
     "LimitReached": "clew.chat.agent.events",
     "Limits": "clew.chat.agent.limits",
     "Message": "clew.chat.messages",
-    "Options": "clew.pipeline.options",
+    "Options": "clew.pipeline.step",
     "Origin": "clew.model.origin",
     "OutputRejected": "clew.chat.agent.events",
     "Projection": "clew.pipeline.project",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clew import Change, Message, ToolCall, format_messages, format_response, profile_for
 from clew.chat import format_system, formatted
 from clew.errors import RequestInvalid
-from clew.pipeline.options import CacheRules
+from clew.pipeline.step import CacheRules
 from tests.build import GLM, OPUS, SONNET, assistant, system, target, text, thinking, tool_result, tool_use, user
 from tests.chat.said import CALL, T2, R, T, X, answer
 from tests.counts import examples

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from clew.pipeline.options import CacheRules
+from clew.pipeline.step import CacheRules
 from clew.settings.values import BuildSettings, ThinkingSettings
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator

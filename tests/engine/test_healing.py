@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.model.change import Change
-from clew.pipeline.thinking.refused import REFUSED_BEFORE
+from clew.pipeline.thinking.open import REFUSED_BEFORE
 from clew.settings.values import ThinkingSettings
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator

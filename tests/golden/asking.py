@@ -24,9 +24,8 @@ from clew.model.blocks import made
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import Shelf
-from clew.pipeline.options import Options
 from clew.pipeline.project import project
-from clew.pipeline.step import Facts
+from clew.pipeline.step import Facts, Options
 from clew.thinking.recognise import Context
 from clew.thinking.record import recording_of
 from clew.thinking.seal import Seal

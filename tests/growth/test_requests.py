@@ -11,9 +11,8 @@ from clew.dialects.openai_chat.wire import Wire
 from clew.errors import ClewError
 from clew.model.blocks import made
 from clew.model.target import Target
-from clew.pipeline.options import CacheRules, Options
 from clew.pipeline.project import project
-from clew.pipeline.step import Facts
+from clew.pipeline.step import CacheRules, Facts, Options
 from clew.pipeline.thinking.as_recorded import CHANGED
 from clew.pipeline.token_estimate import estimate
 from clew.simulator.anthropic.judge.judging import static_violations

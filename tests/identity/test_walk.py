@@ -94,7 +94,9 @@ def test_the_walk_would_notice_a_policy_that_restores_too_much(monkeypatch: pyte
     from clew.pipeline import thinking
     from clew.pipeline.thinking import binding
 
-    monkeypatch.setattr(binding, "resolve", lambda recording, shelf: tuple(key for each in shelf.all for key in each.keys))
+    monkeypatch.setattr(
+        binding, "strand_keys", lambda recording, shelf: tuple(key for each in shelf.all for key in each.keys)
+    )
     monkeypatch.setattr(binding, "longest_tail", lambda groups, placeable: frozenset(k for _, g in groups for k in g))
     monkeypatch.setattr(thinking, "is_whole", lambda *args: False)
     monkeypatch.setattr(binding, "digest_of", lambda proofs: b"never")

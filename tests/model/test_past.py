@@ -11,8 +11,8 @@ from clew.engine.seen import BLOCK_KEYS
 from clew.model.past import Fold, Retold, folded, retold
 from clew.model.request import Message
 from clew.pipeline.normalise import _REFUSED
-from clew.pipeline.system_messages import _NO_SYSTEM_MESSAGE
-from clew.pipeline.thinking.copies import _ROW, _STRAYS
+from clew.pipeline.system import _NO_SYSTEM_MESSAGE
+from clew.pipeline.thinking.binding import _ROW, _STRAYS
 from clew.pipeline.tool_structure import _NONE_SERVED, _SOUND
 from clew.thinking import record
 from clew.thinking.history import _RUNS

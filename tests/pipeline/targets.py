@@ -10,8 +10,7 @@ from clew.model.change import Change
 from clew.model.facts import model_facts
 from clew.model.request import Request
 from clew.model.target import Target
-from clew.pipeline.options import Options
-from clew.pipeline.step import Facts
+from clew.pipeline.step import Facts, Options
 from clew.wire.requests import encode
 
 Step = Callable[[Request, Target, Facts], tuple[Request, tuple[Change, ...]]]

@@ -16,7 +16,16 @@ from clew.errors import (
     BackendUnreachable,
     CredentialsExhausted,
 )
-from clew.pipeline.attempts import Attempt, Candidate, CoolDowns, Outcome, Policy, Verdict, attempts, class_of_status
+from clew.pipeline.attempts import (
+    Attempt,
+    AttemptOutcome,
+    Candidate,
+    CoolDowns,
+    RetryPolicy,
+    Verdict,
+    attempts,
+    class_of_status,
+)
 from clew.pipeline.retry_hints import retry_after_of, should_retry_of
 from tests.counts import examples
 
@@ -29,14 +38,14 @@ class Story:
 
     def __init__(self, *targets: Candidate, cool: CoolDowns | None = None, jitter: float = 1.0, **policy: Any) -> None:
         self.now = 100.0
-        self.flow = attempts(targets, Policy(**policy), cool or CoolDowns(), jitter=lambda: jitter, now=self.now)
+        self.flow = attempts(targets, RetryPolicy(**policy), cool or CoolDowns(), jitter=lambda: jitter, now=self.now)
         self.seen: list[Attempt] = [next(self.flow)]
         self.verdict: Verdict | None = None
 
     def tell(self, took: float = 0.0, **outcome: Any) -> "Story":
         self.now += self.seen[-1].wait + took
         try:
-            self.seen.append(self.flow.send(Outcome(now=self.now, **outcome)))
+            self.seen.append(self.flow.send(AttemptOutcome(now=self.now, **outcome)))
         except StopIteration as stop:
             self.verdict = stop.value
         return self
@@ -240,7 +249,7 @@ def test_every_story_ends_within_its_bounds(targets: list[Candidate], told: list
         last = next(outcomes)
         story.tell(**last)
     assert len(story.seen) <= 3 * len(targets)
-    assert sum(attempt.wait for attempt in story.seen) <= Policy().budget
+    assert sum(attempt.wait for attempt in story.seen) <= RetryPolicy().budget
     assert all(attempt.wait >= 0 for attempt in story.seen)
     assert (story.verdict.failure is None) == (last["status"] == 200 and "error" not in last)
     assert story.verdict.attempts == len(story.seen)

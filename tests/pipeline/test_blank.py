@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.model.blocks import made
-from clew.pipeline.blank import is_blank_text, is_empty_text, is_nothing_but_blank
+from clew.pipeline.values import is_blank_text, is_empty_text, is_nothing_but_blank
 from tests.counts import examples
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from clew.model.change import Change
-from clew.pipeline.budget import thinking_budget
-from clew.pipeline.parameter import thinking_parameter
+from clew.pipeline.parameters import thinking_budget
+from clew.pipeline.thinking_parameter import thinking_parameter
 from clew.thinking.budgets import BudgetRules
 from tests.build import assistant, request, system, text, tool_result, tool_use, user
 from tests.manifest import proves

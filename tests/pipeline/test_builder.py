@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from clew.errors import RequestInvalid
 from clew.model.change import Change
 from clew.pipeline.builder import (
-    Built,
-    Call,
+    BuiltRequest,
+    RequestParts,
     TrailingThinking,
     build_request,
     filter_trailing_thinking,
     is_thinking_block,
     normalise_messages,
 )
-from clew.pipeline.options import CacheRules
+from clew.pipeline.step import CacheRules
 from clew.thinking.budgets import BudgetEvent, BudgetRules
 from tests.build import assistant, redacted, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
@@ -39,9 +39,9 @@ def asked(content: Any) -> dict[str, Any]:
     return {"type": "user", "uuid": "u-0", "message": {"role": "user", "content": content}}
 
 
-def built(*messages: dict[str, Any], **more: Any) -> Built[dict[str, Any]]:
+def built(*messages: dict[str, Any], **more: Any) -> BuiltRequest[dict[str, Any]]:
     fields = {"model": "claude-sonnet-4-5", "max_tokens": 64000, "system": "be kind", "cache": CacheRules(off=True)}
-    return build_request(Call(messages=messages, **(fields | more)), send=lambda body: body)
+    return build_request(RequestParts(messages=messages, **(fields | more)), send=lambda body: body)
 
 
 @proves("req:S0-1")
@@ -192,7 +192,7 @@ def test_a_block_that_compaction_kept_goes_whole_and_one_that_it_dropped_is_gone
 def test_the_steps_run_in_the_documented_order() -> None:
     """S0-51: budget → normalise → cache → build → send, and the sender gets what was built."""
     calls: list[Any] = []
-    result = build_request(Call(model="m", messages=[asked("hi")], max_tokens=10), send=calls.append)
+    result = build_request(RequestParts(model="m", messages=[asked("hi")], max_tokens=10), send=calls.append)
     assert result.trace == ("budget", "normalise", "cache", "build", "send")
     assert calls == [result.body]
     assert result.answer is None

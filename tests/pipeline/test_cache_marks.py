@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from clew.model.change import Change
 from clew.pipeline.cache_marks import cache_marks
-from clew.pipeline.options import CacheRules, Options
-from clew.pipeline.step import Facts
+from clew.pipeline.step import CacheRules, Facts, Options
 from clew.wire.requests import encode
 from tests.build import assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 from tests.counts import examples

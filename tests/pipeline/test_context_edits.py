@@ -8,8 +8,7 @@ import pytest
 from clew.model.change import Change
 from clew.model.facts.dated import CONTEXT_BETA
 from clew.pipeline.context_edits import context_edits, context_management
-from clew.pipeline.options import Options
-from clew.pipeline.step import Facts
+from clew.pipeline.step import Facts, Options
 from clew.wire.requests import encode, parse
 from tests.build import raw, request, user
 from tests.manifest import proves

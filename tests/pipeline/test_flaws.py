@@ -8,9 +8,8 @@ import pytest
 
 from clew.model.facts import models
 from clew.pipeline.heal import heal
-from clew.pipeline.options import Options
 from clew.pipeline.project import project
-from clew.pipeline.step import Facts
+from clew.pipeline.step import Facts, Options
 from clew.testing import Simulator
 from clew.thinking.budgets import BudgetRules, parse_wish
 from clew.thinking.compliance import check

@@ -8,7 +8,7 @@ import pytest
 
 from clew.model.change import Change
 from clew.model.request import Request
-from clew.pipeline.heal import Heal, Remedy, heal
+from clew.pipeline.heal import HealedRequest, Remedy, heal
 from clew.pipeline.step import Facts
 from clew.thinking.profiles import profile_for
 from clew.thinking.refusals import ThinkingRefusal, refusal_in
@@ -40,7 +40,9 @@ HISTORY = request(
 )
 
 
-def healed(refusal: ThinkingRefusal, facts: Facts, tried: tuple[Remedy, ...] = (), going: Request = HISTORY) -> Heal | None:
+def healed(
+    refusal: ThinkingRefusal, facts: Facts, tried: tuple[Remedy, ...] = (), going: Request = HISTORY
+) -> HealedRequest | None:
     return heal(going, refusal, target(OPUS), facts, tried)
 
 

@@ -8,7 +8,7 @@ from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.target import Target
 from clew.pipeline.step import Facts
-from clew.pipeline.thinking.known import keep_known
+from clew.pipeline.thinking import keep_known
 from tests.build import GLM, OPUS, SONNET, assistant, redacted, request, sent, target, text, thinking, tool_use, user
 
 SIGNED, UNSIGNED, HIDDEN = thinking("a", "sig-a"), thinking("b", ""), redacted("data")

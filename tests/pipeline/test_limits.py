@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clew.model.change import Change
-from clew.pipeline.limits import answer_length, forced_tools
+from clew.pipeline.parameters import answer_length, forced_tools
 from tests.build import request, user
 from tests.pipeline.targets import run
 

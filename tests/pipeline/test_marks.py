@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.pipeline.marks import fitting_ttl, mark_messages, mark_of, places, window
-from clew.pipeline.options import CacheRules
+from clew.pipeline.cache_marks import fitting_ttl, mark_messages, mark_of, places_to_mark, window
+from clew.pipeline.step import CacheRules
 from tests.build import assistant, redacted, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
 from tests.manifest import proves
@@ -181,6 +181,6 @@ def _blocks(messages: list) -> list[dict[str, Any]]:
 
 
 def test_a_place_is_found_or_not() -> None:
-    assert places([], nearest=True) == []
-    assert places([[True], []], nearest=True) == [(0, 0)]
-    assert places([[True], [False]], nearest=False) == [(0, 0)]
+    assert places_to_mark([], nearest=True) == []
+    assert places_to_mark([[True], []], nearest=True) == [(0, 0)]
+    assert places_to_mark([[True], [False]], nearest=False) == [(0, 0)]

@@ -7,8 +7,7 @@ import pytest
 
 from clew.model.change import Change
 from clew.model.facts import models
-from clew.pipeline.open_loop import cannot_think, loop_start, without_loop_thinking
-from clew.pipeline.parameter import loop_parameter
+from clew.pipeline.thinking_parameter import cannot_think, loop_parameter, loop_start, without_loop_thinking
 from clew.wire.requests import encode
 from tests.build import assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 from tests.manifest import proves

@@ -2,7 +2,7 @@
 
 from clew.model.blocks import text_block
 from clew.model.request import Edited, blocks_of, with_blocks
-from clew.pipeline.places import block_path, message_path
+from clew.pipeline.values import block_path, message_path
 from tests.build import assistant, request, user
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from clew.model.change import Change
 from clew.model.origin import Origin
-from clew.pipeline.safeguards import safeguards
+from clew.pipeline.parameters import safeguards
 from clew.pipeline.step import Facts
 from clew.wire.requests import encode
 from tests.build import GLM, OPUS, SONNET, request, target, user

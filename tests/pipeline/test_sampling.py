@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clew.model.change import Change
-from clew.pipeline.sampling import sampling
+from clew.pipeline.parameters import sampling
 from tests.build import request, user
 from tests.pipeline.targets import run
 

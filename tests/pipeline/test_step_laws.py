@@ -9,16 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.model.facts import models
-from clew.pipeline.budget import thinking_budget
 from clew.pipeline.cache_marks import cache_marks
 from clew.pipeline.context_edits import context_edits
-from clew.pipeline.limits import answer_length, forced_tools
 from clew.pipeline.normalise import normalise
-from clew.pipeline.options import CacheRules, Options
-from clew.pipeline.parameter import loop_parameter, thinking_parameter
-from clew.pipeline.sampling import sampling
-from clew.pipeline.step import Facts
-from clew.pipeline.system_messages import system_messages
+from clew.pipeline.parameters import answer_length, forced_tools, sampling, thinking_budget
+from clew.pipeline.step import CacheRules, Facts, Options
+from clew.pipeline.system import system_messages
+from clew.pipeline.thinking_parameter import loop_parameter, thinking_parameter
 from clew.pipeline.tool_structure import tool_structure
 from clew.thinking.budgets import BudgetRules
 from clew.thinking.compliance import check

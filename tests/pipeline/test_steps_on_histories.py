@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clew.model.past import retold
 from clew.pipeline.normalise import normalise
 from clew.pipeline.step import Facts, Step
-from clew.pipeline.system_messages import system_messages
+from clew.pipeline.system import system_messages
 from clew.pipeline.tool_structure import tool_structure
 from clew.wire.requests import encode
 from tests.build import Json, assistant, request, target, text, thinking, tool_result, tool_use, user

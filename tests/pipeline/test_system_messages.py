@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clew.model.change import Change
-from clew.pipeline.system_messages import system_messages
+from clew.pipeline.system import system_messages
 from tests.build import assistant, request, system, text, tool_result, tool_use, user
 from tests.pipeline.targets import run
 

@@ -9,8 +9,7 @@ import pytest
 
 from clew.model.change import Change
 from clew.model.origin import Origin
-from clew.pipeline.options import Options
-from clew.pipeline.step import Facts
+from clew.pipeline.step import Facts, Options
 from clew.pipeline.thinking import keep_thinking
 from clew.pipeline.thinking.as_recorded import CHANGED
 from clew.thinking.keys import block_key, proof_half

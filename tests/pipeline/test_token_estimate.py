@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.engine.token_counts import MOST, TokenCounts
-from clew.pipeline.image_tokens import USUAL, image_tokens, size_of
-from clew.pipeline.text_tokens import tokens_of
 from clew.pipeline.token_estimate import LEAST_FACTOR, MOST_FACTOR, calibrate, estimate
+from clew.pipeline.tokens import USUAL_IMAGE_TOKENS, image_size, image_tokens, tokens_of
 from tests.build import Json, assistant, request, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
 from tests.manifest import proves
@@ -105,7 +104,7 @@ def test_everything_that_a_model_reads_counts_and_signatures_do_not() -> None:
 def test_redacted_thinking_and_unknown_blocks_break_nothing() -> None:
     odd = request(user({"type": "new", "words": "some words"}, {"type": "image"}, {"type": "document", "source": {}}))
 
-    assert estimate(odd) == estimate(request(user({"type": "new", "words": "some words"}))) + USUAL
+    assert estimate(odd) == estimate(request(user({"type": "new", "words": "some words"}))) + USUAL_IMAGE_TOKENS
 
 
 def test_a_document_counts_by_its_text_or_by_its_pages() -> None:
@@ -147,7 +146,7 @@ def webp(kind: bytes, rest: bytes) -> bytes:
     ],
 )
 def test_the_size_of_an_image_is_read_from_its_first_bytes(head: bytes, size: tuple[int, int] | None) -> None:
-    assert size_of(head) == size
+    assert image_size(head) == size
 
 
 @pytest.mark.parametrize(
@@ -159,7 +158,7 @@ def test_an_image_costs_its_area_up_to_what_a_model_sees(width: int, height: int
 
 
 def test_an_image_that_cannot_be_measured_costs_the_usual() -> None:
-    assert image_tokens("%%%") == image_tokens("") == image_tokens("iVBO") == USUAL
+    assert image_tokens("%%%") == image_tokens("") == image_tokens("iVBO") == USUAL_IMAGE_TOKENS
 
 
 def test_a_long_text_is_measured_by_samples_and_comes_out_the_same() -> None:

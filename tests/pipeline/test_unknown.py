@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from clew.model.request import blocks_of
 from clew.pipeline import thinking as steps
-from clew.pipeline.options import Options
-from clew.pipeline.step import Facts
+from clew.pipeline.step import Facts, Options
 from clew.pipeline.thinking import keep_thinking
 from clew.wire.requests import encode
 from tests.build import assistant, request, thinking, user

@@ -4,7 +4,15 @@ import pytest
 from msgspec import UNSET, Raw
 
 from clew.errors import RequestInvalid
-from clew.pipeline.values import bytes_of, changed_fields, has_items, number_of, object_of, rewritten, value_of
+from clew.pipeline.values import (
+    bytes_of,
+    has_items,
+    number_of,
+    object_of,
+    rewrite_object,
+    value_of,
+    with_changed_fields,
+)
 from tests.build import request, user
 
 ODD = Raw(b'{ "a" : 1.0 , "b":[ ] ,"c":"\\u00e9"}')
@@ -26,30 +34,30 @@ def test_only_an_array_with_something_in_it_has_items(raw: bytes, has: bool) -> 
 
 
 def test_an_equal_object_is_the_very_same_value() -> None:
-    assert rewritten(ODD, {"c": "é", "b": [], "a": 1}, path="x") is ODD
+    assert rewrite_object(ODD, {"c": "é", "b": [], "a": 1}, path="x") is ODD
 
 
 def test_only_what_differs_is_written() -> None:
     """Law 5: other keys keep their white space, escapes and number forms."""
-    assert bytes(rewritten(ODD, {"a": 1, "b": [2], "c": "é"}, path="x")) == b'{ "a" : 1.0 , "b":[2] ,"c":"\\u00e9"}'
-    assert bytes(rewritten(ODD, {"a": 1, "c": "é", "d": None}, path="x")) == b'{ "a" : 1.0 , "c":"\\u00e9","d":null}'
+    assert bytes(rewrite_object(ODD, {"a": 1, "b": [2], "c": "é"}, path="x")) == b'{ "a" : 1.0 , "b":[2] ,"c":"\\u00e9"}'
+    assert bytes(rewrite_object(ODD, {"a": 1, "c": "é", "d": None}, path="x")) == b'{ "a" : 1.0 , "c":"\\u00e9","d":null}'
 
 
 def test_an_object_comes_and_goes() -> None:
-    assert rewritten(ODD, None, path="x") is UNSET
-    assert bytes(rewritten(UNSET, {"a": 1}, path="x")) == b'{"a":1}'
-    assert bytes(rewritten(Raw(b'"no object"'), {"a": 1}, path="x")) == b'{"a":1}'
+    assert rewrite_object(ODD, None, path="x") is UNSET
+    assert bytes(rewrite_object(UNSET, {"a": 1}, path="x")) == b'{"a":1}'
+    assert bytes(rewrite_object(Raw(b'"no object"'), {"a": 1}, path="x")) == b'{"a":1}'
 
 
 def test_a_doubled_key_that_must_change_is_refused() -> None:
     """Which of the two a reader takes, nobody knows; where it need not change, it passes."""
     doubled = Raw(b'{"a":1,"a":2,"b":3}')
     with pytest.raises(RequestInvalid, match="duplicate key 'a'"):
-        rewritten(doubled, {"a": 4, "b": 3}, path="thinking")
-    assert bytes(rewritten(doubled, {"a": 2, "b": 4}, path="thinking")) == b'{"a":1,"a":2,"b":4}'
+        rewrite_object(doubled, {"a": 4, "b": 3}, path="thinking")
+    assert bytes(rewrite_object(doubled, {"a": 2, "b": 4}, path="thinking")) == b'{"a":1,"a":2,"b":4}'
 
 
 def test_a_request_in_which_no_field_differs_is_the_very_same_request() -> None:
     given = request(user("hi"), thinking={"type": "adaptive"})
-    assert changed_fields(given, thinking=given.body.thinking, system=UNSET) is given
-    assert changed_fields(given, thinking=UNSET).body.thinking is UNSET
+    assert with_changed_fields(given, thinking=given.body.thinking, system=UNSET) is given
+    assert with_changed_fields(given, thinking=UNSET).body.thinking is UNSET

@@ -10,7 +10,7 @@ from clew.backends.presets import presets
 from clew.backends.row import Backend, Patience, Quirks, Secret
 from clew.errors import SettingsInvalid
 from clew.http.client.message import Timeouts
-from clew.pipeline.options import CacheRules, Options
+from clew.pipeline.step import CacheRules, Options
 from clew.settings import sources
 from clew.settings.load import Fault, Loaded, config_file, faults_of, load
 from clew.settings.values import (

@@ -8,7 +8,7 @@ import pytest
 
 from clew.errors import BackendBroken, BackendError, BackendOverloaded, BackendTimedOut
 from clew.http.client.message import ClientRequest, Timeouts
-from clew.pipeline.attempts import Candidate, CoolDowns, Outcome, Policy, Verdict, attempts
+from clew.pipeline.attempts import AttemptOutcome, Candidate, CoolDowns, RetryPolicy, Verdict, attempts
 from clew.pipeline.retry_hints import retry_after_of, should_retry_of
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
@@ -157,7 +157,7 @@ def test_a_client_that_is_gone_stops_the_backend_soon(
 
 async def exchange(way: Pool, targets: dict[Candidate, Endpoint], request: ClientRequest) -> tuple[Verdict, bytes]:
     now = asyncio.get_running_loop().time
-    flow = attempts(list(targets), Policy(first_wait=0.01), CoolDowns(), jitter=lambda: 0.5, now=now())
+    flow = attempts(list(targets), RetryPolicy(first_wait=0.01), CoolDowns(), jitter=lambda: 0.5, now=now())
     attempt = next(flow)
     body = b""
     while True:
@@ -169,15 +169,15 @@ async def exchange(way: Pool, targets: dict[Candidate, Endpoint], request: Clien
             return stop.value, body
 
 
-async def tried(way: Pool, endpoint: Endpoint, request: ClientRequest) -> tuple[Outcome, bytes]:
+async def tried(way: Pool, endpoint: Endpoint, request: ClientRequest) -> tuple[AttemptOutcome, bytes]:
     now = asyncio.get_running_loop().time
     try:
         async with way.ask(endpoint, request, timeouts=Timeouts(first_byte=1.0)) as reply:
             body = await reply.read(1_000_000)
             hints = {"retry_after": retry_after_of(reply.headers, wall=0.0), "should_retry": should_retry_of(reply.headers)}
-            return Outcome(now=now(), status=reply.status, body=body, **hints), body
+            return AttemptOutcome(now=now(), status=reply.status, body=body, **hints), body
     except BackendError as error:
-        return Outcome(now=now(), error=error), b""
+        return AttemptOutcome(now=now(), error=error), b""
 
 
 FIRST, SECOND = Candidate("first", "k"), Candidate("second", "k")

@@ -1,7 +1,7 @@
 """How to ask a model to think: the parameters that it takes, and the beta that goes with them.
 
-Models differ in how they are asked (`clew.pipeline.modes`), in the header that lets them think between tool calls, and in
-which sampling they take beside it. All of it is in their profiles.
+Models differ in how they are asked (`clew.pipeline.thinking_modes`), in the header that lets them think between tool calls,
+and in which sampling they take beside it. All of it is in their profiles.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from clew.model.change import Change
 from clew.model.facts import ModelFacts
 from clew.model.facts.dated import INTERLEAVED_BETA
 from clew.model.json import JsonObject
-from clew.pipeline.modes import Setting, is_on, mode_of, settled
+from clew.pipeline.thinking_modes import ThinkingSetting, fit_to_model, is_on, mode_of
 from clew.thinking.profiles import profile_for
 
 __all__ = ["Asking", "asking_for"]
@@ -51,7 +51,7 @@ def asking_for(
     {'max_tokens': 9000, 'thinking': {'type': 'adaptive'}, 'output_config': {'effort': 'low'}}
     """
     facts = profile or profile_for(model)
-    setting = settled(Setting(thinking=thinking, effort=effort, max_tokens=max_tokens), facts)
+    setting = fit_to_model(ThinkingSetting(thinking=thinking, effort=effort, max_tokens=max_tokens), facts)
     given = {"temperature": temperature, "top_p": top_p}
     refused = _refused({name: value for name, value in given.items() if value is not None}, setting, facts)
     fields: JsonObject = {
@@ -65,7 +65,7 @@ def asking_for(
     return Asking(present, _betas(setting, facts), setting.changes + changes)
 
 
-def _betas(setting: Setting, profile: ModelFacts) -> tuple[str, ...]:
+def _betas(setting: ThinkingSetting, profile: ModelFacts) -> tuple[str, ...]:
     """Adaptive thinking goes on between tool calls by itself; with a budget it takes a header, by the age of the model."""
     if mode_of(setting.thinking) != "enabled":
         return ()
@@ -73,7 +73,7 @@ def _betas(setting: Setting, profile: ModelFacts) -> tuple[str, ...]:
     return (beta,) if beta else ()
 
 
-def _refused(given: dict[str, float], setting: Setting, profile: ModelFacts) -> dict[str, str]:
+def _refused(given: dict[str, float], setting: ThinkingSetting, profile: ModelFacts) -> dict[str, str]:
     thinks = is_on(setting.thinking, profile)
     if thinks or profile.sampling == "reject":
         why = WHILE_THINKING if thinks else DEPRECATED

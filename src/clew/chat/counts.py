@@ -12,7 +12,7 @@ from clew.chat.messages import Message
 from clew.chat.plain import Given, object_from
 from clew.chat.thoughts import extract_thinking_blocks
 from clew.model.json import JsonObject, JsonValue
-from clew.pipeline.text_tokens import tokens_of
+from clew.pipeline.tokens import tokens_of
 from clew.store.values import Usage
 
 __all__ = ["Estimate", "anthropic_usage", "cache_efficiency", "thinking_tokens"]

@@ -12,7 +12,7 @@ from clew.errors import RequestInvalid
 from clew.model.blocks import FILLER
 from clew.model.change import Change
 from clew.model.json import JsonArray, JsonObject, JsonValue
-from clew.pipeline.builder.history import copied
+from clew.pipeline.builder import copied
 
 __all__ = ["STEP", "Rebuilding"]
 

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from clew.chat.messages import Message
 from clew.model.json import JsonValue
-from clew.pipeline.builder.history import is_thinking_block
+from clew.pipeline.builder import is_thinking_block
 
 __all__ = ["recovered", "without_calls"]
 

@@ -15,7 +15,7 @@ from clew.errors import BackendBroken
 from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import Origin
 from clew.model.target import Target
-from clew.pipeline.builder.history import copied
+from clew.pipeline.builder import copied
 from clew.pipeline.stream.answer import Answer
 
 __all__ = ["format_response"]

@@ -19,13 +19,12 @@ from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.model.target import Target
-from clew.pipeline.marks import mark_messages
+from clew.pipeline.cache_marks import mark_messages
 from clew.pipeline.normalise import normalise
-from clew.pipeline.options import CacheRules
 from clew.pipeline.project import project
-from clew.pipeline.step import Facts
-from clew.pipeline.system_messages import system_messages
-from clew.pipeline.thinking.known import keep_known
+from clew.pipeline.step import CacheRules, Facts
+from clew.pipeline.system import system_messages
+from clew.pipeline.thinking import keep_known
 from clew.pipeline.tool_structure import tool_structure
 
 __all__ = ["Formatted", "format_messages", "format_system", "formatted"]

@@ -42,8 +42,8 @@ from clew.engine.states import ExchangeState, Progress
 from clew.engine.story import Story
 from clew.engine.streamed import AlreadyTold
 from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
-from clew.pipeline.attempts import Outcome, attempts
-from clew.pipeline.heal import Heal, Remedy, heal
+from clew.pipeline.attempts import AttemptOutcome, attempts
+from clew.pipeline.heal import HealedRequest, Remedy, heal
 from clew.pipeline.project import Projection
 from clew.pipeline.retry_hints import in_seconds, retry_after_of, should_retry_of
 from clew.store.values import Outcome as Ended
@@ -158,7 +158,7 @@ class Exchange:
                 await CoolDown(end.value.cooled)
                 return end.value.failure
 
-    async def _try(self, way: Way, story: Story) -> Outcome:
+    async def _try(self, way: Way, story: Story) -> AttemptOutcome:
         self._progress.enter(ExchangeState.ASKING)
         try:
             result = await self._ask(way, story)
@@ -179,14 +179,14 @@ class Exchange:
         """Without secrets: the client's own, those of this process, and what looks like one."""
         return self._parts.redact(without_credential(words, self.call.credential))
 
-    def _broken(self, error: BackendError) -> Outcome:
-        return Outcome(now=self._parts.clock(), error=error, content_started=self.state is ExchangeState.PASSING)
+    def _broken(self, error: BackendError) -> AttemptOutcome:
+        return AttemptOutcome(now=self._parts.clock(), error=error, content_started=self.state is ExchangeState.PASSING)
 
-    def _answered(self) -> Outcome:
-        return Outcome(now=self._parts.clock(), status=200, content_started=True)
+    def _answered(self) -> AttemptOutcome:
+        return AttemptOutcome(now=self._parts.clock(), status=200, content_started=True)
 
-    def _refused(self, no: Refused) -> Outcome:
-        return Outcome(
+    def _refused(self, no: Refused) -> AttemptOutcome:
+        return AttemptOutcome(
             now=self._parts.clock(),
             status=no.status,
             retry_after=retry_after_of(no.headers, wall=self._parts.wall()),
@@ -194,7 +194,7 @@ class Exchange:
             body=no.body,
         )
 
-    async def _ask(self, way: Way, story: Story) -> Outcome:
+    async def _ask(self, way: Way, story: Story) -> AttemptOutcome:
         """Send the request in this target's form; repair it as long as it is refused for its thinking."""
         ready, self._is_ready = self._is_ready, False
         if not ready:
@@ -219,7 +219,7 @@ class Exchange:
     async def _compute(self, work: partial[None]) -> None:
         await Compute(len(self.call.body), work)
 
-    async def _prepare_for(self, way: Way, story: Story) -> Outcome | None:
+    async def _prepare_for(self, way: Way, story: Story) -> AttemptOutcome | None:
         """The request in this target's form; an outcome where the backend need not be asked at all."""
         if self._preparation.lacks_credential(way):
             self.answering.passed = [NO_RETRY]
@@ -233,11 +233,11 @@ class Exchange:
         is_unknown = refused.status in _NO_ROUTE and (refused.is_told or not kind_in(refused.body))
         return self.call.kind == "count_tokens" and is_unknown
 
-    def _remedy(self, refused: Refused, way: Way, story: Story, tried: tuple[Remedy, ...]) -> Heal | None:
+    def _remedy(self, refused: Refused, way: Way, story: Story, tried: tuple[Remedy, ...]) -> HealedRequest | None:
         refusal = refusal_in(refused.status, refused.body.decode("utf-8", "replace"))
         return None if refusal is None else heal(story.going, refusal, way.target, story.asking.facts, tried)
 
-    def _healed(self, story: Story, remedy: Heal) -> Projection:
+    def _healed(self, story: Story, remedy: HealedRequest) -> Projection:
         story.dialect = story.dialect.healed()
         return Projection(remedy.request, (*story.projected, *remedy.changes))
 
@@ -249,7 +249,7 @@ class Exchange:
         story.dialect = repair.dialect
         return Projection(story.going, (*story.projected, repair.change))
 
-    def _refusal(self, refused: Refused, story: Story) -> Outcome:
+    def _refusal(self, refused: Refused, story: Story) -> AttemptOutcome:
         outcome = self._refused(refused)
         passed = story.dialect.passed(refused.headers, self._parts.wall())
         self.answering.passed = in_seconds(passed, outcome.retry_after) or self.answering.passed
@@ -270,7 +270,7 @@ class Exchange:
         await LetGo()
         return structs.replace(refused, headers=(*head.headers, *refused.headers))
 
-    async def _estimate(self) -> Outcome:
+    async def _estimate(self) -> AttemptOutcome:
         await self.answering.answer_estimate()
         return self._answered()
 

@@ -16,7 +16,7 @@ from clew.engine.route import Way
 from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, Unrepresentable
 from clew.http.responder import Responder
 from clew.model.failure import error_type_of
-from clew.pipeline.attempts import Outcome
+from clew.pipeline.attempts import AttemptOutcome
 from clew.pipeline.stream.hidden import HIDDEN, hidden, hidden_in
 
 __all__ = [
@@ -95,7 +95,7 @@ def secret_of(key: Secret | None) -> str:
     return secret if len(secret) >= SHORTEST else ""
 
 
-def without_key(outcome: Outcome, key: Secret | None) -> Outcome:
+def without_key(outcome: AttemptOutcome, key: Secret | None) -> AttemptOutcome:
     """The same, where a backend repeats the key that it was asked with: that is the operator's, and for nobody else."""
     secret = secret_of(key)
     if not secret:

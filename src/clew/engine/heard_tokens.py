@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
-from clew.pipeline.text_tokens import tokens_of
+from clew.pipeline.tokens import tokens_of
 
 __all__ = ["heard_tokens"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from clew.engine.asking import Asking
 from clew.engine.dialects import Recalled
 from clew.engine.route import Way
-from clew.pipeline.open_loop import loop_start
+from clew.pipeline.thinking_parameter import loop_start
 from clew.thinking.strands import newest_of_backend, remarks_of
 
 __all__ = ["remembered"]

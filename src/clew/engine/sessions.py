@@ -15,8 +15,7 @@ from clew.engine.route import Way
 from clew.engine.story import Story
 from clew.model.json import JsonValue
 from clew.pipeline.project import Projection, project, steps_for
-from clew.pipeline.thinking import keep_thinking
-from clew.pipeline.thinking.told import leave_out
+from clew.pipeline.thinking import keep_thinking, leave_out
 from clew.thinking.registry import ThinkingRegistry
 
 __all__ = ["Sessions"]

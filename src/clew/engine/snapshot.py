@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 from clew.backends.row import Credential
 from clew.engine.choices import with_rules
 from clew.engine.route import Seeking, Way
-from clew.pipeline.options import Options
+from clew.pipeline.step import Options
 from clew.settings.values import Rule, Settings, options_of
 from clew.thinking.seal import Sealer
 

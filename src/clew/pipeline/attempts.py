@@ -40,11 +40,11 @@ from clew.errors import (
 
 __all__ = [
     "Attempt",
+    "AttemptOutcome",
     "Candidate",
     "CoolDowns",
     "FailureClass",
-    "Outcome",
-    "Policy",
+    "RetryPolicy",
     "Verdict",
     "attempts",
     "class_of_status",
@@ -113,7 +113,7 @@ class CoolDowns(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class RetryPolicy:
     """How patient to be."""
 
     retries: int = 2
@@ -141,7 +141,7 @@ class Attempt(Struct, frozen=True):
     """What was learnt so far, for others to know."""
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class AttemptOutcome(Struct, frozen=True, kw_only=True):
     """What came of an attempt. An error event before the first content counts as the status that it stands for."""
 
     now: float
@@ -170,8 +170,8 @@ class Verdict(Struct, frozen=True):
 
 
 def attempts(
-    targets: Sequence[Candidate], policy: Policy, cool_downs: CoolDowns, *, jitter: Callable[[], float], now: float
-) -> Generator[Attempt, Outcome, Verdict]:
+    targets: Sequence[Candidate], policy: RetryPolicy, cool_downs: CoolDowns, *, jitter: Callable[[], float], now: float
+) -> Generator[Attempt, AttemptOutcome, Verdict]:
     """The attempts at one request. `jitter` gives numbers from 0 up to 1; `now` is when it begins."""
     assert targets, "there is always somewhere to go"
     flow = _Flow(tuple(_usable(targets, cool_downs, now)), policy, jitter, began=now)
@@ -190,7 +190,9 @@ def _usable(targets: Sequence[Candidate], cool_downs: CoolDowns, now: float) -> 
 class _Flow:
     """Where one request stands."""
 
-    def __init__(self, targets: tuple[Candidate, ...], policy: Policy, jitter: Callable[[], float], *, began: float) -> None:
+    def __init__(
+        self, targets: tuple[Candidate, ...], policy: RetryPolicy, jitter: Callable[[], float], *, began: float
+    ) -> None:
         self._targets = targets
         self._policy = policy
         self._jitter = jitter
@@ -209,7 +211,7 @@ class _Flow:
         last = self._place == len(self._targets) - 1 and self._tries > self._policy.retries
         return Attempt(self._targets[self._place], self._wait, self._number, last, self._cooled)
 
-    def judge(self, outcome: Outcome) -> Verdict | None:
+    def judge(self, outcome: AttemptOutcome) -> Verdict | None:
         """The end, or None: there is a next attempt."""
         kind = _class_of(outcome)
         if kind is None or outcome.content_started:
@@ -228,7 +230,7 @@ class _Flow:
     def _target(self) -> Candidate:
         return self._targets[self._place]
 
-    def _again(self, kind: FailureClass, outcome: Outcome) -> float | None:
+    def _again(self, kind: FailureClass, outcome: AttemptOutcome) -> float | None:
         """The wait before the same target's next try; None if it gets none."""
         willing = outcome.should_retry is True or (outcome.should_retry is None and kind in ("transient", "limited"))
         rotates = kind == "limited" and self._place < len(self._targets) - 1
@@ -256,12 +258,12 @@ class _Flow:
         self._tries = 0
         return True
 
-    def _cool(self, outcome: Outcome) -> None:
+    def _cool(self, outcome: AttemptOutcome) -> None:
         seconds = outcome.retry_after if outcome.retry_after is not None else self._policy.cool_seconds
         name = (self._target.backend, self._target.key)
         self._cooled |= CoolDowns(MappingProxyType({name: outcome.now + min(seconds, MOST_COOL)}))
 
-    def _failure(self, kind: FailureClass, outcome: Outcome) -> BackendError:
+    def _failure(self, kind: FailureClass, outcome: AttemptOutcome) -> BackendError:
         if kind == "key" and self._target.own:
             return CredentialsExhausted(self._refused_keys(outcome.status or 0))
         return outcome.error or _status_failure(outcome, self._target)
@@ -286,14 +288,14 @@ def _tries(name: str) -> str:
     return f"`clew backends test {name}` tries it"
 
 
-def _class_of(outcome: Outcome) -> FailureClass | None:
+def _class_of(outcome: AttemptOutcome) -> FailureClass | None:
     if outcome.error is not None:
         return "transient"
     assert outcome.status is not None, "an outcome has a status or an error"
     return class_of_status(outcome.status)
 
 
-def _status_failure(outcome: Outcome, target: Candidate) -> BackendError:
+def _status_failure(outcome: AttemptOutcome, target: Candidate) -> BackendError:
     status = outcome.status or 0
     if status == 429 or status in (503, 529):
         text = f"{target.backend} has no room now ({status})"

@@ -15,9 +15,9 @@ from clew.model.facts.dated import CLEAR_THINKING, CONTEXT_BETA
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
 from clew.model.target import Target
-from clew.pipeline.modes import is_on, mode_of
 from clew.pipeline.step import Facts
-from clew.pipeline.values import bytes_of, changed_fields, object_of
+from clew.pipeline.thinking_modes import is_on, mode_of
+from clew.pipeline.values import bytes_of, object_of, with_changed_fields
 from clew.wire.splice import apply, edit_array, elements, locate, set_key
 
 __all__ = ["KEEP_ALL", "context_edits", "context_management", "without_clear_thinking"]
@@ -59,7 +59,7 @@ def without_clear_thinking(request: Request, *, step: str) -> tuple[Request, tup
     alone = management.keys() == {"edits"} and len(_edits(management)) == len(places)
     new = UNSET if alone else _edited(request.body.context_management, drop=places)
     changes = tuple(Change(step, f"context_management.edits.{index}", "removed", OFF) for index in places)
-    return changed_fields(request, context_management=new), changes
+    return with_changed_fields(request, context_management=new), changes
 
 
 def _places(request: Request) -> list[int]:
@@ -84,7 +84,7 @@ def _preserving(request: Request) -> tuple[Request, tuple[Change, ...]]:
     else:
         new = Raw(set_key(bytes_of(raw), "edits", b"[%b]" % KEEP_ALL, path="context_management"))
     betas = request.betas if CONTEXT_BETA in request.betas else (*request.betas, CONTEXT_BETA)
-    request = structs.replace(changed_fields(request, context_management=new), betas=betas)
+    request = structs.replace(with_changed_fields(request, context_management=new), betas=betas)
     return request, (Change(STEP, "context_management.edits.0", "added", PRESERVE),)
 
 
@@ -96,7 +96,7 @@ def _first(request: Request, places: Sequence[int]) -> tuple[Request, tuple[Chan
     new = _edited(request.body.context_management, drop=places, insert={0: moved})
     late = [index for at, index in enumerate(places) if index != at]
     changes = tuple(Change(STEP, f"context_management.edits.{index}", "moved", FIRST) for index in late)
-    return changed_fields(request, context_management=new), changes
+    return with_changed_fields(request, context_management=new), changes
 
 
 def _edited(raw: Raw | UnsetType, *, drop: Sequence[int] = (), insert: Mapping[int, Sequence[bytes]] | None = None) -> Raw:

@@ -18,14 +18,13 @@ from clew.model.blocks import Block, filler, is_thinking
 from clew.model.change import Change
 from clew.model.request import Message, Request, blocks_of, with_content
 from clew.model.target import Target
-from clew.pipeline.blank import is_nothing_but_blank
-from clew.pipeline.open_loop import loop_start
-from clew.pipeline.parameter import thinking_off
 from clew.pipeline.step import Facts
+from clew.pipeline.thinking_parameter import loop_start, thinking_off
+from clew.pipeline.values import is_nothing_but_blank
 from clew.thinking.keys import key_of
 from clew.thinking.refusals import Rule, ThinkingRefusal
 
-__all__ = ["MOST_HEALS", "Heal", "Remedy", "heal"]
+__all__ = ["MOST_HEALS", "HealedRequest", "Remedy", "heal"]
 
 STEP = "heal"
 MOST_HEALS = 3
@@ -37,7 +36,7 @@ _ONCE: dict[Rule, Remedy] = {"R35": "off", "R37": "trailing", "R38": "loop"}
 _Chosen: TypeAlias = Callable[[int, Block], bool]
 
 
-class Heal(Struct, frozen=True, eq=False):
+class HealedRequest(Struct, frozen=True, eq=False):
     """The repaired request, what was done to it, and by which remedy."""
 
     request: Request
@@ -47,16 +46,16 @@ class Heal(Struct, frozen=True, eq=False):
 
 def heal(
     request: Request, refusal: ThinkingRefusal, target: Target, facts: Facts, tried: tuple[Remedy, ...] = ()
-) -> Heal | None:
+) -> HealedRequest | None:
     """The next thing to send after this refusal of `request`; None if there is nothing left to try."""
     remedy = _remedy(request, refusal, facts, tried)
     if remedy is None or len(tried) >= MOST_HEALS:
         return None
     if remedy == "off":
         healed, changes = thinking_off(request, target, f"refused ({refusal.rule})")
-        return Heal(healed, changes, remedy)
+        return HealedRequest(healed, changes, remedy)
     healed, changes = _without(request, _chosen(request, refusal, facts, remedy), refusal)
-    return Heal(healed, changes, remedy) if changes else None
+    return HealedRequest(healed, changes, remedy) if changes else None
 
 
 def _remedy(request: Request, refusal: ThinkingRefusal, facts: Facts, tried: tuple[Remedy, ...]) -> Remedy | None:

@@ -21,12 +21,10 @@ from clew.model.change import Change
 from clew.model.past import Fold, folded
 from clew.model.request import Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
-from clew.pipeline.blank import is_empty_text, is_nothing_but_blank
-from clew.pipeline.left_out import needs_filler, with_next
-from clew.pipeline.places import block_path, message_path
+from clew.pipeline.server_calls import needs_filler, with_next
 from clew.pipeline.step import Facts
-from clew.pipeline.system_prompt import tidied_prompt
-from clew.pipeline.values import changed_fields
+from clew.pipeline.system import tidy_prompt
+from clew.pipeline.values import block_path, is_empty_text, is_nothing_but_blank, message_path, with_changed_fields
 from clew.wire.requests import raw_of
 from clew.wire.splice import drop_key
 
@@ -46,7 +44,7 @@ def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, 
     changes: list[Change] = []
     system, more = _tidied_prompt(request)
     request = request.with_messages(_tidied_messages(request, target, changes))
-    return changed_fields(request, system=system), (*changes, *more)
+    return with_changed_fields(request, system=system), (*changes, *more)
 
 
 def _tidied_prompt(request: Request) -> tuple[Raw | UnsetType, tuple[Change, ...]]:
@@ -54,7 +52,7 @@ def _tidied_prompt(request: Request) -> tuple[Raw | UnsetType, tuple[Change, ...
     given = request.body.system
     if given is UNSET or given is request.source.in_order:
         return given, ()
-    system, changes = tidied_prompt(given, step=STEP)
+    system, changes = tidy_prompt(given, step=STEP)
     if system is given:
         request.source.in_order = given
     return system, changes

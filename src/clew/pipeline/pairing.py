@@ -15,11 +15,20 @@ from clew.model.blocks import Block, Made, made, text_block
 from clew.model.facts import blocks as block_facts
 from clew.model.halves import encoded
 from clew.model.request import Request
-from clew.pipeline.blank import is_empty_text
+from clew.pipeline.values import is_empty_text
 from clew.wire.requests import raw_of
 from clew.wire.splice import set_key
 
-__all__ = ["NO_RESULT", "ORPHAN_LABEL", "Pairing", "UsedIds", "paired", "renamed", "unanswered", "with_texts"]
+__all__ = [
+    "NO_RESULT",
+    "ORPHAN_LABEL",
+    "Pairing",
+    "UsedIds",
+    "pair",
+    "result_for_unanswered",
+    "with_paired_id",
+    "with_texts",
+]
 
 NO_RESULT = "[The tool call was interrupted; there is no result.]"
 """Constant, so that a history with it stays stable."""
@@ -74,7 +83,7 @@ class UsedIds:
         return frozenset(self._used)
 
 
-def paired(calls: Sequence[Block], stream: Sequence[Block], used: UsedIds) -> Pairing:
+def pair(calls: Sequence[Block], stream: Sequence[Block], used: UsedIds) -> Pairing:
     """Pair the calls of a run with the blocks that follow. `used` holds the ids before it, and gets those of this run."""
     ids = {id(call): used.take(str(call.id)) for call in calls}
     waiting: dict[object, list[Block]] = {}
@@ -108,7 +117,7 @@ def with_texts(pairing: Pairing) -> Pairing:
     return structs.replace(pairing, texts={id(block): _orphan_as_text(block) for block in pairing.orphans})
 
 
-def renamed(request: Request, block: Block, key: str, pairing: Pairing) -> Block:
+def with_paired_id(request: Request, block: Block, key: str, pairing: Pairing) -> Block:
     """The block with the id that it is to have; the very same block if it has it."""
     request.source.wanted.check()
     wanted = pairing.ids.get(id(block))
@@ -120,7 +129,7 @@ def renamed(request: Request, block: Block, key: str, pairing: Pairing) -> Block
 _UNANSWERED = made({"type": "tool_result", "tool_use_id": "", "content": NO_RESULT, "is_error": True})
 
 
-def unanswered(request: Request, id: str) -> Made:
+def result_for_unanswered(request: Request, id: str) -> Made:
     """The result that a call gets which has none. (There may be very many, so it is not read again each time.)"""
     request.source.wanted.check()
     raw = _UNANSWERED.raw.replace(b'""', encoded(id), 1)

@@ -16,17 +16,14 @@ from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.request import Request
 from clew.model.target import Target
-from clew.pipeline.budget import thinking_budget
 from clew.pipeline.cache_marks import cache_marks
 from clew.pipeline.context_edits import context_edits
-from clew.pipeline.limits import answer_length, forced_tools
 from clew.pipeline.normalise import normalise
-from clew.pipeline.parameter import loop_parameter, thinking_parameter
-from clew.pipeline.safeguards import safeguards
-from clew.pipeline.sampling import sampling
+from clew.pipeline.parameters import answer_length, forced_tools, safeguards, sampling, thinking_budget
 from clew.pipeline.step import Facts, Step
-from clew.pipeline.system_messages import system_messages
+from clew.pipeline.system import system_messages
 from clew.pipeline.thinking import keep_thinking
+from clew.pipeline.thinking_parameter import loop_parameter, thinking_parameter
 from clew.pipeline.tool_ids import maker_ids
 from clew.pipeline.tool_structure import tool_structure
 from clew.wire.requests import encode, parse

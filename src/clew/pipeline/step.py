@@ -1,9 +1,9 @@
-"""What a step is: a pure function from a request, a target and facts to the request that goes on, and the changes."""
+"""What the config asks of a projection. Every default leaves the client's request alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -11,11 +11,54 @@ from clew.model.change import Change
 from clew.model.recording import Recordings, Shelf
 from clew.model.request import Request
 from clew.model.target import Target
-from clew.pipeline.options import Options
+from clew.thinking.budgets import BudgetRules
 from clew.thinking.recognise import Context
 from clew.thinking.seal import Sealer
 
-__all__ = ["Facts", "Step"]
+__all__ = ["CacheRules", "Display", "Facts", "Options", "Policy", "Step", "Ttl"]
+
+Policy: TypeAlias = Literal["origin", "strip"]
+"""`origin` decides by who made a block; `strip` sends no thinking at all."""
+
+Ttl: TypeAlias = Literal["5m", "1h"]
+Display: TypeAlias = Literal["as sent", "summarized", "omitted"]
+
+
+class CacheRules(Struct, frozen=True, kw_only=True):
+    """Where cache marks go."""
+
+    ttl: Ttl = "5m"
+    """How long the vendor keeps what is marked."""
+    off: bool = False
+    """DISABLE_PROMPT_CACHING: no marks at all."""
+    off_for: tuple[Literal["haiku", "sonnet", "opus"], ...] = ()
+    """DISABLE_PROMPT_CACHING_HAIKU, _SONNET, _OPUS: none for models of these lines."""
+    nearest: bool = True
+    """Where a message ends in what cannot be marked, take the nearest markable block before it; else leave it unmarked."""
+    replace: bool = False
+    """Also for a client that sets marks of its own; they are taken away first."""
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """What the config asks of a projection, besides what its target needs.
+
+    >>> Options().policy, Options(display="summarized").display
+    ('origin', 'summarized')
+    """
+
+    policy: Policy = "origin"
+    restore: bool = True
+    """Put back what a client dropped. What it holds, under a seal or a safe id, goes back to its maker either way."""
+    budget: BudgetRules | None = None
+    """Ask for thinking by keyword and variable, where the client does not set `thinking` itself."""
+    display: Display = "as sent"
+    """What to ask for where thinking is on and the client left `display` open."""
+    cache: CacheRules | None = None
+    preserve_thinking: bool = False
+    """Ask the server to keep all old thinking, by a context edit."""
+    forced_tools: Literal["keep", "auto"] = "keep"
+    """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose."""
+
 
 _NOTHING = Shelf()
 
@@ -23,7 +66,7 @@ _NOTHING = Shelf()
 class Facts(Struct, frozen=True, kw_only=True):
     """What a projection may know besides the request and the target. No clock, no I/O, no hidden state.
 
-    >>> from clew.pipeline.options import Options
+    >>> from clew.pipeline.step import Options
     >>> Facts(options=Options(policy="strip")).options.policy
     'strip'
     """

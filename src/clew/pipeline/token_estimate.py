@@ -16,8 +16,7 @@ import msgspec
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of, objects_of, text_of
 from clew.model.request import Request
-from clew.pipeline.image_tokens import USUAL, image_tokens
-from clew.pipeline.text_tokens import tokens_of
+from clew.pipeline.tokens import USUAL_IMAGE_TOKENS, image_tokens, tokens_of
 from clew.wire.requests import encode
 
 __all__ = ["LEAST_FACTOR", "MOST_FACTOR", "calibrate", "estimate"]
@@ -105,7 +104,7 @@ class _Counter:
 
     def image(self, block: JsonObject) -> None:
         data = object_of(block.get("source")).get("data")
-        self.fixed += image_tokens(data) if isinstance(data, str) else USUAL
+        self.fixed += image_tokens(data) if isinstance(data, str) else USUAL_IMAGE_TOKENS
 
     def document(self, block: JsonObject) -> None:
         source = object_of(block.get("source"))

@@ -29,12 +29,10 @@ from clew.model.origin import ANTHROPIC
 from clew.model.past import Fold, all_of, folded
 from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
-from clew.pipeline.abandoned_calls import without_abandoned
-from clew.pipeline.blank import is_nothing_but_blank
-from clew.pipeline.others_calls import without_others
-from clew.pipeline.pairing import Pairing, UsedIds, paired, renamed, unanswered, with_texts
-from clew.pipeline.places import block_path, message_path
+from clew.pipeline.pairing import Pairing, UsedIds, pair, result_for_unanswered, with_paired_id, with_texts
+from clew.pipeline.server_calls import without_abandoned, without_others
 from clew.pipeline.step import Facts
+from clew.pipeline.values import block_path, is_nothing_but_blank, message_path
 
 __all__ = ["tool_structure"]
 
@@ -77,7 +75,7 @@ class _Sound(NamedTuple):
 def _is_sound(messages: Sequence[Message]) -> bool:
     """Whether nothing has to be mended."""
     sound = folded(messages, _SOUND)
-    return sound.so_far and paired(sound.calls, sound.answers, UsedIds(sound.used)).is_legal
+    return sound.so_far and pair(sound.calls, sound.answers, UsedIds(sound.used)).is_legal
 
 
 def _sound(before: _Sound, messages: Sequence[Message], at: int) -> _Sound:
@@ -86,7 +84,7 @@ def _sound(before: _Sound, messages: Sequence[Message], at: int) -> _Sound:
     used, calls, answers, is_answered = UsedIds(before.used), [*before.calls], [*before.answers], before.is_answered
     for message in messages:
         if message.role == "assistant":
-            if (is_answered and not paired(calls, answers, used).is_legal) or _has_results(message):
+            if (is_answered and not pair(calls, answers, used).is_legal) or _has_results(message):
                 return _UNSOUND
             calls, answers = ([], []) if is_answered else (calls, answers)
             calls += _calls(message)
@@ -158,7 +156,7 @@ def _turns(messages: Sequence[Message]) -> list[_Turn]:
 def _paired(request: Request, turn: _Turn, used: UsedIds) -> Pairing:
     calls = [call for i in turn.asks for call in _calls(request.messages[i])]
     stream = [block for i in turn.answers for block in _stream(request.messages[i])]
-    return paired(calls, stream, used)
+    return pair(calls, stream, used)
 
 
 _TEXT = text_block("any text")
@@ -180,13 +178,13 @@ def _mended(request: Request, turn: _Turn, pairing: Pairing) -> dict[int, tuple[
 
 
 def _with_new_ids(request: Request, message: Message, pairing: Pairing) -> Message:
-    return with_blocks(message, tuple(renamed(request, block, "id", pairing) for block in blocks_of(message)))
+    return with_blocks(message, tuple(with_paired_id(request, block, "id", pairing) for block in blocks_of(message)))
 
 
 def _front(request: Request, pairing: Pairing) -> tuple[Block, ...]:
     """The results, in the order in which they came, and then one for each call that has none."""
-    given = tuple(renamed(request, block, "tool_use_id", pairing) for block in pairing.results)
-    return given + tuple(unanswered(request, pairing.id_of(call)) for call in pairing.unanswered)
+    given = tuple(with_paired_id(request, block, "tool_use_id", pairing) for block in pairing.results)
+    return given + tuple(result_for_unanswered(request, pairing.id_of(call)) for call in pairing.unanswered)
 
 
 def _answers(

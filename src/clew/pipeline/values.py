@@ -10,11 +10,26 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from clew.errors import RequestInvalid
+from clew.model.blocks import Block, string_of
 from clew.model.json import JsonObject, JsonValue
-from clew.model.request import Request
+from clew.model.request import Content, Request, blocks_of
 from clew.wire.splice import apply, edit_object
 
-__all__ = ["bytes_of", "changed_fields", "has_items", "number_of", "object_of", "rewritten", "value_of"]
+__all__ = [
+    "MAY_BE_BLANK",
+    "block_path",
+    "bytes_of",
+    "has_items",
+    "is_blank_text",
+    "is_empty_text",
+    "is_nothing_but_blank",
+    "message_path",
+    "number_of",
+    "object_of",
+    "rewrite_object",
+    "value_of",
+    "with_changed_fields",
+]
 
 _array = msgspec.json.Decoder(list[Raw])
 _SHOWN = 40
@@ -53,7 +68,7 @@ def number_of(raw: Raw | UnsetType) -> int | float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def rewritten(raw: Raw | UnsetType, after: JsonObject | None, *, path: str) -> Raw | UnsetType:
+def rewrite_object(raw: Raw | UnsetType, after: JsonObject | None, *, path: str) -> Raw | UnsetType:
     """The object as `after` says, with the bytes of every key that is the same; the very same value if all are.
 
     Raises RequestInvalid if a key that must change is there twice.
@@ -71,7 +86,56 @@ def rewritten(raw: Raw | UnsetType, after: JsonObject | None, *, path: str) -> R
     return Raw(apply(text, edit_object(text, put=put, drop=drop, path=path)))
 
 
-def changed_fields(request: Request, **fields: object) -> Request:
+def with_changed_fields(request: Request, **fields: object) -> Request:
     """The request with these fields of its body; the very same request if none differs."""
     new = {name: value for name, value in fields.items() if value is not getattr(request.body, name)}
     return request.with_fields(**new) if new else request
+
+
+def message_path(request: Request, index: int) -> str:
+    """The client's index of a message; for one that clew put in, its place now."""
+    own = request.source.index_of(request.messages[index])
+    return f"messages.{index if own is None else own}"
+
+
+def block_path(request: Request, index: int, block: Block) -> str:
+    """The client's place of a block; for one that clew made, its place in that message now."""
+    place = request.source.place_of(block)
+    if place is not None:
+        return f"messages.{place[0]}.content.{place[1]}"
+    position = next((j for j, each in enumerate(blocks_of(request.messages[index])) if each is block), 0)
+    return f"{message_path(request, index)}.content.{position}"
+
+
+MAY_BE_BLANK = frozenset(b' \\"') | frozenset(range(0x80, 0x100))
+"""What a blank text can begin with, after its quote: a space, an escape, its end, or a character beyond ASCII."""
+
+
+_QUOTE = ord('"')
+
+
+def is_empty_text(block: Block) -> bool:
+    return block.type == "text" and block.text is not UNSET and _is_empty(memoryview(block.text))
+
+
+def _is_empty(text: memoryview) -> bool:
+    return len(text) == 2 and text[0] == _QUOTE
+
+
+def is_blank_text(block: Block) -> bool:
+    """A text block of white space, and of some."""
+    return block.type == "text" and _is_blank(block.text)
+
+
+def is_nothing_but_blank(content: Content) -> bool:
+    """White space as a whole: a string of it, or texts of it and nothing else. Content that is empty is not."""
+    if isinstance(content, str):
+        return content.isspace()
+    return bool(content) and all(is_blank_text(block) for block in content or ())
+
+
+def _is_blank(raw: Raw | UnsetType) -> bool:
+    if raw is UNSET:
+        return False
+    text = memoryview(raw)
+    return len(text) > 2 and text[1] in MAY_BE_BLANK and string_of(raw).isspace()

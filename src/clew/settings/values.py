@@ -18,8 +18,8 @@ from clew.backends.row import Backend
 from clew.http.client.message import Timeouts
 from clew.model.facts import ModelFacts
 from clew.model.target import Foreign
-from clew.pipeline.attempts import Policy as Retry
-from clew.pipeline.options import CacheRules, Display, Options
+from clew.pipeline.attempts import RetryPolicy as Retry
+from clew.pipeline.step import CacheRules, Display, Options
 from clew.store.kinds import URL_PATTERN, URLS, USUAL_URL
 from clew.thinking.budgets import BudgetRules
 

@@ -19,7 +19,7 @@ from clew.chat.display.view import COMPACTED, ToolState
 from clew.chat.events import Compacted, Said, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
 from clew.chat.terminal import harmless
-from clew.pipeline.text_tokens import tokens_of
+from clew.pipeline.tokens import tokens_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

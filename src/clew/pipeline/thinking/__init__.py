@@ -1,26 +1,31 @@
 """Which thinking goes: keep, restore, hand over or leave out each block, for one reader.
 
-Two kinds of reader. A *binding* one (realm `anthropic`) may check that nothing before a block changed; an *open* one takes
-all of its own back. A block goes as the bytes that came, whole answers at a time, or not at all; so does one that the client
-changed (`as_recorded`). What is decided depends on the message, on the recordings of this history's answers and on the
-reader, never on the distance from the end.
+There are two kinds of reader. A *binding* one (realm `anthropic`) may check that nothing before a block changed; an *open*
+one takes all of its own blocks back. A block goes as the bytes that came, whole answers at a time, or not at all; so does
+one that the client changed (`as_recorded`). A decision depends on the message, on the recordings of this history's answers
+and on the reader, never on the distance from the end.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from clew.model.change import Change
+from clew.model.origin import Origin
+from clew.model.recording import Recording, Strand
 from clew.model.request import Request, blocks_of
 from clew.model.target import Target
-from clew.pipeline.step import Facts
-from clew.pipeline.thinking.as_recorded import as_recorded, still_told
-from clew.pipeline.thinking.binding import for_binding, last_answer
-from clew.pipeline.thinking.copies import is_whole, strays_in
+from clew.pipeline.step import Facts, Step
+from clew.pipeline.thinking.as_recorded import as_recorded, changes_that_stay
+from clew.pipeline.thinking.binding import for_binding, is_whole, last_answer, strays_in
 from clew.pipeline.thinking.open import for_open
-from clew.pipeline.thinking.pieces import applied, filtered, refusal
+from clew.pipeline.thinking.outcomes import apply_outcomes, leave_out_blocks, without_refused_blocks
 from clew.thinking.history import AnswerPiece, answers_of
+from clew.thinking.keys import answer_content, key_of
 from clew.thinking.recognise import RecognisedAnswer, recognise
+from clew.wire.requests import raw_of
 
-__all__ = ["found_in", "keep_thinking", "last_answer"]
+__all__ = ["found_in", "keep_known", "keep_thinking", "last_answer", "leave_out"]
 
 STRIPPED = "the policy is to send no thinking"
 
@@ -31,29 +36,88 @@ def keep_thinking(request: Request, target: Target, facts: Facts) -> tuple[Reque
         return request, ()
     if facts.options.policy == "strip":
         found = found_in(request, facts)
-        return applied(request, found, [filtered(request, each, lambda block: STRIPPED) for each in found])
+        return apply_outcomes(request, found, [leave_out_blocks(request, each, lambda block: STRIPPED) for each in found])
     if target.binding and is_whole(request.messages, target, facts):
         return _without_strays(request, target, facts)
     request, restored = as_recorded(request, target, facts)
     found = found_in(request, facts)
     decide = for_binding if target.binding else for_open
-    going, changes = applied(request, found, decide(request, found, target, facts))
-    return going, (*still_told(restored, changes), *changes)
+    going, changes = apply_outcomes(request, found, decide(request, found, target, facts))
+    return going, (*changes_that_stay(restored, changes), *changes)
 
 
 def _without_strays(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
-    """A copy that is whole goes as it is, less what no maker of this realm made."""
+    """A whole copy goes as it is, without the blocks that no maker of this realm made."""
     strays = strays_in(request.messages)
+    if not strays:
+        return request, ()
     request, _ = as_recorded(request, target, facts, strays)
-    blocks = {index: blocks_of(request.messages[index]) for index in strays}
-    found = [RecognisedAnswer(tuple([AnswerPiece(i, block) for block in blocks[i]]), None, (i,)) for i in strays]
-    outcomes = [
-        filtered(request, each, lambda block, each=each: refusal(block, each, target, facts), target=target, facts=facts)
-        for each in found
-    ]
-    return applied(request, found, outcomes) if strays else (request, ())
+    found: list[RecognisedAnswer] = []
+    for index in strays:
+        pieces = [AnswerPiece(index, block) for block in blocks_of(request.messages[index])]
+        found.append(RecognisedAnswer(tuple(pieces), None, (index,)))
+    return apply_outcomes(request, found, [without_refused_blocks(request, each, target, facts) for each in found])
 
 
 def found_in(request: Request, facts: Facts) -> tuple[RecognisedAnswer, ...]:
     """The answers of the client's history, with their recordings."""
     return recognise(answers_of(request.messages), facts.recordings, facts.context)
+
+
+def leave_out(reasons: Mapping[str, str]) -> Step:
+    """A step that leaves out the thinking blocks at these paths, each for its reason.
+
+    For a policy that keeps a table of its own (`policy = "session"`).
+    """
+
+    def step(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+        found = [RecognisedAnswer(answer.pieces, None, answer.messages) for answer in answers_of(request.messages)]
+        against: dict[int, str] = {}
+        for i, message in enumerate(request.messages):
+            for j, block in enumerate(blocks_of(message)):
+                against[id(block)] = reasons.get(f"messages.{i}.content.{j}", "")
+        outcomes = [leave_out_blocks(request, each, lambda block: against.get(id(block), "")) for each in found]
+        return apply_outcomes(request, found, outcomes)
+
+    return step
+
+
+def keep_known(makers: Mapping[int, Origin]) -> Step:
+    """A step that keeps thinking by who made each message, by the message's index: for a library that noted the makers.
+
+    Nothing has to be recognised, and nothing restored: a library keeps its messages whole. So the step only decides who may
+    read what. For a reader that may check what came before a block, its own realm's blocks go as they stand, and only
+    another realm's are left out: that depends on each message alone, so what such a reader gets only ever grows.
+    """
+
+    def step(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+        found = [
+            RecognisedAnswer(
+                tuple(piece for piece in answer.pieces if piece.message == index),
+                _as_recording(request, index, makers.get(index), target, facts),
+                (index,),
+            )
+            for answer in answers_of(request.messages)
+            for index in answer.messages
+        ]
+        decide = for_binding if target.binding else for_open
+        return apply_outcomes(request, found, decide(request, found, target, facts))
+
+    return step
+
+
+def _as_recording(request: Request, index: int, maker: Origin | None, target: Target, facts: Facts) -> Recording | None:
+    """The message as a recording of its own; None where its strand would matter, which no library notes."""
+    if maker is None or (target.binding and maker.realm == target.realm):
+        return None
+    blocks = blocks_of(request.messages[index])
+    return Recording(
+        id=f"message {index}",
+        principal=facts.context.principal,
+        origin=maker,
+        blocks=tuple(raw_of(request, block) for block in blocks),
+        keys=tuple(key for block in blocks if (key := key_of(block))),
+        said=answer_content(blocks),
+        place=b"",
+        strand=Strand(),
+    )

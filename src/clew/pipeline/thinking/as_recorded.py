@@ -3,7 +3,7 @@
 Its maker refuses a changed text, or takes it in one turn and refuses it in another. The signature names the block, so the
 recorded one takes its place, in every request alike. Under a seal, the seal says which text it was made for. A redacted
 thought is nothing but its proof. For a client's copy that is whole, a digest over the texts says that nothing was changed
-(`copies`), and only what clew sealed is looked at here.
+(`binding.is_whole`), and only sealed blocks are looked at here.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from clew.model.recording import Recording
 from clew.model.request import Request, blocks_of, with_content
 from clew.model.target import Target
 from clew.pipeline.step import Facts
-from clew.pipeline.thinking.pieces import STEP, opened
+from clew.pipeline.thinking.outcomes import STEP, open_seal
 from clew.thinking.keys import key_of, proof_of, text_hash
 from clew.thinking.seal import is_seal
 
-__all__ = ["CHANGED", "as_recorded", "still_told"]
+__all__ = ["CHANGED", "as_recorded", "changes_that_stay"]
 
 CHANGED = "the client had changed it, and kept its signature"
 
@@ -43,8 +43,8 @@ def as_recorded(
     return request.with_messages(tuple(messages)), tuple(changes)
 
 
-def still_told(restored: Iterable[Change], decided: Iterable[Change]) -> tuple[Change, ...]:
-    """What was put back, without that which does not go after all, or goes in other words."""
+def changes_that_stay(restored: Iterable[Change], decided: Iterable[Change]) -> tuple[Change, ...]:
+    """The changes of restored blocks, without those of blocks that are left out or handed over after all."""
     gone = {change.path for change in decided if change.what in ("left out", "handed over")}
     return tuple([change for change in restored if change.path not in gone])
 
@@ -58,33 +58,26 @@ class _Recorded:
         self._read: dict[str, dict[bytes | None, Made]] = {}
 
     def instead_of(self, block: Block) -> Block:
-        """The recorded one, if the client's is another; else the client's."""
+        """The recorded thought, if the client's differs from it; else the client's."""
         key = key_of(block)
         recording = self._facts.recordings.by_key(key) if key else None
-        if recording is None or not self._matters(recording):
+        if recording is None or recording.principal != self._facts.context.principal:
             return block
-        own = self._thoughts_of(recording).get(key)
+        if recording.origin.realm != self._target.realm and self._target.foreign == "drop":
+            return block  # its thoughts do not go to this reader in any form
+        if recording.id not in self._read:
+            self._read[recording.id] = _thoughts_by_key(recording)
+        own = self._read[recording.id].get(key)
         if own is None or text_hash(own) == text_hash(block):
             return block
-        return self._under_seal(own, block) if is_seal(proof_of(block)) else own
-
-    def _matters(self, recording: Recording) -> bool:
-        """Whether its thoughts can go to this reader at all, as they are or in other words."""
-        is_read = recording.origin.realm == self._target.realm or self._target.foreign != "drop"
-        return is_read and recording.principal == self._facts.context.principal
-
-    def _under_seal(self, own: Made, block: Block) -> Block:
-        """The recorded text under the client's seal, if the seal was made for it; else the client's block."""
+        if not is_seal(proof_of(block)):
+            return own
+        # The recorded text under the client's seal, if the seal was made for it.
         held = made({"type": "thinking", "thinking": string_of(own.thinking), "signature": proof_of(block)})
-        return held if opened(held, self._facts) is not None else block
-
-    def _thoughts_of(self, recording: Recording) -> dict[bytes | None, Made]:
-        if recording.id not in self._read:
-            self._read[recording.id] = _by_key(recording)
-        return self._read[recording.id]
+        return held if open_seal(held, self._facts) is not None else block
 
 
-def _by_key(recording: Recording) -> dict[bytes | None, Made]:
+def _thoughts_by_key(recording: Recording) -> dict[bytes | None, Made]:
     """Its thoughts by their own keys, and by the keys of the seals that the client holds in the same order."""
     thoughts = [block for raw in recording.blocks if is_thinking(block := made(raw))]
     return dict(zip(recording.keys, thoughts, strict=False)) | {key_of(block): block for block in thoughts}

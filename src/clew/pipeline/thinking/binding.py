@@ -1,38 +1,98 @@
-"""A reader that may check what came before a block.
+"""Thinking for a reader that may check what came before a block.
 
 Let L be the newest answer in this history that this very reader made; if there is none, the newest whose blocks it reads,
-unless the client holds signed blocks up to there that nobody recorded.
-Up to L goes the strand of L and nothing else; a block that is not in it stays out, also if the client sends it, because
-what followed was made without it. After L goes what the client sends. No L: the client's copy goes as it came.
-Where nothing is to be restored, the strand still says what stays out, so that a repair is paid for once.
+unless the client holds signed blocks up to there that have no recording. Up to L goes the strand of L and nothing else; a
+block that is not in it stays out, also if the client sends it, because the blocks after it were made without it. After L
+goes what the client sends. Without an L, the client's copy goes as it came. Where nothing is to be restored, the strand
+still decides what stays out, so that a repair is paid for once.
+
+Most requests need none of this: the client's copy is whole (`is_whole`). Its newest answer is this reader's own, and all
+thinking that went ahead of that answer is there, unchanged. The newest signed block names its recording, and one hash over
+all of the client's proofs and texts equals the recording's digest; the hash continues from where an earlier request ended.
+Without any recordings, there is nothing to compare the copy with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from clew.model.blocks import Block
-from clew.model.origin import Origin
-from clew.model.recording import Recording
-from clew.model.request import Request
+from clew.model.blocks import THINKING_TYPES, Block
+from clew.model.past import Fold, folded
+from clew.model.recording import Recording, Shelf
+from clew.model.request import Message, Request, blocks_of
 from clew.model.target import Target
 from clew.pipeline.step import Facts
-from clew.pipeline.thinking.copies import made_here
-from clew.pipeline.thinking.pieces import Outcome, filtered, refusal, whole
+from clew.pipeline.thinking.outcomes import AnswerOutcome, all_thinking, without_refused_blocks
 from clew.thinking.history import align
-from clew.thinking.keys import digest_of, key_of, proof_half, proof_of
-from clew.thinking.profiles import reads
+from clew.thinking.keys import ProofRow, block_key, digest_of, key_of, proof_half, proof_of
+from clew.thinking.profiles import canonical_model, reads
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import is_seal
 from clew.thinking.strands import longest_tail, strand_keys
 
-__all__ = ["for_binding", "last_answer", "native_proofs"]
+__all__ = ["for_binding", "is_whole", "last_answer", "made_here", "native_proofs", "strays_in"]
 
 ASIDE = "not in the strand of this model's last answer"
 OTHERS = "another model's, after this model's last answer"
 
 
-def for_binding(request: Request, found: Sequence[RecognisedAnswer], target: Target, facts: Facts) -> list[Outcome]:
+# ── a whole copy
+
+
+def is_whole(messages: Sequence[Message], target: Target, facts: Facts) -> bool:
+    """Whether nothing of the client's copy has to be restored or held back but the strays."""
+    if isinstance(facts.recordings, Shelf) and facts.recordings.is_empty:
+        return True
+    last = next((message for message in reversed(messages) if message.role == "assistant"), None)
+    signed = [block for block in blocks_of(last) if _is_signed_by_vendor(block)] if last else []
+    recording = facts.recordings.by_key(block_key(signed[-1].type, proof_of(signed[-1]))) if signed else None
+    if recording is None or recording.principal != facts.context.principal or not made_here(recording, target):
+        return False
+    return folded(messages, _ROW).digest() == recording.digest
+
+
+def made_here(recording: Recording, target: Target) -> bool:
+    """Whether this very reader made the answer."""
+    origin = recording.origin
+    if origin.realm != target.realm or canonical_model(origin.model) != target.profile.id:
+        return False
+    return not target.profile.account_bound or origin.account == target.account
+
+
+def strays_in(messages: Sequence[Message]) -> tuple[int, ...]:
+    """The messages with thinking that has no signature, or a seal of clew."""
+    return folded(messages, _STRAYS)
+
+
+def _thoughts_in(message: Message) -> list[Block]:
+    if message.role != "assistant":
+        return []
+    return [block for block in blocks_of(message) if block.type in THINKING_TYPES]
+
+
+def _is_signed_by_vendor(block: Block) -> bool:
+    return bool(proof := proof_of(block)) and not is_seal(proof)
+
+
+def _row(before: ProofRow, messages: Sequence[Message], at: int) -> ProofRow:
+    return before.extended([block for each in messages for block in _thoughts_in(each) if _is_signed_by_vendor(block)])
+
+
+def _strays(before: tuple[int, ...], messages: Sequence[Message], at: int) -> tuple[int, ...]:
+    found = [i for i, each in enumerate(messages, at) for block in _thoughts_in(each) if not _is_signed_by_vendor(block)]
+    return (*before, *dict.fromkeys(found))
+
+
+_ROW = Fold(ProofRow(), _row)
+"""All blocks that vendors signed."""
+_STRAYS = Fold[tuple[int, ...]]((), _strays)
+
+
+# ── any other copy
+
+
+def for_binding(request: Request, found: Sequence[RecognisedAnswer], target: Target, facts: Facts) -> list[AnswerOutcome]:
+    """What becomes of each answer's thinking."""
     last = last_answer(found, target)
     if last is None:
         return [_as_sent(request, each, target, facts) for each in found]
@@ -48,33 +108,29 @@ def last_answer(found: Sequence[RecognisedAnswer], target: Target) -> int | None
         recording = found[index].recording
         if recording and made_here(recording, target):
             return index
-        if recording and read_by is None and _reads(recording.origin, target):
-            read_by = index
-    return None if read_by is None or _holds_unknown(found[: read_by + 1]) else read_by
+        if recording and read_by is None:
+            origin = recording.origin
+            read_by = index if origin.realm == target.realm and reads(target.profile, origin.model) else None
+    if read_by is None:
+        return None
+    # Signed blocks without a recording may be this reader's own, and another model's strand does not decide about them.
+    unknown = [each for each in found[: read_by + 1] if each.recording is None]
+    return None if native_proofs(unknown) else read_by
 
 
-def _holds_unknown(found: Sequence[RecognisedAnswer]) -> bool:
-    """Signed blocks that nobody recorded: they may be this reader's own, and another model's strand has no say in them."""
-    return bool(native_proofs([each for each in found if each.recording is None]))
-
-
-def _reads(origin: Origin, target: Target) -> bool:
-    return origin.realm == target.realm and reads(target.profile, origin.model)
-
-
-def _up_to_last(request: Request, found: Sequence[RecognisedAnswer], target: Target, facts: Facts) -> list[Outcome]:
+def _up_to_last(request: Request, found: Sequence[RecognisedAnswer], target: Target, facts: Facts) -> list[AnswerOutcome]:
     newest = found[-1].recording
     assert newest is not None, "L is a recording"
     if newest.digest and digest_of(native_proofs(found)) == proof_half(newest.digest):
         # The client's copy is the strand of L: it goes as it is, less what no maker of this realm made.
-        return [filtered(request, each, _refusal(each, target, facts), target=target, facts=facts) for each in found]
-    row = strand_keys(newest, facts.recordings) + _heard_of(found[-1], newest)
+        return [without_refused_blocks(request, each, target, facts) for each in found]
+    row = strand_keys(newest, facts.recordings) + _keys_client_got(found[-1], newest)
     keys = longest_tail(_groups(found, row), _placeable(found)) if facts.options.restore else frozenset(row)
     return [_by_strand(request, each, keys, target, facts) for each in found]
 
 
-def _heard_of(last: RecognisedAnswer, newest: Recording) -> tuple[bytes, ...]:
-    """The thinking of L that the client heard: all of it, or its beginning where the client stopped the answer."""
+def _keys_client_got(last: RecognisedAnswer, newest: Recording) -> tuple[bytes, ...]:
+    """The thinking of L that the client got: all of it, or its beginning where the client stopped the answer."""
     own = _client_keys(last)
     is_beginning = 0 < len(own) < len(newest.keys) and own == newest.keys[: len(own)]
     return own if is_beginning and align(last.pieces, newest) is None else newest.keys
@@ -86,13 +142,12 @@ def native_proofs(found: Sequence[RecognisedAnswer]) -> list[str]:
     return [proof for proof in proofs if proof and not is_seal(proof)]
 
 
-def _refusal(each: RecognisedAnswer, target: Target, facts: Facts) -> Callable[[Block], str]:
-    return lambda block: refusal(block, each, target, facts)
-
-
 def _groups(found: Sequence[RecognisedAnswer], keys: Sequence[bytes]) -> list[tuple[int | None, tuple[bytes, ...]]]:
     """The strand, cut where one answer ends and the next begins, with the index of the answer that holds each part."""
-    owner = _owners(found)
+    owner: dict[bytes, int] = {}
+    for index, each in enumerate(found):
+        for key in (*(each.recording.keys if each.recording else ()), *_client_keys(each)):
+            owner[key] = index
     groups: list[tuple[int | None, tuple[bytes, ...]]] = []
     for key in keys:
         at = owner.get(key)
@@ -101,14 +156,6 @@ def _groups(found: Sequence[RecognisedAnswer], keys: Sequence[bytes]) -> list[tu
         else:
             groups.append((at, (key,)))
     return groups
-
-
-def _owners(found: Sequence[RecognisedAnswer]) -> dict[bytes, int]:
-    owner: dict[bytes, int] = {}
-    for index, each in enumerate(found):
-        for key in (*(each.recording.keys if each.recording else ()), *_client_keys(each)):
-            owner[key] = index
-    return owner
 
 
 def _client_keys(each: RecognisedAnswer) -> tuple[bytes, ...]:
@@ -120,44 +167,33 @@ def _placeable(found: Sequence[RecognisedAnswer]) -> Callable[[int, tuple[bytes,
 
     def placeable(index: int, group: tuple[bytes, ...]) -> bool:
         each = found[index]
-        if _are_in_order(group, _client_keys(each)):
+        client_keys = iter(_client_keys(each))
+        if all(key in client_keys for key in group):  # all of them, in this order
             return True  # also a part: a client that stopped an answer never saw its end, or a repair left a block out
         return bool(each.recording and group == each.recording.keys and align(each.pieces, each.recording) is not None)
 
     return placeable
 
 
-def _are_in_order(group: tuple[bytes, ...], keys: tuple[bytes, ...]) -> bool:
-    """Whether all of the group are among the keys, one behind the other."""
-    rest = iter(keys)
-    return all(key in rest for key in group)
-
-
-def _by_strand(request: Request, each: RecognisedAnswer, keys: frozenset[bytes], target: Target, facts: Facts) -> Outcome:
-    """An answer up to L: all of its thinking if the strand has it, else what of it the strand has and the client sends."""
+def _by_strand(
+    request: Request, each: RecognisedAnswer, keys: frozenset[bytes], target: Target, facts: Facts
+) -> AnswerOutcome:
+    """An answer up to L: all of its thinking if the strand has it, else the part that the strand has and the client
+    sends."""
     recording = each.recording
     if facts.options.restore and recording and recording.keys and keys.issuperset(recording.keys):
-        return whole(request, each, recording)
-    refused = _refusal(each, target, facts)
-    return filtered(
-        request,
-        each,
-        lambda block: refused(block) or ("" if key_of(block) in keys else ASIDE),
-        target=target,
-        facts=facts,
-    )
+        return all_thinking(request, each, recording)
+    return without_refused_blocks(request, each, target, facts, lambda block: "" if key_of(block) in keys else ASIDE)
 
 
-def _as_sent(request: Request, each: RecognisedAnswer, target: Target, facts: Facts, leave_others: bool = False) -> Outcome:
-    """What the client sends goes, if it is this realm's; of a recording of which it sends a part, all."""
+def _as_sent(
+    request: Request, each: RecognisedAnswer, target: Target, facts: Facts, leave_others: bool = False
+) -> AnswerOutcome:
+    """The blocks that the client sends go, if they are this realm's; if it sends a part of a recording, all of it goes."""
     recording = each.recording
-    refused = _refusal(each, target, facts)
     if recording and leave_others and not made_here(recording, target):
-        return filtered(request, each, lambda block: refused(block) or OTHERS, target=target, facts=facts)
-    if recording and facts.options.restore and _sends_a_part(each, recording, target):
-        return whole(request, each, recording)
-    return filtered(request, each, refused, target=target, facts=facts)
-
-
-def _sends_a_part(each: RecognisedAnswer, recording: Recording, target: Target) -> bool:
-    return recording.origin.realm == target.realm and 0 < len(_client_keys(each)) < len(recording.keys)
+        return without_refused_blocks(request, each, target, facts, lambda block: OTHERS)
+    may_restore = facts.options.restore and recording is not None and recording.origin.realm == target.realm
+    if recording and may_restore and 0 < len(_client_keys(each)) < len(recording.keys):
+        return all_thinking(request, each, recording)
+    return without_refused_blocks(request, each, target, facts)

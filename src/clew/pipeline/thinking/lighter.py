@@ -12,8 +12,7 @@ from clew.dialects.openai_chat.request.lighter import lighter
 from clew.model.change import Change
 from clew.model.target import Target
 from clew.pipeline.step import Facts
-from clew.pipeline.thinking.newest import newest_made
-from clew.pipeline.thinking.pieces import STEP, Outcome
+from clew.pipeline.thinking.outcomes import STEP, AnswerOutcome, newest_made_by
 from clew.thinking.history import AnswerPiece
 from clew.thinking.keys import key_of
 from clew.thinking.recognise import RecognisedAnswer
@@ -24,18 +23,20 @@ __all__ = ["as_for_the_last"]
 UNREAD = "its maker could not read it when it gave its last answer: only its text goes"
 
 
-def as_for_the_last(found: Sequence[RecognisedAnswer], own: list[Outcome], target: Target, facts: Facts) -> list[Outcome]:
+def as_for_the_last(
+    found: Sequence[RecognisedAnswer], own: list[AnswerOutcome], target: Target, facts: Facts
+) -> list[AnswerOutcome]:
     """Each answer with its thoughts in the form in which they went ahead of this reader's last one."""
-    _, last = newest_made(found, target)
+    _, last = newest_made_by(found, target)
     row = remarks_of(last, facts.recordings) if last else frozenset[bytes]()
     return [_as_in(row, outcome) for outcome in own] if row else own
 
 
-def _as_in(row: frozenset[bytes], outcome: Outcome) -> Outcome:
+def _as_in(row: frozenset[bytes], outcome: AnswerOutcome) -> AnswerOutcome:
     pieces = tuple(_piece_in(row, piece) for piece in outcome.pieces)
     changed = (new for old, new in zip(outcome.pieces, pieces, strict=True) if new is not old)
     changes = tuple(Change(STEP, f"messages.{piece.message}", "replaced", UNREAD) for piece in changed)
-    return Outcome(pieces, (*outcome.changes, *changes)) if changes else outcome
+    return AnswerOutcome(pieces, (*outcome.changes, *changes)) if changes else outcome
 
 
 def _piece_in(row: frozenset[bytes], piece: AnswerPiece) -> AnswerPiece:

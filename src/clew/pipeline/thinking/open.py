@@ -1,13 +1,18 @@
-"""A reader that takes its own back, whatever came before.
+"""Thinking for a reader that takes its own back, whatever came before.
 
 Every block of its realm goes back, unsealed, into its own message: from the recording, or from the seal itself where there
-is no recording; all but what it refused once. For an answer that has none, the backend's row says what it accepts in its
-place. What another realm made is left out, or handed over in the way that the target's policy names.
+is no recording. For an answer that has none, the backend's row says what it accepts in its place. Another realm's thinking
+is left out, or handed over in the way that the target's policy names.
+
+A block that a vendor of the Anthropic dialect refused does not go to it again, as long as the conversation goes on from
+there: if the strand of the reader's last answer bears the mark of a repair, blocks that are not in it were refused, and only
+later ones go besides it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import msgspec
 from msgspec import UNSET
@@ -21,50 +26,50 @@ from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.lighter import as_for_the_last
 from clew.pipeline.thinking.other_dialect import in_anthropic_words
-from clew.pipeline.thinking.pieces import STEP, Outcome, filtered, opened, refusal, restored
-from clew.pipeline.thinking.refused import without_refused
+from clew.pipeline.thinking.outcomes import (
+    STEP,
+    AnswerOutcome,
+    changes_of_restoring,
+    leave_out_blocks,
+    newest_made_by,
+    open_seal,
+    reason_against,
+)
 from clew.thinking.history import AnswerPiece, align, holds_all
 from clew.thinking.keys import key_of
 from clew.thinking.recognise import RecognisedAnswer
-from clew.thinking.seal import Seal
+from clew.thinking.strands import LEFT_OUT, remarks_of, strand_keys
 
-__all__ = ["UNRECORDED", "for_open"]
+__all__ = ["UNRECORDED", "for_open", "without_refused"]
 
 UNRECORDED = "made by a backend that nobody recorded"
 
 _PLACEHOLDERS = {"empty": "", "space": " "}
 
 LOST = "its recording is gone, and its seal holds only a reference"
+REFUSED_BEFORE = "its maker refused it before it gave its last answer"
 MISSING = "this backend wants reasoning in every answer, and this one has none"
 
 
-def for_open(request: Request, found: Sequence[RecognisedAnswer], target: Target, facts: Facts) -> list[Outcome]:
-    own = (_own(request, each, target, facts) for each in found)
+def for_open(request: Request, found: Sequence[RecognisedAnswer], target: Target, facts: Facts) -> list[AnswerOutcome]:
+    """What becomes of each answer's thinking."""
+    own = [_own_thinking(request, each, target, facts) for each in found]
     if target.dialect != "anthropic":
-        return as_for_the_last(found, list(own), target, facts)
-    said = [in_anthropic_words(each, target) for each in own]
-    return [_with_missing(each, target) for each in without_refused(found, said, target, facts)]
+        return as_for_the_last(found, own, target, facts)
+    translated = [in_anthropic_words(each, target) for each in own]
+    return [_with_missing(each, target) for each in without_refused(found, translated, target, facts)]
 
 
-def _own(request: Request, each: RecognisedAnswer, target: Target, facts: Facts) -> Outcome:
+def _own_thinking(request: Request, each: RecognisedAnswer, target: Target, facts: Facts) -> AnswerOutcome:
     recording = each.recording
-    if recording and recording.origin.realm == target.realm and _thought(recording):
-        may = facts.options.restore or holds_all(each.pieces, recording)
-        pieces = align(each.pieces, recording) if may else None
+    if recording and recording.origin.realm == target.realm and _has_thinking(recording):
+        may_restore = facts.options.restore or holds_all(each.pieces, recording)
+        pieces = align(each.pieces, recording) if may_restore else None
         if pieces is not None:
-            return Outcome(pieces, restored(each, recording, pieces))
-    return _unsealed(request, each, target, facts)
-
-
-def _thought(recording: Recording) -> bool:
-    """Whether there is any thinking in it. Not by its keys: what was hidden from the client has none."""
-    return bool(recording.keys) or any(is_thinking(made(raw)) for raw in recording.blocks)
-
-
-def _unsealed(request: Request, each: RecognisedAnswer, target: Target, facts: Facts) -> Outcome:
-    """Without a recording that fits: what the seals themselves carry."""
-    own = {id(piece.block): _native(piece.block, target, facts) for piece in each.pieces if is_thinking(piece.block)}
-    rest = filtered(
+            return AnswerOutcome(pieces, changes_of_restoring(each, recording, pieces))
+    # Without a recording that fits: what the seals themselves carry.
+    own = {id(piece.block): _unsealed(piece.block, target, facts) for piece in each.pieces if is_thinking(piece.block)}
+    rest = leave_out_blocks(
         request,
         each,
         lambda block: "" if own[id(block)] else _why_not(block, each, target, facts),
@@ -72,24 +77,32 @@ def _unsealed(request: Request, each: RecognisedAnswer, target: Target, facts: F
         facts=facts,
     )
     pieces = tuple(AnswerPiece(piece.message, own.get(id(piece.block)) or piece.block) for piece in rest.pieces)
-    return Outcome(pieces, rest.changes)
+    return AnswerOutcome(pieces, rest.changes)
+
+
+def _has_thinking(recording: Recording) -> bool:
+    """Not by its keys alone: thinking that was hidden from the client has none."""
+    return bool(recording.keys) or any(is_thinking(made(raw)) for raw in recording.blocks)
 
 
 def _why_not(block: Block, each: RecognisedAnswer, target: Target, facts: Facts) -> str:
-    """A vendor's own signature that nobody recorded is Anthropic's, or from before clew: never another realm's."""
-    seal = opened(block, facts)
+    """A vendor's own signature without a recording is Anthropic's, or from before clew: never another realm's."""
+    seal = open_seal(block, facts)
     if seal and seal.origin.realm == target.realm:
         return LOST
-    return refusal(block, each, target, facts) or UNRECORDED
+    return reason_against(block, each, target, facts) or UNRECORDED
 
 
-def _native(block: Block, target: Target, facts: Facts) -> Made | None:
-    """The block as its maker wants it back; None if its seal is not of this realm, or refers to what nobody has."""
-    seal = opened(block, facts)
+def _unsealed(block: Block, target: Target, facts: Facts) -> Made | None:
+    """The block as its maker wants it back; None if its seal is not of this realm, or refers to a lost recording."""
+    seal = open_seal(block, facts)
     if seal is None or seal.origin.realm != target.realm:
         return None
     if seal.reference:
-        return _referred(block, seal, facts)
+        # From the recording under this very seal, whatever became of the answer around it.
+        recording = facts.recordings.by_key(key_of(block) or b"")
+        own = [made(raw) for raw in recording.blocks] if recording else []
+        return next((each for each in own if key_of(each) == seal.payload), None)
     field = "signature" if block.type == "thinking" else "data"
     value: JsonObject = {"type": block.type}
     if block.thinking is not UNSET:
@@ -97,19 +110,31 @@ def _native(block: Block, target: Target, facts: Facts) -> Made | None:
     return made(msgspec.json.encode({**value, field: seal.payload.decode()}))
 
 
-def _referred(block: Block, seal: Seal, facts: Facts) -> Made | None:
-    """What a seal refers to, from the recording under that very seal, whatever became of the answer around it."""
-    recording = facts.recordings.by_key(key_of(block) or b"")
-    own = [made(raw) for raw in recording.blocks] if recording else []
-    return next((each for each in own if key_of(each) == seal.payload), None)
+def without_refused(
+    found: Sequence[RecognisedAnswer], own: list[AnswerOutcome], target: Target, facts: Facts
+) -> list[AnswerOutcome]:
+    """Each answer ahead of this reader's last one with the thinking that went ahead of that."""
+    at, last = newest_made_by(found, target)
+    if last is None or LEFT_OUT not in remarks_of(last, facts.recordings):
+        return own
+    row = frozenset(strand_keys(last, facts.recordings))
+    out: list[AnswerOutcome] = []
+    for outcome in own[:at]:
+        # A block without a proof has no key, and is never refused for one.
+        went = [(key := key_of(piece.block)) is None or key in row for piece in outcome.pieces]
+        refused = [piece for piece, is_kept in zip(outcome.pieces, went, strict=True) if not is_kept]
+        changes = [Change(STEP, f"messages.{piece.message}", "left out", REFUSED_BEFORE) for piece in refused]
+        pieces = tuple(compress(outcome.pieces, went))
+        out.append(AnswerOutcome(pieces, (*outcome.changes, *changes)) if refused else outcome)
+    return [*out, *own[at:]]
 
 
-def _with_missing(outcome: Outcome, target: Target) -> Outcome:
-    """Only in this dialect: others fill in fields."""
+def _with_missing(outcome: AnswerOutcome, target: Target) -> AnswerOutcome:
+    """The answer with the placeholder that the backend wants where there is no reasoning. Other dialects fill in fields."""
     placeholder = _PLACEHOLDERS.get(target.missing)
     if placeholder is None or not outcome.pieces or any(is_thinking(piece.block) for piece in outcome.pieces):
         return outcome
     at = outcome.pieces[0].message
     block = made({"type": "thinking", "thinking": placeholder, "signature": ""})
     change = Change(STEP, f"messages.{at}.content.0", "added", MISSING)
-    return Outcome((AnswerPiece(at, block), *outcome.pieces), (*outcome.changes, change))
+    return AnswerOutcome((AnswerPiece(at, block), *outcome.pieces), (*outcome.changes, change))

@@ -12,7 +12,7 @@ from clew.model.blocks import Block, made, string_of
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.target import Target
-from clew.pipeline.thinking.pieces import STEP, Outcome
+from clew.pipeline.thinking.outcomes import STEP, AnswerOutcome
 from clew.thinking.history import AnswerPiece
 from clew.thinking.keys import proof_of
 
@@ -21,7 +21,7 @@ __all__ = ["in_anthropic_words"]
 ELSEWHERE = "its maker wants it back in another dialect alone"
 
 
-def in_anthropic_words(outcome: Outcome, target: Target) -> Outcome:
+def in_anthropic_words(outcome: AnswerOutcome, target: Target) -> AnswerOutcome:
     """The answer with every thought in a form that this dialect has."""
     payloads = [_payload(piece.block) for piece in outcome.pieces]
     if not any(payloads):
@@ -29,7 +29,7 @@ def in_anthropic_words(outcome: Outcome, target: Target) -> Outcome:
     pairs = list(zip(outcome.pieces, payloads, strict=True))
     lost = tuple(_left_out(piece) for piece, payload in pairs if not _can_be_said(payload, target))
     kept = (_spelt(piece, payload) for piece, payload in pairs if _can_be_said(payload, target))
-    return Outcome(tuple(kept), (*outcome.changes, *lost))
+    return AnswerOutcome(tuple(kept), (*outcome.changes, *lost))
 
 
 def _payload(block: Block) -> JsonObject:

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.model.json import JsonObject
-from clew.pipeline.ui.ids import ensure_uuid_ids
-from clew.pipeline.ui.parts import role_of
+from clew.pipeline.ui.parts import ensure_uuid_ids, role_of
 from clew.pipeline.ui.reasoning import (
     Accepts,
     Conversion,

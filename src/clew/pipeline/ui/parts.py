@@ -13,6 +13,7 @@ from clew.model.json import JsonObject, JsonValue
 
 __all__ = [
     "derived_id",
+    "ensure_uuid_ids",
     "is_call",
     "is_reasoning",
     "is_result",
@@ -79,3 +80,18 @@ def tool_id(part: JsonValue) -> str:
 def derived_id(*names: JsonValue) -> str:
     """A UUID that depends on these names and on nothing else, so that the same history gets the same ids each time."""
     return str(uuid.uuid5(_NAMESPACE, "\x1f".join(str(name) for name in names)))
+
+
+def ensure_uuid_ids(messages: Sequence[JsonObject]) -> list[JsonObject]:
+    """The messages with UUIDs as ids; every other field stays, and a message that has one is the same object."""
+    return [
+        message if _is_uuid(message.get("id")) else {**message, "id": derived_id(message.get("id") or index)}
+        for index, message in enumerate(messages)
+    ]
+
+
+def _is_uuid(value: JsonValue) -> bool:
+    try:
+        return isinstance(value, str) and str(uuid.UUID(value)) == value.lower()
+    except ValueError:
+        return False

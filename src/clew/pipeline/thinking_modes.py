@@ -26,15 +26,15 @@ from clew.model.json import JsonObject, JsonValue
 from clew.thinking.budgets import fit_budget
 from clew.thinking.profiles import budget_of_effort, effort_of_budget, is_above, nearest_level
 
-__all__ = ["OFF", "STEP", "Setting", "is_on", "mode_of", "off", "settled"]
+__all__ = ["OFF_MODES", "STEP", "ThinkingSetting", "fit_to_model", "is_on", "mode_of", "switch_off"]
 
 STEP: Final = "thinking_parameter"
 
-OFF: Final = ("disabled", "between_tools")
-_MODES: Final = ("enabled", "adaptive", *OFF)
+OFF_MODES: Final = ("disabled", "between_tools")
+_MODES: Final = ("enabled", "adaptive", *OFF_MODES)
 
 
-class Setting(Struct, frozen=True, kw_only=True):
+class ThinkingSetting(Struct, frozen=True, kw_only=True):
     """What is asked of a model's thinking, and the limits of the request it is asked in."""
 
     thinking: JsonObject | None = None
@@ -46,15 +46,15 @@ class Setting(Struct, frozen=True, kw_only=True):
     """The budget that stands for adaptive thinking; 0: by the effort."""
     changes: tuple[Change, ...] = ()
 
-    def put(self, thinking: JsonObject | None, why: str, *, path: str = "thinking", what: What = "set") -> Setting:
+    def put(self, thinking: JsonObject | None, why: str, *, path: str = "thinking", what: What = "set") -> ThinkingSetting:
         return structs.replace(self, thinking=thinking, changes=(*self.changes, Change(STEP, path, what, why)))
 
-    def with_effort(self, effort: str | None, why: str) -> Setting:
+    def with_effort(self, effort: str | None, why: str) -> ThinkingSetting:
         change = Change(STEP, "output_config.effort", "removed" if effort is None else "set", why)
         return structs.replace(self, effort=effort, changes=(*self.changes, change))
 
 
-def settled(setting: Setting, profile: ModelFacts) -> Setting:
+def fit_to_model(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
     """The setting as the model takes it; the very same one if it does."""
     for fit in (_in_a_mode_it_has, _with_a_legal_budget, _without_extras, _with_a_legal_effort):
         setting = fit(setting, profile)
@@ -71,12 +71,12 @@ def is_on(thinking: JsonObject | None, profile: ModelFacts) -> bool:
     """Whether the model thinks if asked like this."""
     if thinking is None:
         return profile.thinking_default != "off"
-    return mode_of(thinking) not in OFF
+    return mode_of(thinking) not in OFF_MODES
 
 
-def off(setting: Setting, profile: ModelFacts, why: str) -> Setting:
+def switch_off(setting: ThinkingSetting, profile: ModelFacts, why: str) -> ThinkingSetting:
     """Thinking off, in the model's own way: the first of these that it has."""
-    for mode in OFF:
+    for mode in OFF_MODES:
         if mode in profile.thinking:
             return setting.put({"type": mode}, why)
     setting = setting.put(None, why, what="removed")
@@ -85,19 +85,19 @@ def off(setting: Setting, profile: ModelFacts, why: str) -> Setting:
     return setting.with_effort(nearest_level("low", profile.effort), "the model always thinks; this is its least")
 
 
-def _in_a_mode_it_has(setting: Setting, profile: ModelFacts) -> Setting:
+def _in_a_mode_it_has(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
     mode = mode_of(setting.thinking)
     if not mode or mode in profile.thinking:
         return setting
     why = f"this model does not take thinking.type {mode} (R10)"
     if mode == "enabled" and "adaptive" in profile.thinking:
-        return adaptive(setting, profile, why)
+        return make_adaptive(setting, profile, why)
     if mode == "adaptive" and "enabled" in profile.thinking:
         return _manual(setting, profile, why)
-    return off(setting, profile, why)
+    return switch_off(setting, profile, why)
 
 
-def adaptive(setting: Setting, profile: ModelFacts, why: str) -> Setting:
+def make_adaptive(setting: ThinkingSetting, profile: ModelFacts, why: str) -> ThinkingSetting:
     """Adaptive thinking instead of a budget, with the level that the budget is worth."""
     given = setting.thinking or {}
     budget = _integer(given.get("budget_tokens"))
@@ -109,13 +109,13 @@ def adaptive(setting: Setting, profile: ModelFacts, why: str) -> Setting:
     )
 
 
-def _manual(setting: Setting, profile: ModelFacts, why: str) -> Setting:
+def _manual(setting: ThinkingSetting, profile: ModelFacts, why: str) -> ThinkingSetting:
     ceiling = min(limit for limit in (profile.max_tokens or profile.max_tokens_usual, setting.max_tokens) if limit)
     budget = setting.worth or budget_of_effort(setting.effort, ceiling=ceiling - 1)
     return setting.put({**(setting.thinking or {}), "type": "enabled", "budget_tokens": budget}, why)
 
 
-def _with_a_legal_budget(setting: Setting, profile: ModelFacts) -> Setting:
+def _with_a_legal_budget(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
     given = setting.thinking or {}
     budget = _integer(given.get("budget_tokens"))
     if mode_of(setting.thinking) != "enabled" or budget is None:
@@ -123,28 +123,28 @@ def _with_a_legal_budget(setting: Setting, profile: ModelFacts) -> Setting:
     below = None if setting.may_exceed and setting.max_tokens else setting.max_tokens
     fit = fit_budget(budget, max_tokens=below, cap=0 if setting.may_exceed else profile.max_tokens)
     if fit is None:
-        return off(setting, profile, f"max_tokens {setting.max_tokens} leaves no room for a thinking budget (R11)")
+        return switch_off(setting, profile, f"max_tokens {setting.max_tokens} leaves no room for a thinking budget (R11)")
     if fit == budget:
         return setting
     return setting.put({**given, "budget_tokens": fit}, _budget_reason(setting, profile), path="thinking.budget_tokens")
 
 
-def _budget_reason(setting: Setting, profile: ModelFacts) -> str:
+def _budget_reason(setting: ThinkingSetting, profile: ModelFacts) -> str:
     return f"a budget is at least 1024 and below max_tokens ({setting.max_tokens or profile.max_tokens}) (R11)"
 
 
-def _without_extras(setting: Setting, profile: ModelFacts) -> Setting:
+def _without_extras(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
     """Off takes nothing with it: `disabled` no display, `between_tools` no other key at all (R9)."""
     given = setting.thinking or {}
     mode = mode_of(setting.thinking)
     extras = [key for key in given if key != "type" and (mode == "between_tools" or key == "display")]
-    for key in extras if mode in OFF else ():
+    for key in extras if mode in OFF_MODES else ():
         given = _without(given, key)
         setting = setting.put(given, f"not with thinking.type {mode} (R9)", path=f"thinking.{key}", what="removed")
     return setting
 
 
-def _with_a_legal_effort(setting: Setting, profile: ModelFacts) -> Setting:
+def _with_a_legal_effort(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
     effort = setting.effort
     if effort is None:
         return setting

@@ -8,25 +8,51 @@ it (R52, R38).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import UNSET, structs
 
+from clew.model.blocks import Block, filler, is_thinking
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
 from clew.model.facts.dated import INTERLEAVED_BETA
 from clew.model.json import JsonObject
-from clew.model.request import Edited, Message, Request
+from clew.model.request import Edited, Message, Request, blocks_of, with_blocks
 from clew.model.target import Target
 from clew.pipeline.context_edits import without_clear_thinking
-from clew.pipeline.modes import OFF, STEP, Setting, adaptive, is_on, mode_of, off, settled
-from clew.pipeline.open_loop import call_without_thinking, cannot_think, without_loop_thinking
-from clew.pipeline.options import Display
-from clew.pipeline.places import message_path
-from clew.pipeline.step import Facts
-from clew.pipeline.values import changed_fields, has_items, number_of, object_of, rewritten
+from clew.pipeline.step import Display, Facts
+from clew.pipeline.thinking_modes import (
+    OFF_MODES,
+    STEP,
+    ThinkingSetting,
+    fit_to_model,
+    is_on,
+    make_adaptive,
+    mode_of,
+    switch_off,
+)
+from clew.pipeline.values import (
+    block_path,
+    has_items,
+    is_nothing_but_blank,
+    message_path,
+    number_of,
+    object_of,
+    rewrite_object,
+    with_changed_fields,
+)
 from clew.thinking.profiles import EFFORTS
 
-__all__ = ["loop_parameter", "setting_of", "thinking_off", "thinking_parameter"]
-
+__all__ = [
+    "call_without_thinking",
+    "cannot_think",
+    "loop_parameter",
+    "loop_start",
+    "setting_of",
+    "thinking_off",
+    "thinking_parameter",
+    "without_loop_thinking",
+]
 
 NO_LEAD = "manual thinking needs an open tool loop that begins with thinking (R35)"
 NO_THINKING = "this backend wants the thinking of every tool call back, and one has none"
@@ -39,7 +65,7 @@ FIXED_EFFORT = "the effort cannot change with thinking.type between_tools (R10)"
 def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step: what the client asks, as the model takes it."""
     given = setting_of(request, target)
-    setting = _with_display(settled(given, target.profile), facts.options.display)
+    setting = _with_display(fit_to_model(given, target.profile), facts.options.display)
     if setting is given and not any(message.role == "system" for message in request.messages):
         return request, ()
     request, changes = _put_back(request, given, setting), setting.changes
@@ -63,8 +89,8 @@ def loop_parameter(request: Request, target: Target, facts: Facts) -> tuple[Requ
 def thinking_off(request: Request, target: Target, why: str) -> tuple[Request, tuple[Change, ...]]:
     """No manual thinking in this request, in the model's own way: one that cannot be off may think as it sees fit."""
     given, profile = setting_of(request, target), target.profile
-    can_be_off = any(mode in profile.thinking for mode in OFF) or "adaptive" not in profile.thinking
-    setting = off(given, profile, why) if can_be_off else adaptive(given, profile, why)
+    can_be_off = any(mode in profile.thinking for mode in OFF_MODES) or "adaptive" not in profile.thinking
+    setting = switch_off(given, profile, why) if can_be_off else make_adaptive(given, profile, why)
     request = _put_back(request, given, setting)
     if is_on(setting.thinking, profile):
         return request, setting.changes
@@ -75,19 +101,19 @@ def thinking_off(request: Request, target: Target, why: str) -> tuple[Request, t
 
 def _off_for_all(request: Request, target: Target) -> tuple[Request, tuple[Change, ...]]:
     """Thinking off for a backend that wants the thinking of every tool call back, where one has none. Blocks stay."""
-    if not any(mode in target.profile.thinking for mode in OFF):
+    if not any(mode in target.profile.thinking for mode in OFF_MODES):
         return request, ()
     given = setting_of(request, target)
-    setting = off(given, target.profile, NO_THINKING)
+    setting = switch_off(given, target.profile, NO_THINKING)
     request, edits = without_clear_thinking(_put_back(request, given, setting), step=STEP)
     return request, setting.changes + edits
 
 
-def setting_of(request: Request, target: Target) -> Setting:
+def setting_of(request: Request, target: Target) -> ThinkingSetting:
     """What the request asks of the model's thinking."""
     body, profile = request.body, target.profile
     effort = (object_of(body.output_config) or {}).get("effort")
-    return Setting(
+    return ThinkingSetting(
         thinking=object_of(body.thinking),
         effort=effort if isinstance(effort, str) else None,
         max_tokens=_length(number_of(body.max_tokens), profile.max_tokens),
@@ -101,18 +127,18 @@ def _length(asked: float | None, cap: int) -> int | None:
     return None if asked is None else min(int(asked), cap or int(asked))
 
 
-def _put_back(request: Request, before: Setting, after: Setting) -> Request:
+def _put_back(request: Request, before: ThinkingSetting, after: ThinkingSetting) -> Request:
     body = request.body
     thinking, config = body.thinking, body.output_config
     if after.thinking is not before.thinking:
-        thinking = rewritten(thinking, after.thinking, path="thinking")
+        thinking = rewrite_object(thinking, after.thinking, path="thinking")
     if after.effort != before.effort:
-        config = rewritten(config, _with_effort(object_of(config) or {}, after.effort), path="output_config")
-    return changed_fields(request, thinking=thinking, output_config=config)
+        config = rewrite_object(config, _with_effort(object_of(config) or {}, after.effort), path="output_config")
+    return with_changed_fields(request, thinking=thinking, output_config=config)
 
 
 def _still_interleaved(
-    request: Request, before: Setting, after: Setting, profile: ModelFacts
+    request: Request, before: ThinkingSetting, after: ThinkingSetting, profile: ModelFacts
 ) -> tuple[Request, tuple[Change, ...]]:
     """The beta without which thinking that became manual would be less than what was asked for (S1-50)."""
     became_manual = mode_of(before.thinking) == "adaptive" and mode_of(after.thinking) == "enabled"
@@ -127,7 +153,7 @@ def _with_effort(config: JsonObject, effort: str | None) -> JsonObject | None:
     return others or None if effort is None else {**config, "effort": effort}
 
 
-def _with_display(setting: Setting, display: Display) -> Setting:
+def _with_display(setting: ThinkingSetting, display: Display) -> ThinkingSetting:
     """The display that the config asks for, where the client left it open and the mode may have one."""
     thinking = setting.thinking or {}
     if display == "as sent" or mode_of(thinking) not in ("enabled", "adaptive") or thinking.get("display") is not None:
@@ -136,7 +162,7 @@ def _with_display(setting: Setting, display: Display) -> Setting:
 
 
 def _with_legal_message_efforts(
-    request: Request, setting: Setting, profile: ModelFacts
+    request: Request, setting: ThinkingSetting, profile: ModelFacts
 ) -> tuple[Request, tuple[Change, ...]]:
     """System messages without an effort that would be refused. (A model without such messages gets none of it anyway.)"""
     if not profile.system_messages:
@@ -157,7 +183,7 @@ def _without_config(message: Message) -> tuple[Message, ...]:
     return (Edited(message.role, message.content, UNSET, given=given),) if message.content else ()
 
 
-def _refused_effort(message: Message, setting: Setting, profile: ModelFacts) -> str:
+def _refused_effort(message: Message, setting: ThinkingSetting, profile: ModelFacts) -> str:
     if message.role != "system" or message.output_config is UNSET:
         return ""
     effort = (object_of(message.output_config) or {}).get("effort")
@@ -166,3 +192,78 @@ def _refused_effort(message: Message, setting: Setting, profile: ModelFacts) -> 
     if mode_of(setting.thinking) == "between_tools" and effort != (setting.effort or profile.effort_default):
         return FIXED_EFFORT
     return MESSAGE_EFFORT if effort not in profile.effort else ""
+
+
+def loop_start(messages: Sequence[Message]) -> int | None:
+    """The index of the answer that opens the loop; None if no answer has been given since a person last spoke."""
+    start: int | None = None
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if message.role == "assistant":
+            start = index
+        elif message.role == "user" and not _answers_tools(message):
+            break
+    return start
+
+
+def _answers_tools(message: Message) -> bool:
+    return any(block.type == "tool_result" for block in blocks_of(message))
+
+
+def cannot_think(messages: Sequence[Message]) -> bool:
+    """Whether manual thinking would be refused: the loop's first answer, or a last message, does not begin with thinking."""
+    start = loop_start(messages)
+    if start is None:
+        return False
+    begins = [start] if any(message.role == "user" for message in messages[start:]) else []  # results came back
+    if messages[-1].role == "assistant":
+        begins.append(_run_start(messages, len(messages) - 1))
+    return any(_speaks_first(messages, index) for index in begins)
+
+
+def call_without_thinking(messages: Sequence[Message]) -> bool:
+    """Whether an answer calls a tool and holds no thinking: another model's, or one that a client stripped."""
+    return any(message.role == "assistant" and _calls_unthinkingly(blocks_of(message)) for message in messages)
+
+
+def _calls_unthinkingly(blocks: Sequence[Block]) -> bool:
+    return any(block.type == "tool_use" for block in blocks) and not any(is_thinking(block) for block in blocks)
+
+
+def _run_start(messages: Sequence[Message], index: int) -> int:
+    while index and messages[index - 1].role in ("assistant", "system"):
+        index -= 1
+    return index
+
+
+def _speaks_first(messages: Sequence[Message], start: int) -> bool:
+    """Whether the run of assistant messages from there begins with something else than thinking."""
+    for message in messages[start:]:
+        if message.role == "user":
+            break
+        if message.role == "assistant" and message.content:
+            first = blocks_of(message)[:1]
+            return not (first and is_thinking(first[0]))
+    return False
+
+
+def without_loop_thinking(request: Request, *, step: str, why: str) -> tuple[Request, tuple[Change, ...]]:
+    """The request with no thinking in its open loop."""
+    start = loop_start(request.messages)
+    if start is None:
+        return request, ()
+    changes: list[Change] = []
+    messages = list(request.messages)
+    for index in range(start, len(messages)):
+        blocks = blocks_of(messages[index])
+        out = [block for block in blocks if is_thinking(block)]
+        changes.extend(Change(step, block_path(request, index, block), "left out", why) for block in out)
+        if out:
+            messages[index] = with_blocks(messages[index], _spoken(blocks))
+    return request.with_messages(tuple(messages)), tuple(changes)
+
+
+def _spoken(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """What is no thinking; the filler where that is nothing, or white space, which may not stand alone (R22)."""
+    spoken = tuple(block for block in blocks if not is_thinking(block))
+    return (filler(),) if not spoken or is_nothing_but_blank(spoken) else spoken

@@ -1,29 +1,38 @@
-"""System-role messages: kept where the model takes them, said by the user where it does not (R32).
+"""System-role messages and the system prompt, made legal for the target.
 
-A message that a model cannot take becomes a text block, in constant tags, at the end of the user message right before it;
-without one, a user message of its own. Clients only ever append such messages, so a history that grows is folded to one that
-grows; moving them to `system` or into the first message would change the beginning with each new one. The first message of a
-request can be a system message on no model (R19), unless it only sets the effort. One that says nothing vanishes, and with
-the role goes what only that role may have: a message's own `output_config`.
+System-role messages stay where the model takes them; where it does not, the user says them (R32). A message that a model
+cannot take becomes a text block, in constant tags, at the end of the user message right before it; without one, a user
+message of its own. Clients only ever append such messages, so a history that grows is folded to one that grows; moving them
+to `system` or into the first message would change the beginning with each new one. The first message of a request can be a
+system message on no model (R19), unless it only sets the effort. An empty one is removed, and with the role goes what only
+that role may have: a message's own `output_config`.
 """
 
 from __future__ import annotations
 
 from itertools import takewhile
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
 
 from clew.model.blocks import Block, Made, string_of, text_block
 from clew.model.change import Change
 from clew.model.past import all_of, folded
 from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
 from clew.model.target import Target
-from clew.pipeline.blank import is_blank_text, is_empty_text, is_nothing_but_blank
-from clew.pipeline.places import block_path, message_path
 from clew.pipeline.step import Facts
-from clew.pipeline.values import object_of, value_of
+from clew.pipeline.values import (
+    block_path,
+    is_blank_text,
+    is_empty_text,
+    is_nothing_but_blank,
+    message_path,
+    object_of,
+    value_of,
+)
+from clew.wire.splice import apply, edit_array
 
-__all__ = ["TAGS", "system_messages"]
+__all__ = ["TAGS", "system_messages", "tidy_prompt"]
 
 STEP = "system_messages"
 
@@ -36,6 +45,8 @@ EMPTY_TEXT = "a text block must be non-empty (R22)"
 BLANK = "a message must hold more than white space (R22)"
 OUTPUT_CONFIG = "only a system-role message may have it (R32)"
 NOT_TEXT = "only text can be said by the user (R32)"
+EMPTY_PROMPT_TEXT = "a system text must be non-empty (R16)"
+BLANK_PROMPT = "the system prompt must hold more than white space (R16)"
 
 
 _NO_SYSTEM_MESSAGE = all_of(lambda messages: "system" not in [message.role for message in messages])
@@ -59,7 +70,7 @@ def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Req
 
 
 def _is_directive(message: Message) -> bool:
-    """Only sets the effort; legal anywhere."""
+    """Whether the message only sets the effort, which is legal anywhere."""
     return message.content == () and _has_config(message)
 
 
@@ -68,7 +79,7 @@ def _has_config(message: Message) -> bool:
 
 
 def _keep(request: Request, index: int, done: list[Message], changes: list[Change]) -> None:
-    """A message that keeps its role, without what is refused in it; gone if then nothing is left."""
+    """Add the message without what is refused in it; leave it out if then nothing is left."""
     message = request.messages[index]
     blocks = blocks_of(message)
     kept = tuple(block for block in blocks if not is_empty_text(block))
@@ -86,37 +97,59 @@ def _keep(request: Request, index: int, done: list[Message], changes: list[Chang
 
 
 def _fold(request: Request, index: int, done: list[Message], changes: list[Change], why: str) -> None:
-    """A message that loses its role: its text at the end of the user message before it, or as one of its own."""
+    """Add the text of a message that loses its role to the user message before it, or as a message of its own."""
     message, path = request.messages[index], message_path(request, index)
     others = [block for block in blocks_of(message) if block.type != "text"]
     changes.extend(Change(STEP, block_path(request, index, block), "left out", NOT_TEXT) for block in others)
     if message.output_config is not UNSET:
         changes.append(Change(STEP, f"{path}.output_config", "removed", OUTPUT_CONFIG))
-    said = _as_text(message)
-    if said is None:
+    text = _as_text(message)
+    if text is None:
         changes.append(Change(STEP, path, "removed", EMPTY))
         return
     changes.append(Change(STEP, path, "moved", why))
     if done and done[-1].role == "user":
-        done[-1] = with_content(done[-1], (*_as_blocks(done[-1]), said))
+        before = done[-1].content
+        blocks = (text_block(before),) if isinstance(before, str) and before else blocks_of(done[-1])
+        done[-1] = with_content(done[-1], (*blocks, text))
     else:
-        done.append(Edited("user", (said,)))
+        done.append(Edited("user", (text,)))
 
 
 def _as_text(message: Message) -> Made | None:
-    """What the message says, in tags, with its cache mark; None if it says nothing."""
+    """The text of the message, in tags, with its cache mark; None if it has none."""
     if isinstance(message.content, str):
         texts, marks = [message.content], []
     else:
-        spoken = [block for block in blocks_of(message) if block.type == "text"]
-        texts = [string_of(block.text) for block in spoken if not (is_empty_text(block) or is_blank_text(block))]
-        marks = [mark for block in spoken if (mark := value_of(block.cache_control)) is not None]
-    said = "\n\n".join(texts)
-    if not said.strip():
+        blocks = [block for block in blocks_of(message) if block.type == "text"]
+        texts = [string_of(block.text) for block in blocks if not (is_empty_text(block) or is_blank_text(block))]
+        marks = [mark for block in blocks if (mark := value_of(block.cache_control)) is not None]
+    joined = "\n\n".join(texts)
+    if not joined.strip():
         return None
-    return text_block(TAGS[0] + said + TAGS[1], **({"cache_control": marks[-1]} if marks else {}))
+    return text_block(TAGS[0] + joined + TAGS[1], **({"cache_control": marks[-1]} if marks else {}))
 
 
-def _as_blocks(message: Message) -> tuple[Block, ...]:
-    """A string as the one text block that it means."""
-    return (text_block(message.content),) if isinstance(message.content, str) and message.content else blocks_of(message)
+_prompt = msgspec.json.Decoder(str | list[Block])
+
+
+def tidy_prompt(raw: Raw | UnsetType, *, step: str) -> tuple[Raw | UnsetType, tuple[Change, ...]]:
+    """The system prompt without what is refused in it (R16), and the changes: empty texts, and a prompt of white space
+    alone.
+
+    An empty string and an empty list are legal and stay. So does a prompt of another kind, which the vendor refuses.
+    """
+    try:
+        prompt = None if raw is UNSET else _prompt.decode(raw)
+    except msgspec.DecodeError:
+        return raw, ()
+    if raw is UNSET or not prompt:
+        return raw, ()
+    empty = [] if isinstance(prompt, str) else [index for index, block in enumerate(prompt) if is_empty_text(block)]
+    rest = prompt if isinstance(prompt, str) else tuple(block for block in prompt if not is_empty_text(block))
+    if not rest or is_nothing_but_blank(rest):
+        return UNSET, (Change(step, "system", "removed", BLANK_PROMPT),)
+    if not empty:
+        return raw, ()
+    cut = Raw(apply(bytes(raw), edit_array(bytes(raw), drop=empty)))
+    return cut, tuple(Change(step, f"system.{index}", "removed", EMPTY_PROMPT_TEXT) for index in empty)

@@ -1,0 +1,127 @@
+"""Parameters that a client for another model cannot get right: each step makes one of them legal for the target.
+
+`thinking_budget` asks for thinking by keyword or variable, for clients that do not ask for it themselves. It is off unless
+the config asks. A client that sets `thinking` knows what it wants and is left alone. The step puts in the plain budget;
+`thinking_parameter` then translates it into the form that the model takes.
+
+`answer_length`: a longer answer than the model gives is asked for as its longest (R7).
+
+`sampling` (R2, R13, R14): the newer API version has no sampling parameters. In the older one, newer models take only the
+defaults, older ones are narrow while they think, and some take `temperature` or `top_p`, but not both. Refused values are
+left out, and nothing else: a default that is legal stays.
+
+`forced_tools`: a forced tool that the model refuses (R49) is left to the vendor to refuse, in its own words, unless the
+config says to let the model choose instead.
+
+`safeguards`: Anthropic's own safeguard settings go to Anthropic alone. To every other backend they are an unknown field.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from clew.model.blocks import string_of
+from clew.model.change import Change
+from clew.model.facts import ModelFacts
+from clew.model.json import JsonObject
+from clew.model.origin import ANTHROPIC
+from clew.model.request import Request, blocks_of
+from clew.model.target import Target
+from clew.pipeline.step import Facts
+from clew.pipeline.thinking_modes import mode_of
+from clew.pipeline.values import number_of, object_of, rewrite_object, with_changed_fields
+from clew.thinking.budgets import VARIABLE, HumanInput, budget_for, human_input_of_parts
+
+__all__ = ["answer_length", "forced_tools", "safeguards", "sampling", "thinking_budget"]
+
+LIMITS = "limits"
+"""The name of two steps, in their changes."""
+
+SAMPLING_PARAMETERS = ("temperature", "top_p", "top_k")
+WITHOUT_SAMPLING = "2026-10-21"
+"""The API version that has no sampling parameters."""
+
+VERSION = f"anthropic-version {WITHOUT_SAMPLING} has no sampling parameters (R2)"
+DEPRECATED = "deprecated for this model (R14)"
+THINKING = "not with thinking (R13)"
+BOTH = "this model takes temperature or top_p, not both (R14)"
+
+
+def thinking_budget(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step: thinking by keyword or variable."""
+    rules = facts.options.budget
+    if rules is None or request.body.thinking is not UNSET:
+        return request, ()
+    inputs: list[HumanInput | None] = []
+    for message in request.messages:
+        if message.role == "user" and isinstance(message.content, str):
+            inputs.append(human_input_of_parts([("text", message.content)]))
+        elif message.role == "user":
+            inputs.append(human_input_of_parts([(block.type, string_of(block.text)) for block in blocks_of(message)]))
+    budget = budget_for([each for each in inputs if each], rules)
+    if budget.tokens <= 0:
+        return request, ()
+    thinking = Raw(msgspec.json.encode({"type": "enabled", "budget_tokens": budget.tokens}))
+    why = f"{VARIABLE} is {budget.tokens}" if budget.event else f"this turn asks for {budget.tokens} tokens"
+    return request.with_fields(thinking=thinking), (Change("thinking_budget", "thinking", "added", why),)
+
+
+def answer_length(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step: `max_tokens` within the model's cap."""
+    asked, cap = number_of(request.body.max_tokens), target.profile.max_tokens
+    if not cap or asked is None or asked <= cap:
+        return request, ()
+    why = f"{asked} is more than this model gives ({cap}) (R7)"
+    return request.with_fields(max_tokens=Raw(msgspec.json.encode(cap))), (Change(LIMITS, "max_tokens", "set", why),)
+
+
+def forced_tools(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step: `auto` instead of a forced tool that is refused, if the config asks for it."""
+    choice = object_of(request.body.tool_choice)
+    if facts.options.forced_tools == "keep" or choice is None or request.body.tool_choice is UNSET:
+        return request, ()
+    manual = mode_of(object_of(request.body.thinking)) == "enabled"
+    is_refused = target.profile.forced_tools == "reject" or manual
+    if choice.get("type") not in ("any", "tool") or not is_refused:
+        return request, ()
+    free: JsonObject = {**{key: value for key, value in choice.items() if key != "name"}, "type": "auto"}
+    new = rewrite_object(request.body.tool_choice, free, path="tool_choice")
+    why = "not with thinking.type enabled (R49)" if manual else "this model refuses forced tools (R49)"
+    return with_changed_fields(request, tool_choice=new), (Change(LIMITS, "tool_choice", "set", why),)
+
+
+def sampling(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step: sampling parameters that the target refuses are left out."""
+    refused = _refused_sampling(request, target.profile, facts.version)
+    if not refused:
+        return request, ()
+    changes = tuple(Change("sampling", name, "removed", why) for name, why in refused.items())
+    return request.with_fields(**dict.fromkeys(refused, UNSET)), changes
+
+
+def _refused_sampling(request: Request, profile: ModelFacts, version: str) -> dict[str, str]:
+    """The parameters that may not go, and why."""
+    given = [name for name in SAMPLING_PARAMETERS if getattr(request.body, name) is not UNSET]
+    if not given or version == WITHOUT_SAMPLING:
+        return dict.fromkeys(given, VERSION)
+    numbers = {name: value for name in given if (value := number_of(getattr(request.body, name))) is not None}
+    thinks = mode_of(object_of(request.body.thinking)) in ("enabled", "adaptive")
+    refused: dict[str, str] = {}
+    for name, value in numbers.items():
+        is_default = name != "top_k" and value == 1
+        if profile.sampling == "reject" and not is_default:
+            refused[name] = DEPRECATED
+        elif profile.sampling != "reject" and thinks and not (0.95 <= value <= 1 if name == "top_p" else is_default):
+            refused[name] = THINKING
+    left = numbers.keys() - refused.keys()
+    both = not profile.temperature_and_top_p and {"temperature", "top_p"} <= left
+    return {**refused, "top_p": BOTH} if both else refused
+
+
+def safeguards(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step: Anthropic's safeguard settings are left out for all others."""
+    if target.realm == ANTHROPIC or request.body.safeguards is UNSET:
+        return request, ()
+    change = Change("safeguards", "safeguards", "removed", f"only Anthropic knows them, not {target.backend}")
+    return request.with_fields(safeguards=UNSET), (change,)
