@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from clew.backends.chat import path_of, speech_of, wire_of
-from clew.backends.manner import Manner, Quirks, Speech, Wire
+from clew.backends.chat import options_of, path_of
+from clew.backends.manner import Manner, Quirks
 from clew.backends.presets import BACKENDS
 from clew.backends.row import Backend, target_of
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.model.facts.validators import validators
 
 
@@ -24,21 +25,30 @@ def of_preset(name: str) -> Backend:
 def test_a_backend_that_nobody_knows_reads_every_field_and_is_asked_for_nothing() -> None:
     """Leading tags count; reasoning goes back under the name that it came in; nothing stands in for what is missing."""
     unknown = backend()
-    assert (wire_of(unknown, "m"), speech_of(unknown, "m"), path_of(unknown)) == (Wire(), Speech(), "/chat/completions")
-    assert (Wire().knob, Wire().missing, Speech().tags, unknown.quirks.unique_tool_ids) == ("", "nothing", "leading", False)
+    assert (options_of(unknown, "m").request, options_of(unknown, "m").answer, path_of(unknown)) == (
+        ChatRequestOptions(),
+        ChatAnswerOptions(),
+        "/chat/completions",
+    )
+    assert (
+        ChatRequestOptions().knob,
+        ChatRequestOptions().missing,
+        ChatAnswerOptions().tags,
+        unknown.quirks.unique_tool_ids,
+    ) == ("", "nothing", "leading", False)
 
 
 def test_the_first_pattern_that_fits_counts_however_the_name_is_spelt() -> None:
-    rules = {"zai/*": Manner(wire=Wire(knob="glm")), "*": Manner(speech=Speech(tags="never"))}
-    row = backend(wire=Wire(knob="qwen"), by_model=rules)
-    assert [wire_of(row, model).knob for model in ("ZAI/GLM-5", "other")] == ["glm", ""]
-    assert [speech_of(row, model).tags for model in ("zai/glm", "other")] == ["leading", "never"]
-    assert wire_of(backend(wire=Wire(knob="qwen")), "any").knob == "qwen"
+    rules = {"zai/*": Manner(wire=ChatRequestOptions(knob="glm")), "*": Manner(speech=ChatAnswerOptions(tags="never"))}
+    row = backend(wire=ChatRequestOptions(knob="qwen"), by_model=rules)
+    assert [options_of(row, model).request.knob for model in ("ZAI/GLM-5", "other")] == ["glm", ""]
+    assert [options_of(row, model).answer.tags for model in ("zai/glm", "other")] == ["leading", "never"]
+    assert options_of(backend(wire=ChatRequestOptions(knob="qwen")), "any").request.knob == "qwen"
 
 
 def test_what_stands_in_for_missing_reasoning_is_said_by_the_quirk_alone() -> None:
     row = backend(quirks=Quirks(missing="space"), by_model={"b*": Manner(quirks=Quirks(missing="empty"))})
-    assert [wire_of(row, model).missing for model in ("a", "b")] == ["space", "empty"]
+    assert [options_of(row, model).request.missing for model in ("a", "b")] == ["space", "empty"]
     assert [target_of(row, model).missing for model in ("a", "b")] == ["space", "empty"]
 
 
@@ -81,20 +91,23 @@ def test_a_path_of_the_rows_own_is_appended_instead() -> None:
 )
 def test_each_models_reasoning_goes_back_as_its_maker_wants(preset: str, model: str, said: tuple[object, ...]) -> None:
     """Dialects §2 and §4: field, plain text or not, what stands in for missing reasoning, knob."""
-    wire = wire_of(of_preset(preset), model)
+    wire = options_of(of_preset(preset), model).request
     assert (wire.reasoning, wire.reasoning_text, wire.missing, wire.knob) == said
 
 
 def test_reasoning_that_comes_in_a_field_may_have_to_go_back_between_tags() -> None:
     """Cerebras: GLM wants it so, gpt-oss in the field."""
     cerebras = of_preset("cerebras")
-    assert [wire_of(cerebras, model).between for model in ("zai-glm-4.7", "gpt-oss-120b")] == [("<think>", "</think>"), ()]
+    assert [options_of(cerebras, model).request.between for model in ("zai-glm-4.7", "gpt-oss-120b")] == [
+        ("<think>", "</think>"),
+        (),
+    ]
 
 
 def test_what_is_always_sent_is_the_models_own() -> None:
     """Groq takes include_reasoning or reasoning_format, by model, and refuses the other."""
     groq = of_preset("groq")
-    always = [wire_of(groq, model).always for model in ("openai/gpt-oss-20b", "qwen/qwen3-32b", "llama-3.3-70b")]
+    always = [options_of(groq, model).request.always for model in ("openai/gpt-oss-20b", "qwen/qwen3-32b", "llama-3.3-70b")]
     assert always == [{"include_reasoning": True}, {"reasoning_format": "parsed"}, {}]
 
 
@@ -102,7 +115,7 @@ def test_the_reasoning_of_earlier_turns_is_asked_to_be_read_where_a_model_can() 
     """docs.qwencloud.com names the models; all of that reasoning goes back, so it may as well be read."""
     qwen = of_preset("qwen")
     models = ("qwen3.7-max", "qwen3.6-plus-2026-04-02", "qwen3.8-flash", "qwen3.6-flash", "qwen3-235b-a22b-thinking-2507")
-    assert [wire_of(qwen, model).always for model in models] == [{"preserve_thinking": True}] * 3 + [{}] * 2
+    assert [options_of(qwen, model).request.always for model in models] == [{"preserve_thinking": True}] * 3 + [{}] * 2
 
 
 @pytest.mark.parametrize(
@@ -118,7 +131,7 @@ def test_the_reasoning_of_earlier_turns_is_asked_to_be_read_where_a_model_can() 
     ],
 )
 def test_schemas_are_fitted_where_a_backends_check_is_known_to_be_narrow(name: str, model: str, check: str) -> None:
-    assert wire_of(of_preset(name), model).validator == check
+    assert options_of(of_preset(name), model).request.validator == check
 
 
 @pytest.mark.parametrize("name", [name for name, row in BACKENDS.items() if row.speaking("openai-chat")])

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from clew.backends.address import is_local
-from clew.backends.manner import Manner, Quirks, Speech, Wire
+from clew.backends.manner import Manner, Quirks
 from clew.backends.presets import BACKENDS, Preset, preset_of_host, read_presets
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.errors import SettingsInvalid
 from clew.model.facts.efforts import knobs
 from clew.model.facts.validators import validators
@@ -60,7 +61,7 @@ def test_a_projection_for_another_dialect_leaves_asking_to_its_wire(row: Preset)
         for manner in manners(row):
             assert manner.quirks == Quirks(missing=manner.quirks.missing)
     else:
-        assert (row.wire, row.speech, row.by_model, row.path) == (Wire(), Speech(), {}, "")
+        assert (row.wire, row.speech, row.by_model, row.path) == (ChatRequestOptions(), ChatAnswerOptions(), {}, "")
 
 
 @each_endpoint
@@ -142,7 +143,12 @@ def test_another_regions_row_has_the_other_dialect_only_where_it_gives_its_addre
     rows = read_presets(text)
     assert rows["b"].others == {}
     [other] = rows["c"].others.values()
-    assert (other.url, other.wire, other.title, other.realm) == ("https://c.example/v1", Wire(knob="glm"), "C", "a")
+    assert (other.url, other.wire, other.title, other.realm) == (
+        "https://c.example/v1",
+        ChatRequestOptions(knob="glm"),
+        "C",
+        "a",
+    )
 
 
 def test_a_known_host_is_its_vendor_however_the_config_is_written() -> None:
@@ -172,9 +178,16 @@ by_model."*/big-*" = { quirks = { missing = "space" }, wire = { knob = "gpt_oss"
 def test_an_openai_style_backend_costs_one_row() -> None:
     """A rule for some models is complete: what it leaves out is as in the row."""
     [row] = read_presets(ROW).values()
-    assert (row.wire, row.speech) == (Wire(reasoning="reasoning", knob="reasoning_effort"), Speech())
+    assert (row.wire, row.speech) == (
+        ChatRequestOptions(reasoning="reasoning", knob="reasoning_effort"),
+        ChatAnswerOptions(),
+    )
     assert row.by_model == {
-        "*/big-*": Manner(quirks=Quirks(missing="space"), wire=Wire(reasoning="reasoning", knob="gpt_oss"), speech=Speech())
+        "*/big-*": Manner(
+            quirks=Quirks(missing="space"),
+            wire=ChatRequestOptions(reasoning="reasoning", knob="gpt_oss"),
+            speech=ChatAnswerOptions(),
+        )
     }
 
 

@@ -225,8 +225,8 @@ def test_every_key_of_the_schema_has_its_meaning(clew: Clew) -> None:
         for name in (
             "BackendTable",
             "Quirks",
-            "Wire",
-            "Speech",
+            "ChatRequestOptions",
+            "ChatAnswerOptions",
             "Manner",
             "Rule",
             "ThinkingSettings",

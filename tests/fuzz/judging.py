@@ -11,7 +11,7 @@ from typing import Any
 
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.translate import Translation
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.translated import TranslatedRelay
 from tests.golden.driving import MODEL, wear
@@ -24,7 +24,7 @@ _PER_BYTE = 60
 class Heard:
     """What the client got."""
 
-    def __init__(self, pieces: Sequence[bytes], speech: Speech) -> None:
+    def __init__(self, pieces: Sequence[bytes], speech: ChatAnswerOptions) -> None:
         translation = Translation(Asked(MODEL, message_id="msg_1"), speech)
         relay = TranslatedRelay(Dress(wear()), translation, keep=False)
         out = [relay.feed(piece) for piece in pieces] + [relay.flush()]
@@ -43,7 +43,7 @@ class Heard:
         return "".join(value for each in deltas if each["type"] == kind for name, value in each.items() if name != "type")
 
 
-def judge(pieces: Sequence[bytes], speech: Speech) -> Heard:
+def judge(pieces: Sequence[bytes], speech: ChatAnswerOptions) -> Heard:
     """Fails with what is wrong. Whatever the code raises is wrong."""
     stream = b"".join(pieces)
     heard, at_once = Heard(pieces, speech), Heard([stream], speech)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import clew.dialects.openai_chat as dialect
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from tests.counts import examples
 from tests.fuzz.damage import JUNK
 from tests.fuzz.guided import Coverage, Guided
@@ -16,10 +16,10 @@ from tests.numbers import note
 
 FOLDER = Path(str(dialect.__file__)).parent
 SPEECHES = (
-    Speech(),
-    Speech(tags="anywhere", empty_counts=True),
-    Speech(tags="never", snapshots=True, cut_is_end=True),
-    Speech(implicit_open=True, reasoning_apart=True),
+    ChatAnswerOptions(),
+    ChatAnswerOptions(tags="anywhere", empty_counts=True),
+    ChatAnswerOptions(tags="never", snapshots=True, cut_is_end=True),
+    ChatAnswerOptions(implicit_open=True, reasoning_apart=True),
 )
 TOKENS = [
     *JUNK,

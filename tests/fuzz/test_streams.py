@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from tests.counts import examples
 from tests.fuzz.damage import DAMAGE, Damage, damaged
 from tests.fuzz.judging import judge
@@ -23,7 +23,7 @@ def test_every_stream_is_told_legally_and_no_thought_is_told_as_text(
     manner: Manner,
     finish: str,
     damages: list[Damage],
-    speech: Speech,
+    speech: ChatAnswerOptions,
     cuts: list[int],
 ) -> None:
     """§3, invariant (iv), for whole streams: a word of a thought is in no text, and in no input of a call."""
@@ -52,7 +52,7 @@ def test_a_thought_between_tags_is_no_text_wherever_they_are_cut(
     content = f"{tag}{WHY}{why}{WHY}{close}\n\n{AND}{says}"
     words = [each.decode("utf-16-le") for each in pieces(content.encode("utf-16-le"), [cut * 2 for cut in deltas])]
     stream = b"".join(written([Segment("content", words)], "plain", Manner(), "stop"))
-    heard = judge(pieces(stream, cuts), Speech(tags=mode))
+    heard = judge(pieces(stream, cuts), ChatAnswerOptions(tags=mode))
 
     assert WHY not in heard.said("text_delta")
     assert heard.said("thinking_delta") == f"{WHY}{why}{WHY}"

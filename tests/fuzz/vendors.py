@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.model.json import JsonObject, JsonValue
 
 Shape = Callable[[str], JsonObject]
@@ -218,7 +218,7 @@ SHAPE = st.one_of(st.sampled_from(sorted(SHAPES)), st.sampled_from(USUAL_SHAPES)
 SEGMENTS = st.lists(st.builds(Segment, SHAPE, RUN), max_size=8)
 ENDS = st.sampled_from(["stop", "tool_calls", "length", "", "error"])
 SPEECH = st.builds(
-    Speech,
+    ChatAnswerOptions,
     tags=st.sampled_from(["leading", "anywhere", "never"]),
     implicit_open=st.booleans(),
     snapshots=st.booleans(),

@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 
-from clew.backends.chat import wire_of
+from clew.backends.chat import options_of
 from clew.backends.presets import presets
 from clew.backends.row import Backend, target_of
-from clew.dialects.openai_chat.heals import Rung, heal
-from clew.dialects.openai_chat.request.requests import encode
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.openai_chat.repairs import REPAIRS
+from clew.dialects.openai_chat.requests import write_request
 from clew.errors import RequestInvalid, SealInvalid, Unrepresentable
 from clew.model.blocks import made
 from clew.model.change import Change
@@ -84,19 +84,20 @@ def _sent(scene: Scene) -> tuple[Any, tuple[Change, ...]]:
     projected = project(asked, reader, facts)
     if backend.dialect == "anthropic":
         return json.loads(projected.body), projected.changes
-    encoded = encode(projected.request, _wire(backend, reader.model, scene.sections.get("after", b"").decode()))
+    encoded = write_request(projected.request, _options(backend, reader.model, scene.sections.get("after", b"").decode()))
     return json.loads(encoded.body), (*projected.changes, *encoded.changes)
 
 
-def _wire(backend: Backend, model: str, refusals: str) -> Wire:
+def _options(backend: Backend, model: str, refusals: str) -> ChatOptions:
     """What the backend wants, after these refusals, one to a line."""
-    wire = wire_of(backend, model)
-    tried: list[Rung] = []
+    options = options_of(backend, model)
+    tried: list[str] = []
     for words in refusals.splitlines():
-        healed = heal(wire, 400, words, tried)
-        assert healed is not None, f"nobody knows what to do after {words!r}"
-        wire, tried = healed.wire, [*tried, healed.rung]
-    return wire
+        repair = REPAIRS.repair(options, 400, words, tried)
+        assert repair is not None, f"nobody knows what to do after {words!r}"
+        assert isinstance(repair.options, ChatOptions)
+        options, tried = repair.options, [*tried, repair.name]
+    return options
 
 
 def _backend(row: dict[str, Any]) -> Backend:

@@ -19,7 +19,7 @@ from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.answer.whole import translated
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.engine.call import Call
 from clew.engine.dialects import Hints
 from clew.engine.dialects.messages import Messages
@@ -75,8 +75,8 @@ def asked_of(scene: Scene) -> Asked:
     return msgspec.convert(fields, Asked)
 
 
-def speech_of(scene: Scene) -> Speech:
-    return msgspec.convert(scene.table("speech"), Speech)
+def speech_of(scene: Scene) -> ChatAnswerOptions:
+    return msgspec.convert(scene.table("speech"), ChatAnswerOptions)
 
 
 def events_of(scene: Scene, pieces: Iterable[bytes]) -> str:

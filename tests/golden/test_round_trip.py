@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.openai_chat.request.requests import encode
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
+from clew.dialects.openai_chat.requests import write_request
 from clew.model.assemble import assemble
 from clew.model.target import Target
 from clew.pipeline.project import project
@@ -35,7 +35,7 @@ TARGET = Target(
     dialect="openai-chat",
     profile=profile_for(ORIGIN.model),
 )
-WIRE = Wire(reasoning="reasoning", tags_back=True)
+OPTIONS = ChatOptions(ChatRequestOptions(reasoning="reasoning", tags_back=True))
 """A backend that takes everything back."""
 
 
@@ -111,7 +111,7 @@ def sent_back(client: bytes) -> dict[str, Any]:
     talk = [{"role": "user", "content": "go"}, {"role": "assistant", "content": content}]
     asked = {"model": "m", "max_tokens": 9, "messages": [*talk, {"role": "user", "content": results or "on"}]}
     going = project(parse(json.dumps(asked).encode()), TARGET, Facts(sealer=OpeningSealer()))
-    message = json.loads(encode(going.request, WIRE).body)["messages"][1]
+    message = json.loads(write_request(going.request, OPTIONS).body)["messages"][1]
     for call in message.get("tool_calls", ()):
         call["function"]["arguments"] = json.loads(call["function"]["arguments"])
     calls = [call["function"] for call in message.get("tool_calls", ())]

@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from clew.dialects.openai_chat.request.requests import encode as encode_chat
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.openai_chat.requests import write_request as encode_chat
 from clew.errors import ClewError
 from clew.model.blocks import made
 from clew.model.target import Target
@@ -43,7 +43,7 @@ def _projected(raw: bytes, target: Target) -> None:
 def _translated(raw: bytes) -> None:
     with suppress(ClewError):
         projection = project(raw, target(GLM, dialect="openai-chat"))
-        encode_chat(projection.request, Wire())
+        encode_chat(projection.request, ChatOptions())
 
 
 def _kept(raw: bytes) -> None:

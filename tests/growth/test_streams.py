@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from clew.backends.manner import Wire
 from clew.chat.ui.steps import MessageFold, StepParts
 from clew.dialects.openai_chat.answer.stream import ChatStream
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions
 from clew.engine.call import Call
 from clew.engine.dialects.openai_chat import OpenAIChat
 from clew.engine.dialects.shape import Hints
@@ -88,11 +87,15 @@ MESSAGES_READERS: dict[str, Callable[[Events], object]] = {
     "answer": lambda events: answer_of(b"".join(events)),
 }
 
-SPEECHES = {"": Speech(), ", tags anywhere": Speech(tags="anywhere"), ", snapshots": Speech(snapshots=True)}
+SPEECHES = {
+    "": ChatAnswerOptions(),
+    ", tags anywhere": ChatAnswerOptions(tags="anywhere"),
+    ", snapshots": ChatAnswerOptions(snapshots=True),
+}
 
 
-def _chat(chunks: Events, speech: Speech, wear: Any, **hints: Any) -> None:
-    dialect = OpenAIChat(wire=Wire(), speech=speech, place="/")
+def _chat(chunks: Events, speech: ChatAnswerOptions, wear: Any, **hints: Any) -> None:
+    dialect = OpenAIChat(options=ChatOptions(answer=speech), place="/")
     relayed(dialect.relay(Dress(wear), Hints(call=Call(body=b""), exchange="1", model="x", **hints)), chunks)
 
 
@@ -105,9 +108,9 @@ def _decoded(chunks: Events) -> None:
 
 CHAT_READERS: dict[str, Callable[[Events], object]] = {
     **{f"writer{name}": partial(_chat, speech=speech, wear=SEALED) for name, speech in SPEECHES.items()},
-    "translation": partial(_chat, speech=Speech(), wear=SEALED, own_ids=False),
-    "translation that hides": partial(_chat, speech=Speech(), wear=HIDDEN),
-    "writer of one read": lambda events: _chat(in_one_read(events), speech=Speech(), wear=SEALED),
+    "translation": partial(_chat, speech=ChatAnswerOptions(), wear=SEALED, own_ids=False),
+    "translation that hides": partial(_chat, speech=ChatAnswerOptions(), wear=HIDDEN),
+    "writer of one read": lambda events: _chat(in_one_read(events), speech=ChatAnswerOptions(), wear=SEALED),
     "decoder of one read": lambda events: _decoded(in_one_read(events)),
 }
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from clew.backends.chat import wire_of
-from clew.dialects.openai_chat.request.requests import encode
+from clew.backends.chat import options_of
+from clew.dialects.openai_chat.requests import write_request
 from clew.settings.document import BackendTable
 from clew.settings.manners import given_in
 from clew.settings.rows import backend_of
@@ -59,7 +59,7 @@ def test_a_history_as_clients_have_it_is_taken(seat: Seat, model: str, history: 
     assert row is not None
     asked = request(*history, model=model, system="You help.", tools=TOOLS)
 
-    body = encode(asked, wire_of(row, model)).body
+    body = write_request(asked, options_of(row, model)).body
     verdict = judge_chat(body, vendor=chat_vendors()[seat.kind], stance=STRICT, memory=AnswerMemory(b"secret"))
 
     assert verdict.violation is None

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from clew.dialects.openai_chat.request.requests import encode as encode_chat
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.openai_chat.requests import write_request as encode_chat
 from clew.model.request import Request
 from clew.model.target import Target
 from clew.model.wanted import NotWanted, Wanted
@@ -22,7 +22,7 @@ WORK: dict[str, Callable[[Request], object]] = {
     "projecting": lambda given: project(given, CLAUDE),
     "pairing calls": lambda given: tool_structure(given, CLAUDE, Facts()),
     "writing": encode,
-    "writing in another dialect": lambda given: encode_chat(given, Wire()),
+    "writing in another dialect": lambda given: encode_chat(given, ChatOptions()),
 }
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from clew.dialects.openai_chat.request.lighter import all_lighter, lighter_in
+from clew.dialects.openai_chat.payloads import reduce_thoughts, reduced_thoughts
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request, blocks_of
@@ -114,8 +114,8 @@ class Talk:
         going, _ = keep_thinking(request(*self.history), target(act.origin, dialect=dialect), facts)
         if dialect == "anthropic":
             return going, (), ()
-        said = all_lighter(going) if act.lighter else going
-        return said, act.marks, tuple(key for block in lighter_in(said) if (key := key_of(block)))
+        said = reduce_thoughts(going) if act.lighter else going
+        return said, act.marks, tuple(key for block in reduced_thoughts(said) if (key := key_of(block)))
 
     def _answer(self, act: Ask) -> Json:
         thoughts = [thinking(f"thought {self.count}.{index}", self._proof(act)) for index in range(act.thoughts)]

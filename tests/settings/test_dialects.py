@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from clew.backends.chat import path_of, speech_of, wire_of
-from clew.backends.manner import Manner, Quirks, Speech, Wire
+from clew.backends.chat import options_of, path_of
+from clew.backends.manner import Manner, Quirks
 from clew.backends.presets import BACKENDS
 from clew.backends.row import Backend, manner_of
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.settings.load import faults_of, load
 from clew.settings.values import ThinkingSettings
 from tests.manifest import proves
@@ -69,20 +70,26 @@ def test_a_path_of_ones_own_may_have_a_query(file: Path) -> None:
 
 def test_a_backend_that_nobody_knows_has_the_usual_manner(file: Path) -> None:
     row = made(file, f'url = "https://own.example/v1"\n{CHAT}{KEY}')
-    assert (row.quirks, row.wire, row.speech, row.by_model) == (Quirks(), Wire(), Speech(), {})
+    assert (row.quirks, row.wire, row.speech, row.by_model) == (Quirks(), ChatRequestOptions(), ChatAnswerOptions(), {})
 
 
 def test_a_known_host_brings_its_manner_without_a_preset(file: Path) -> None:
     row, preset = made(file, f'url = "https://openrouter.ai/api/v1"\n{CHAT}{KEY}'), BACKENDS["openrouter"]
     assert (row.wire, row.speech, row.by_model) == (preset.wire, preset.speech, preset.by_model)
-    assert made(file, f'url = "https://openrouter.ai/api"\n{KEY}').wire == Wire()  # the same host's other dialect
+    assert (
+        made(file, f'url = "https://openrouter.ai/api"\n{KEY}').wire == ChatRequestOptions()
+    )  # the same host's other dialect
 
 
 def test_what_the_file_names_outranks_the_row_also_by_model_and_the_rest_stays(file: Path) -> None:
     """A default that nobody wrote must not undo a row."""
     row = made(file, f'preset = "openrouter"\n{KEY}wire = {{ user = "", stops = 2 }}\nspeech = {{ tags = "never" }}\n')
     for model in ("any", "deepseek/deepseek-v4"):
-        assert (wire_of(row, model).user, wire_of(row, model).stops, speech_of(row, model).tags) == ("", 2, "never")
+        assert (
+            options_of(row, model).request.user,
+            options_of(row, model).request.stops,
+            options_of(row, model).answer.tags,
+        ) == ("", 2, "never")
     deepseek = manner_of(row, "deepseek/deepseek-v4")
     assert (deepseek.quirks.missing, deepseek.wire.empty, deepseek.speech.empty_counts) == (
         "empty",

@@ -6,9 +6,9 @@ from typing import Final
 
 from msgspec import structs
 
-from clew.backends.manner import Wire
 from clew.backends.presets import Preset, preset_of_host, presets
 from clew.backends.row import Backend, Quirks
+from clew.dialects.openai_chat.options import ChatRequestOptions
 
 __all__ = ["deviations_of", "hidden_of", "models_of", "supports_of"]
 
@@ -52,7 +52,8 @@ def deviations_of(row: Backend) -> dict[str, str]:
     """The quirks that are not as with a backend that nobody knows; of its wire, what is about reasoning."""
     usual = structs.asdict(Quirks())
     found = {name: value for name, value in structs.asdict(row.quirks).items() if value != usual[name]}
-    found |= {name: getattr(row.wire, name) for name in _WIRE if getattr(row.wire, name) != getattr(Wire(), name)}
+    default = ChatRequestOptions()
+    found |= {name: getattr(row.wire, name) for name in _WIRE if getattr(row.wire, name) != getattr(default, name)}
     return {name: _word(value) for name, value in found.items()}
 
 

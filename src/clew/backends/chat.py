@@ -6,24 +6,20 @@ from typing import Final
 
 from msgspec import structs
 
-from clew.backends.manner import Speech, Wire
 from clew.backends.row import Backend, manner_of
+from clew.dialects.openai_chat.options import ChatOptions
 
-__all__ = ["COMPLETIONS", "path_of", "speech_of", "wire_of"]
+__all__ = ["COMPLETIONS", "options_of", "path_of"]
 
 COMPLETIONS: Final = "/chat/completions"
 
 
-def wire_of(backend: Backend, model: str) -> Wire:
+def options_of(backend: Backend, model: str) -> ChatOptions:
     """For the backend's own name of the model. What it wants in place of missing reasoning is a quirk, and only there."""
     manner = manner_of(backend, model)
-    missing = manner.quirks.missing
-    return manner.wire if manner.wire.missing == missing else structs.replace(manner.wire, missing=missing)
-
-
-def speech_of(backend: Backend, model: str) -> Speech:
-    """For the backend's own name of the model."""
-    return manner_of(backend, model).speech
+    missing, wire = manner.quirks.missing, manner.wire
+    wire = wire if wire.missing == missing else structs.replace(wire, missing=missing)
+    return ChatOptions(wire, manner.speech)
 
 
 def path_of(backend: Backend) -> str:

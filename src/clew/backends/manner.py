@@ -1,6 +1,6 @@
 """Manner: where a backend, or one of its models, deviates from what its dialect says.
 
-Quirks hold in every dialect: they say what of a projected request it can take. `Wire` and `Speech` are of `openai-chat`,
+Quirks hold in every dialect: they say what of a projected request it can take. `wire` and `speech` are of `openai-chat`,
 where every backend has its own words: what it wants to be asked, and how it answers. All three are values with a default for
 each field, so that no code ever asks for a backend's name.
 """
@@ -13,11 +13,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from clew.dialects.openai_chat.speech import Speech
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.model.target import Foreign, Missing
 
-__all__ = ["DIALECTS", "Dialect", "Manner", "Quirks", "Speech", "Wire", "fitting"]
+__all__ = ["DIALECTS", "Dialect", "Manner", "Quirks", "fitting"]
 
 Dialect: TypeAlias = Literal["anthropic", "openai-chat"]
 
@@ -59,9 +58,9 @@ class Manner(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     quirks: Quirks = Quirks()
     """Where it deviates from Anthropic's API."""
-    wire: Wire = Wire()
+    wire: ChatRequestOptions = ChatRequestOptions()
     """What it wants to be sent, in dialect `openai-chat`."""
-    speech: Speech = Speech()
+    speech: ChatAnswerOptions = ChatAnswerOptions()
     """How it answers, in dialect `openai-chat`."""
 
 

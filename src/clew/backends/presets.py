@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, structs
 
-from clew.backends.manner import DIALECTS, Dialect, Manner, Quirks, Speech, Wire
+from clew.backends.manner import DIALECTS, Dialect, Manner, Quirks
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.errors import SettingsInvalid
 from clew.model.facts.tables import to_row
 
@@ -66,8 +67,8 @@ class Preset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     count_tokens: bool = False
     hidden: str = ""
     quirks: Quirks = Quirks()
-    wire: Wire = Wire()
-    speech: Speech = Speech()
+    wire: ChatRequestOptions = ChatRequestOptions()
+    speech: ChatAnswerOptions = ChatAnswerOptions()
     by_model: Mapping[str, Manner] = {}
     simulator: str
     source: str

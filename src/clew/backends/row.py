@@ -13,8 +13,9 @@ from msgspec import Meta, Struct, structs
 
 from clew.backends import credential as _credential
 from clew.backends.credential import Auth, Credential, Secret, credential_account
-from clew.backends.manner import Manner, Quirks, Speech, Wire, fitting
+from clew.backends.manner import Manner, Quirks, fitting
 from clew.backends.names import family_of, model_in
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.model.facts import ModelFacts
 from clew.model.origin import ANTHROPIC
 from clew.model.target import Foreign, Target
@@ -76,9 +77,9 @@ class Backend(Struct, frozen=True, kw_only=True):
     models: Mapping[str, str] = {}
     """The backend's own name by the name that is asked for, or by its family."""
     quirks: Quirks = Quirks()
-    wire: Wire = Wire()
+    wire: ChatRequestOptions = ChatRequestOptions()
     """What it wants to be sent, in dialect `openai-chat`."""
-    speech: Speech = Speech()
+    speech: ChatAnswerOptions = ChatAnswerOptions()
     """How it answers, in dialect `openai-chat`."""
     by_model: Mapping[str, Manner] = {}
     """All three of these for some of its models, by a pattern of their names; the first that fits counts."""

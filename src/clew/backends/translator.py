@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 
-from clew.backends.chat import speech_of, wire_of
+from clew.backends.chat import options_of
 from clew.backends.presets import presets
 from clew.backends.row import Backend
 from clew.dialects.failures.reading import failure_of
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.answer.whole import translated
-from clew.dialects.openai_chat.request.requests import Encoded, encode
-from clew.dialects.openai_chat.request.tool_names import own_name
+from clew.dialects.openai_chat.request_tools import own_name
+from clew.dialects.openai_chat.requests import write_request
+from clew.dialects.shape import WrittenRequest
 from clew.errors import BackendRejected, SettingsInvalid
 from clew.model.events import Event
 from clew.model.failure import Failure
@@ -48,7 +49,7 @@ class Translator:
     def __init__(self, *, backend: str = "", served: str = "", model: str = "", message_id: str = "msg_0") -> None:
         row = _row(backend)
         self._served = served or row.model
-        self._wire, self._speech = wire_of(row, self._served), speech_of(row, self._served)
+        self._options = options_of(row, self._served)
         self._sent = b""
         self.left_out: list[str] = []
         """Kinds of parts in the answers that the Messages API has no block for, such as "image"."""
@@ -58,13 +59,13 @@ class Translator:
             called=lambda name: own_name(name, self._sent),
             unsaid=self.left_out.append,
         )
-        self._stream = Translation(self._asked, self._speech, own_ids=False)
+        self._stream = Translation(self._asked, self._options.answer, own_ids=False)
 
-    def request(self, body: bytes | JsonObject) -> Encoded:
+    def request(self, body: bytes | JsonObject) -> WrittenRequest:
         """What to post to the backend, and what became of the rest. Raises Unrepresentable, RequestInvalid."""
         raw = body if isinstance(body, bytes) else json.dumps(body, allow_nan=False).encode()
         request, self._sent = parse(raw), raw
-        return encode(request.with_fields(model=self._served) if self._served else request, self._wire)
+        return write_request(request.with_fields(model=self._served) if self._served else request, self._options)
 
     def feed(self, data: bytes) -> bytes:
         """The server-sent events of the Messages API that these bytes of the backend's stream complete."""
@@ -76,7 +77,9 @@ class Translator:
 
     def message(self, body: bytes, status: int = 200) -> JsonObject:
         """A whole answer as a message. Raises BackendRejected, in Anthropic's words, for one that is an error."""
-        found = failure_of(status, body) if status >= 400 else translated(body, self._asked, self._speech, own_ids=False)
+        found = (
+            failure_of(status, body) if status >= 400 else translated(body, self._asked, self._options.answer, own_ids=False)
+        )
         if isinstance(found, Failure):
             raise BackendRejected(found.message, status=found.status, body=body)
         return found

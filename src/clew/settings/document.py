@@ -12,8 +12,9 @@ from typing import Literal
 from msgspec import Struct
 
 from clew.backends.credential import Auth
-from clew.backends.manner import Dialect, Manner, Quirks, Speech, Wire
+from clew.backends.manner import Dialect, Manner, Quirks
 from clew.backends.row import Patience
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.settings.values import (
     BuildSettings,
     ChatSettings,
@@ -58,9 +59,9 @@ class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The backend's own name by the name that a client asks for, or by its family: opus, sonnet, haiku, fable, mythos."""
     quirks: Quirks = Quirks()
     """Where it deviates from Anthropic's API."""
-    wire: Wire = Wire()
+    wire: ChatRequestOptions = ChatRequestOptions()
     """What it wants to be sent, in dialect `openai-chat`, where it deviates from its preset."""
-    speech: Speech = Speech()
+    speech: ChatAnswerOptions = ChatAnswerOptions()
     """How it answers, in dialect `openai-chat`, where it deviates from its preset."""
     by_model: Mapping[str, Manner] = {}
     """These three tables for some of its models, by a pattern of their names (`"deepseek/*"`); the first that fits is

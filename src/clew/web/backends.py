@@ -12,8 +12,9 @@ from starlette.responses import Response
 from clew.admin.desk import Desk
 from clew.admin.parameters import principal
 from clew.backends.about import deviations_of, hidden_of, models_of, supports_of
-from clew.backends.manner import Quirks, Wire
+from clew.backends.manner import Quirks
 from clew.backends.row import Auth, Backend
+from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.settings.schema import meanings_of
 from clew.store.values import Exchange
 from clew.web.exchange_row import Chip
@@ -70,7 +71,7 @@ async def page_backends(desk: Desk, request: Request) -> Response:
 
 def deviations(row: Backend) -> Iterator[Chip]:
     """What is set for it, each with what that means."""
-    meanings = {**meanings_of(Wire), **meanings_of(Quirks)}
+    meanings = {**meanings_of(ChatRequestOptions), **meanings_of(Quirks)}
     for name, value in deviations_of(row).items():
         yield Chip("", f"{name} = {value}", (meanings[name],))
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from clew.dialects.failures.reading import failure_of
-from clew.dialects.openai_chat.heals import heal
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.model.change import Change
 from clew.model.failure import Failure
 from tests.build import request, user
 from tests.dialects.failures.test_reading import error, said
-from tests.dialects.openai_chat.encoding import body, changes
+from tests.dialects.openai_chat.encoding import body, changes, repaired
 
 REFUSALS = {
     "max_tokens is too large: 128000. This model supports at most 16384 completion tokens, whereas you provided 128000.": 16384,
@@ -29,10 +28,10 @@ REFUSALS = {
 @pytest.mark.parametrize(("words", "room"), REFUSALS.items(), ids=["openai", "groq", "deepseek", "dashscope", "ark", "vllm"])
 def test_a_refusal_that_says_how_much_there_may_be_is_repaired_with_it_once(words: str, room: int) -> None:
     """Vendors' own sentences."""
-    found = heal(Wire(), 400, words)
+    found = repaired(ChatRequestOptions(), 400, words)
     assert found is not None
-    assert (found.rung, found.wire) == ("less", Wire(most_tokens=room))
-    assert heal(found.wire, 400, words, ["less"]) is None
+    assert (found.name, found.options) == ("less", ChatRequestOptions(most_tokens=room))
+    assert repaired(found.options, 400, words, ["less"]) is None
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def test_a_refusal_that_says_how_much_there_may_be_is_repaired_with_it_once(word
 )
 def test_where_next_to_nothing_could_be_said_the_client_has_to_act(words: str) -> None:
     """It compacts; a short answer would only put that off."""
-    assert heal(Wire(), 400, words) is None
+    assert repaired(ChatRequestOptions(), 400, words) is None
 
 
 def test_a_limit_of_answers_is_not_taken_for_a_full_context() -> None:

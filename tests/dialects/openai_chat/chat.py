@@ -4,7 +4,7 @@ import json
 
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.stream import ChatStream
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.model.assemble import assemble
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, StreamFailed
 from clew.model.json import JsonObject, JsonValue
@@ -39,7 +39,9 @@ def call(
 class Told:
     """What came of a stream, held to the strict grammar on the way."""
 
-    def __init__(self, *pieces: bytes, speech: Speech | None = None, asked: Asked = ASKED, eager: bool = False) -> None:
+    def __init__(
+        self, *pieces: bytes, speech: ChatAnswerOptions | None = None, asked: Asked = ASKED, eager: bool = False
+    ) -> None:
         self.stream = ChatStream(asked, speech)
         self.events: list[Event] = self.stream.begin(eager=True) if eager else []
         for piece in pieces:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.model.json import JsonObject, JsonValue
 from tests.counts import examples
 from tests.dialects.openai_chat.chat import DONE, Told, call, chunk, data
@@ -82,7 +82,7 @@ PIECES = st.one_of(
     ),
 )
 QUIRKS = st.builds(
-    Speech,
+    ChatAnswerOptions,
     tags=st.sampled_from(["leading", "anywhere", "never"]),
     implicit_open=st.booleans(),
     snapshots=st.booleans(),
@@ -95,7 +95,7 @@ QUIRKS = st.builds(
 @settings(max_examples=examples(60, soak=3000), deadline=None)
 @given(st.lists(PIECES, max_size=10), QUIRKS, st.booleans(), st.lists(st.integers(0, 2000), max_size=8))
 def test_any_stream_is_told_legally_and_the_same_at_any_cut(
-    pieces: list[bytes], speech: Speech, eager: bool, cuts: list[int]
+    pieces: list[bytes], speech: ChatAnswerOptions, eager: bool, cuts: list[int]
 ) -> None:
     """S3-16, S3-17, S3-20, S3-39: `Told` holds each event to the strict grammar; the end comes, and once."""
     stream = b"".join(pieces)

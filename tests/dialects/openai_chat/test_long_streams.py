@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.model.json import JsonObject
 from tests.dialects.openai_chat.chat import Told, call, stream
 
@@ -40,7 +40,7 @@ def test_a_delta_costs_the_same_however_much_came_before(delta: Callable[[int], 
     raw = stream(*map(delta, range(COUNT)))
     began = time.thread_time()
 
-    told = Told(raw, speech=Speech(tags="never"))
+    told = Told(raw, speech=ChatAnswerOptions(tags="never"))
 
     assert told.stop
     assert time.thread_time() - began < 20

@@ -7,7 +7,7 @@ import pytest
 
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.translate import Translation
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.pipeline.stream.dress import Dress
 from clew.pipeline.stream.relay import Relays
 from clew.pipeline.stream.translated import TranslatedRelay
@@ -20,7 +20,7 @@ WORD = "word "
 
 
 def told() -> Relays:
-    return TranslatedRelay(Dress(wear()), Translation(Asked("m"), Speech()), keep=False, blocks=False)
+    return TranslatedRelay(Dress(wear()), Translation(Asked("m"), ChatAnswerOptions()), keep=False, blocks=False)
 
 
 def grows_less(shape: str, envelope: str, bound: int) -> bool:

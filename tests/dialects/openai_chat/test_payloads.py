@@ -2,13 +2,13 @@
 
 import pytest
 
-from clew.dialects.openai_chat.answer.payloads import payload_of, proof
+from clew.dialects.openai_chat.payloads import payload_of, signature_of
 from clew.model.json import JsonObject
 
 
 @pytest.mark.parametrize("payload", [{}, {"field": "reasoning"}, {"reasoning_details": [{"data": "é", "index": 0}]}])
 def test_a_payload_is_read_as_it_was_written(payload: JsonObject) -> None:
-    assert payload_of(proof(payload)) == payload
+    assert payload_of(signature_of(payload)) == payload
 
 
 @pytest.mark.parametrize("signature", ["", "ErUBCkYIBRgCIkD", "[]", "{", '{"field":', "{\ud800}"])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.openai_chat.request.requests import encode
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
+from clew.dialects.openai_chat.requests import write_request
 from clew.errors import SettingsInvalid
 from clew.model.facts.efforts import LEVELS, knob, knobs, level_of_budget
 from tests.build import Json, request, user
@@ -228,7 +228,7 @@ def test_a_backend_without_a_knob_is_asked_for_nothing_and_that_is_told() -> Non
 
 def test_an_unknown_knob_is_an_error_of_the_settings() -> None:
     with pytest.raises(SettingsInvalid, match="no knob 'nope'; there are reasoning_effort, "):
-        encode(asked(**ADAPTIVE), Wire(knob="nope"))
+        write_request(asked(**ADAPTIVE), ChatOptions(ChatRequestOptions(knob="nope")))
 
 
 def test_what_a_backend_always_gets_lies_under_what_is_asked() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.dialects.openai_chat.request.requests import encode
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
+from clew.dialects.openai_chat.requests import write_request
 from clew.model.facts.efforts import knobs
 from tests.build import Json, request, user
 from tests.manifest import proves
@@ -51,7 +51,7 @@ FORMS: dict[str, Json] = {
 def lines(name: str) -> Iterator[str]:
     """What becomes of each form with one knob."""
     for words, fields in FORMS.items():
-        encoded = encode(request(user("hi"), max_tokens=64_000, **fields), Wire(knob=name))
+        encoded = write_request(request(user("hi"), max_tokens=64_000, **fields), ChatOptions(ChatRequestOptions(knob=name)))
         sent = {key: value for key, value in json.loads(encoded.body).items() if key not in PLAIN}
         told = ", ".join(f"{change.path} {change.what}" for change in encoded.changes)
         yield f"{name or 'no knob':<17}| {words:<26}| {json.dumps(sent)}{f' | {told}' if told else ''}"

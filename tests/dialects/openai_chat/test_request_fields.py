@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.openai_chat.request.requests import encode
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.openai_chat.requests import write_request
 from clew.errors import RequestInvalid, Unrepresentable
 from clew.wire.requests import parse
 from tests.build import Json, request, user
@@ -146,7 +146,7 @@ def test_numbers_keep_the_spelling_that_the_client_gave_them() -> None:
     call = b'{"type":"tool_use","id":"a","name":"N","input":{ "n" : 1e400, "big":123456789012345678901234567890}}'
     raw = b'{"model":"m","temperature":0.10,"messages":[{"role":"assistant","content":[%b]}]}' % call
 
-    sent = encode(parse(raw), Wire()).body
+    sent = write_request(parse(raw), ChatOptions()).body
 
     assert b'"arguments":"{\\"n\\":1e400,\\"big\\":123456789012345678901234567890}"' in sent
     assert b'"temperature":0.10' in sent

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.request.requests import encode
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
+from clew.dialects.openai_chat.requests import write_request
 from clew.model.change import Change
 from clew.wire.requests import parse
 from tests.build import Json, request, text, user
@@ -146,7 +146,7 @@ def marked_requests(draw: Any) -> Json:
 
 
 wires = st.builds(
-    Wire,
+    ChatRequestOptions,
     knob=st.sampled_from(["", "deepseek", "openrouter"]),
     reasoning=st.sampled_from(["", "reasoning_content"]),
     reasoning_text=st.booleans(),
@@ -186,8 +186,8 @@ def names(change: Change, path: tuple[str, ...]) -> bool:
 
 @settings(max_examples=examples(80, soak=4000), deadline=None)
 @given(marked_requests(), wires)
-def test_what_the_client_sent_goes_out_or_a_change_names_it(sent: Json, wire: Wire) -> None:
-    encoded = encode(parse(json.dumps(sent).encode()), wire)
+def test_what_the_client_sent_goes_out_or_a_change_names_it(sent: Json, wire: ChatRequestOptions) -> None:
+    encoded = write_request(parse(json.dumps(sent).encode()), ChatOptions(wire))
     out = encoded.body.decode()
 
     lost = [
@@ -204,9 +204,9 @@ def test_what_the_client_sent_goes_out_or_a_change_names_it(sent: Json, wire: Wi
 
 @settings(max_examples=examples(40, soak=2000), deadline=None)
 @given(marked_requests(), wires)
-def test_a_change_names_a_place_of_the_clients_request(sent: Json, wire: Wire) -> None:
+def test_a_change_names_a_place_of_the_clients_request(sent: Json, wire: ChatRequestOptions) -> None:
     """Or, for what was put in, the place where it stands."""
-    for change in encode(parse(json.dumps(sent).encode()), wire).changes:
+    for change in write_request(parse(json.dumps(sent).encode()), ChatOptions(wire)).changes:
         *steps, last = change.path.split(".")
         at: Any = sent
         for step in steps:
@@ -236,7 +236,7 @@ def test_keys_that_are_null_are_not_there() -> None:
 def test_betas_are_named_once() -> None:
     asked = parse(b'{"model":"m","messages":[]}', betas=["a-2026", "b-2026"])
 
-    (change,) = encode(asked, Wire()).changes
+    (change,) = write_request(asked, ChatOptions()).changes
 
     assert (change.path, change.what) == ("anthropic-beta", "left out")
     assert change.why.endswith("a-2026, b-2026")

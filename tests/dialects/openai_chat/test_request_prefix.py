@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.request.requests import encode
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
+from clew.dialects.openai_chat.requests import write_request
 from clew.errors import Unrepresentable
 from clew.wire.requests import parse
 from tests.build import Json, assistant, raw, redacted, system, text, thinking, tool_result, tool_use, user
@@ -96,7 +96,7 @@ turns = st.one_of(
     st.lists(answers, max_size=3).map(lambda blocks: assistant(*blocks)),
 )
 wires = st.builds(
-    Wire,
+    ChatRequestOptions,
     missing=st.sampled_from(["nothing", "empty", "space", "off"]),
     missing_on=st.sampled_from(["calls", "all"]),
     reasoning=st.sampled_from(["", "reasoning", "reasoning_content"]),
@@ -110,13 +110,15 @@ wires = st.builds(
 )
 
 
-def sent(said: list[Json], wire: Wire) -> list[Json]:
-    return json.loads(encode(parse(raw(*said, system="be brief")), wire).body)["messages"]
+def sent(said: list[Json], wire: ChatRequestOptions) -> list[Json]:
+    return json.loads(write_request(parse(raw(*said, system="be brief")), ChatOptions(wire)).body)["messages"]
 
 
 @settings(max_examples=examples(40, soak=2000), deadline=None)
 @given(st.lists(turns, max_size=5), st.lists(turns, max_size=3), wires)
-def test_a_conversation_that_goes_on_is_a_list_that_goes_on(before: list[Json], after: list[Json], wire: Wire) -> None:
+def test_a_conversation_that_goes_on_is_a_list_that_goes_on(
+    before: list[Json], after: list[Json], wire: ChatRequestOptions
+) -> None:
     """What a message becomes depends on it alone, so the backend's prefix cache holds."""
     first, second = sent(before, wire), sent(before + after, wire)
 
@@ -125,15 +127,15 @@ def test_a_conversation_that_goes_on_is_a_list_that_goes_on(before: list[Json], 
 
 @settings(max_examples=examples(40, soak=2000), deadline=None)
 @given(st.lists(turns, max_size=5), wires)
-def test_the_same_request_is_the_same_bytes_and_the_same_changes(said: list[Json], wire: Wire) -> None:
-    once, again = (encode(parse(raw(*said)), wire) for _ in range(2))
+def test_the_same_request_is_the_same_bytes_and_the_same_changes(said: list[Json], wire: ChatRequestOptions) -> None:
+    once, again = (write_request(parse(raw(*said)), ChatOptions(wire)) for _ in range(2))
 
     assert once == again
 
 
 @settings(max_examples=examples(40, soak=2000), deadline=None)
 @given(st.lists(turns, max_size=5), wires)
-def test_no_thought_is_ever_text(said: list[Json], wire: Wire) -> None:
+def test_no_thought_is_ever_text(said: list[Json], wire: ChatRequestOptions) -> None:
     marked = [_marked(each) for each in said]
 
     for message in sent(marked, wire):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.request.schemas import fitted
+from clew.dialects.openai_chat.request_schemas import fit_schema
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.facts.validators import validator, validators
 from tests.build import Json, request, user
@@ -24,12 +24,12 @@ def about(inner: Json, **more: Any) -> Json:
 
 
 def property_in(name: str, inner: Json, **more: Any) -> Json:
-    done: Any = fitted(about(inner, **more), validator(name)).schema
+    done: Any = fit_schema(about(inner, **more), validator(name)).schema
     return done["properties"]["p"]
 
 
 def altered(name: str, schema: Json) -> tuple[str, ...]:
-    return fitted(schema, validator(name)).altered
+    return fit_schema(schema, validator(name)).altered
 
 
 @pytest.mark.parametrize("name", validators())
@@ -76,7 +76,7 @@ def test_gemini_gets_the_subset_that_it_knows(given_: Json, expected: Json) -> N
 def test_a_property_may_have_the_name_of_a_keyword() -> None:
     odd = {"type": "object", "properties": {"$schema": {"type": "string"}, "const": {"type": "string", "format": "uri"}}}
 
-    assert fitted(odd, validator("gemini")).schema == {
+    assert fit_schema(odd, validator("gemini")).schema == {
         "type": "object",
         "properties": {"$schema": {"type": "string"}, "const": {"type": "string"}},
     }
@@ -117,7 +117,7 @@ def test_references_that_multiply_are_cut_off() -> None:
     two = lambda name: {"type": "object", "properties": {key: {"$ref": f"#/$defs/{name}"} for key in "ab"}}  # noqa: E731
     defs = {f"d{level}": two(f"d{level + 1}") for level in range(40)}
 
-    done = fitted(about({"$ref": "#/$defs/d0"}, **{"$defs": defs}), validator("gemini"))
+    done = fit_schema(about({"$ref": "#/$defs/d0"}, **{"$defs": defs}), validator("gemini"))
 
     assert len(json.dumps(done.schema)) < 300_000
 
@@ -128,7 +128,7 @@ def test_a_union_at_the_root_becomes_an_object_with_the_properties_of_its_member
     plain = {"type": "object", "properties": {"p": {"type": "string"}, "q": {"type": "string"}}}
 
     for name in ("openai", "gemini", "mistral"):
-        assert fitted(union, validator(name)).schema == plain
+        assert fit_schema(union, validator(name)).schema == plain
     assert altered("openai", union) == ("anyOf",)
 
 
@@ -162,7 +162,7 @@ def test_what_was_altered_is_named_once_in_order() -> None:
 def test_a_schema_that_passes_goes_as_the_bytes_that_came() -> None:
     schema = about({"type": "string"})
 
-    assert fitted(schema, validator("gemini")) == fitted(schema, validator("gemini"))
+    assert fit_schema(schema, validator("gemini")) == fit_schema(schema, validator("gemini"))
     assert altered("gemini", schema) == ()
 
 
@@ -267,17 +267,17 @@ schemas = st.builds(
 def test_a_schema_that_was_fitted_passes(schema: Json, name: str) -> None:
     """Doing it twice is doing it once, and the given one is left alone."""
     check, before = validator(name), json.dumps(schema)
-    once = fitted(schema, check)
+    once = fit_schema(schema, check)
 
-    assert fitted(once.schema, check).schema == once.schema
-    assert fitted(once.schema, check).altered == ()
+    assert fit_schema(once.schema, check).schema == once.schema
+    assert fit_schema(once.schema, check).altered == ()
     assert json.dumps(schema) == before
 
 
 @settings(max_examples=examples(25, soak=1200), deadline=None)
 @given(schemas)
 def test_nothing_that_gemini_does_not_know_is_left(schema: Json) -> None:
-    _check(fitted(schema, validator("gemini")).schema)
+    _check(fit_schema(schema, validator("gemini")).schema)
 
 
 def _check(node: Any) -> None:

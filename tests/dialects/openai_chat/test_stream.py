@@ -5,7 +5,7 @@ import json
 import pytest
 
 from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.model.events import BlockDelta, MessageDelta, MessageStart, MessageStop, Ping, StreamFailed
 from clew.model.json import JsonObject
 from tests.dialects.openai_chat.chat import DONE, Told, call, chunk, data, stream
@@ -169,7 +169,7 @@ def test_a_stream_that_breaks_off_inside_a_block_fails_and_does_not_stop_the_blo
 
 
 def test_the_row_of_a_backend_may_say_that_its_streams_just_end() -> None:
-    assert Told(chunk({"content": "a"}), speech=Speech(cut_is_end=True)).stop == "end_turn"
+    assert Told(chunk({"content": "a"}), speech=ChatAnswerOptions(cut_is_end=True)).stop == "end_turn"
 
 
 def test_nothing_at_all_is_a_failure_before_any_start() -> None:
@@ -252,7 +252,7 @@ def test_half_a_character_waits_for_its_other_half() -> None:
 
 def test_snapshots_add_only_what_is_new_and_honest_repetitions_stay() -> None:
     """Case 14: MiniMax, cumulative or incremental."""
-    speech = Speech(snapshots=True)
+    speech = ChatAnswerOptions(snapshots=True)
     grown = stream({"reasoning": "He"}, {"reasoning": "Hello"}, {"reasoning": "Hello"}, {"content": "a"}, {"content": "ab"})
     plain = stream({"reasoning": "ha"}, {"reasoning": "ha"}, {"reasoning": "haha"})
 
@@ -267,15 +267,15 @@ def test_pieces_that_begin_alike_cost_no_more_than_themselves_where_deltas_may_b
         {"reasoning": "He"}, {"reasoning": "Hello"}, {"reasoning": "Now"}, {"reasoning": "Now I"}, {"content": "x"}
     )
 
-    assert Told(alike, speech=Speech(snapshots=True)).blocks == [("text", "I see that it works")]
-    assert Told(anew, speech=Speech(snapshots=True)).blocks == [("thinking", "HelloNow I"), ("text", "x")]
+    assert Told(alike, speech=ChatAnswerOptions(snapshots=True)).blocks == [("text", "I see that it works")]
+    assert Told(anew, speech=ChatAnswerOptions(snapshots=True)).blocks == [("thinking", "HelloNow I"), ("text", "x")]
 
 
 def test_an_explicitly_empty_thought_before_a_call_counts_where_it_must_go_back() -> None:
     """Rule 6.3: DeepSeek needs the key back even if it was empty."""
     deltas = stream({"reasoning_content": ""}, call(0, "c", "f", "{}"))
 
-    told = Told(deltas, speech=Speech(empty_counts=True))
+    told = Told(deltas, speech=ChatAnswerOptions(empty_counts=True))
     assert (told.blocks, told.stream.payloads) == ([("thinking", ""), ("c", "f", {})], {0: {"field": "reasoning_content"}})
     assert Told(deltas).blocks == [("c", "f", {})]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.dialects.openai_chat.answer.tags import PAIRS, TagPiece, Tags
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from tests.counts import examples
 from tests.dialects.openai_chat.chat import Told, call, stream
 
@@ -132,7 +132,9 @@ def test_a_call_ends_an_unclosed_thought_in_both_of_its_forms() -> None:
         ("thought", "a"),
         ("text", "<|tool_calls_section_begin|>b"),
     ]
-    told = Told(stream({"content": "<think>a"}, call(0, "c", "f", '{"q":"<think>"}')), speech=Speech(tags="anywhere"))
+    told = Told(
+        stream({"content": "<think>a"}, call(0, "c", "f", '{"q":"<think>"}')), speech=ChatAnswerOptions(tags="anywhere")
+    )
     assert told.blocks == [("thinking", "a"), ("c", "f", {"q": "<think>"})]
 
 
@@ -143,7 +145,7 @@ def test_what_was_held_back_comes_out_before_a_call() -> None:
 
 def test_with_tags_off_nothing_is_markup() -> None:
     """A backend that separates reasoning itself."""
-    assert Told(stream({"content": "<think>a</think>"}), speech=Speech(tags="never")).blocks == [
+    assert Told(stream({"content": "<think>a</think>"}), speech=ChatAnswerOptions(tags="never")).blocks == [
         ("text", "<think>a</think>")
     ]
 

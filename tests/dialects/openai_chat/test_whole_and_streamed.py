@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.dialects.openai_chat.answer.responses import Answer, answer_of
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue
 from tests.counts import examples
@@ -152,9 +152,9 @@ def test_a_whole_answer_has_the_blocks_of_its_stream_in_every_shape(
         deltas += [call(index, wire_id, "f", ""), *(call(index, None, None, piece) for piece in cut(text, size))]
     message: JsonObject = {**spoken.message, "tool_calls": whole}
     body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": finish}]}).encode()
-    told = Told(*map(chunk, deltas), chunk({}, finish=finish), DONE, speech=Speech(empty_counts=True))
+    told = Told(*map(chunk, deltas), chunk({}, finish=finish), DONE, speech=ChatAnswerOptions(empty_counts=True))
 
-    answered = answer_of(body, ASKED, Speech(empty_counts=True))
+    answered = answer_of(body, ASKED, ChatAnswerOptions(empty_counts=True))
     if finish == "stop" and BROKEN in [text for _, text in calls]:
         assert answered == Failure(502, "api_error", f"the arguments of the call of f are no JSON object: {BROKEN}")
     else:

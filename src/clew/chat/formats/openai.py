@@ -15,8 +15,8 @@ import msgspec
 from clew.chat.formats.anthropic import BRANCHES, ORIGINS, UNKEPT, document_reader, messages_in
 from clew.chat.formats.format import UNREADABLE, Format
 from clew.chat.formats.stored_turns import answers_in_line, asked_messages, held_blocks, model_of
-from clew.dialects.openai_chat.request.requests import encode
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
+from clew.dialects.openai_chat.requests import write_request
 from clew.errors import ClewError
 from clew.model.blocks import FILLER
 from clew.model.json import JsonObject, JsonValue
@@ -25,7 +25,7 @@ from clew.wire.requests import parse
 
 __all__ = ["OPENAI_JSON"]
 
-_WIRE: Final = Wire(documents="file")
+_OPTIONS: Final = ChatOptions(ChatRequestOptions(documents="file"))
 _REMINDER: Final = re.compile("(<system-reminder>.*?</system-reminder>)", re.DOTALL)
 
 
@@ -40,7 +40,7 @@ def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
     model = model_of(line[-1]) if line else ""
     body = msgspec.json.encode({"model": model, "max_tokens": 1, "messages": messages})
     try:
-        written = msgspec.json.decode(encode(parse(body), _WIRE).body, type=JsonObject)
+        written = msgspec.json.decode(write_request(parse(body), _OPTIONS).body, type=JsonObject)
         document: JsonObject = {name: value for name, value in written.items() if name in ("model", "messages")}
     except ClewError as error:  # a conversation that chat messages cannot hold is reported, and never written in part
         document = {"model": model, "messages": [], "error": str(error)}

@@ -9,23 +9,23 @@ from typing import Final, Self, cast
 import msgspec
 from msgspec import Struct, structs
 
-from clew.backends.chat import path_of, speech_of, wire_of
-from clew.backends.manner import Speech, Wire
+from clew.backends.chat import options_of, path_of
 from clew.backends.row import Backend
 from clew.dialects.failures.reading import failure_of
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.headers import response_headers
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.answer.whole import translated
-from clew.dialects.openai_chat.heals import LASTING, LOOP_LONG, Heal, Rung, heal, held
-from clew.dialects.openai_chat.request.lighter import all_lighter, lighter_in
-from clew.dialects.openai_chat.request.requests import encode
-from clew.dialects.openai_chat.request.tool_names import own_name
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.openai_chat.payloads import reduce_thoughts, reduced_thoughts
+from clew.dialects.openai_chat.repairs import REPAIRS
+from clew.dialects.openai_chat.request_tools import own_name
+from clew.dialects.openai_chat.requests import write_request
 from clew.engine.call import Call, Kind
 from clew.engine.dialects.refused import Refused, refused_for
 from clew.engine.dialects.shape import Hints, Recalled, Remembered, Repair, Written
 from clew.http.client.message import Headers
-from clew.model.change import Change
+from clew.model.change import Change, What
 from clew.model.failure import Failure
 from clew.model.json import JsonObject
 from clew.model.request import Request
@@ -49,17 +49,16 @@ class _Stops(Struct):
 class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
     """For one backend and one model: what it wants to be sent, and how it answers."""
 
-    wire: Wire
-    speech: Speech
+    options: ChatOptions
     place: str
-    rungs: tuple[Rung, ...] = ()
+    tried: tuple[str, ...] = ()
     """Repairs that were tried."""
-    before_it: tuple[Rung, ...] = ()
+    before_it: tuple[str, ...] = ()
     """Repairs that an answer before remembers."""
 
     @classmethod
     def of(cls, backend: Backend, model: str) -> Self:
-        return cls(wire=wire_of(backend, model), speech=speech_of(backend, model), place=path_of(backend))
+        return cls(options=options_of(backend, model), place=path_of(backend))
 
     @property
     def counts(self) -> bool:
@@ -82,16 +81,15 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
         return _HEADERS
 
     def written(self, request: Request) -> Written:
-        encoded = encode(request, self.wire)
-        return Written(encoded.body, encoded.changes)
+        return Written(*write_request(request, self.options))
 
     def relay(self, dress: Dress, hints: Hints) -> Relays:
-        translation = Translation(_asked(hints), self.speech, own_ids=hints.own_ids)
+        translation = Translation(_asked(hints), self.options.answer, own_ids=hints.own_ids)
         followed = translation if hints.tell is None else Traced(translation, hints.tell)
         return TranslatedRelay(dress, followed, eager=hints.eager, keep=hints.keep, blocks=hints.blocks)
 
     def message(self, raw: bytes, hints: Hints, kind: Kind) -> JsonObject | Refused | None:
-        found = translated(raw, _asked(hints), self.speech, own_ids=hints.own_ids)
+        found = translated(raw, _asked(hints), self.options.answer, own_ids=hints.own_ids)
         if isinstance(found, Failure):
             return None if found.broken else _refused(found)
         return found
@@ -107,12 +105,12 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
 
     def repair(self, refused: Refused, going: Request, sent: bytes) -> Repair | None:
         """What changes nothing here would be refused again, and is nothing to remember."""
-        words, tried = refused.body.decode("utf-8", "replace"), self.rungs
-        while found := heal(self.wire, refused.status, words, tried):
-            weaker = structs.replace(self, wire=found.wire, rungs=(*self.rungs, found.rung))
+        words, tried = refused.body.decode("utf-8", "replace"), self.tried
+        while found := REPAIRS.repair(self.options, refused.status, words, tried):
+            weaker = structs.replace(self, options=found.options, tried=(*self.tried, found.name))
             if weaker.written(going).body != sent:
-                return Repair(weaker, _told_of(found))
-            tried = (*tried, found.rung)
+                return Repair(weaker, Change("heal", found.path, cast("What", found.what), found.why))
+            tried = (*tried, found.name)
         return None
 
     def healed(self) -> OpenAIChat:
@@ -120,27 +118,18 @@ class OpenAIChat(Struct, frozen=True, kw_only=True, eq=False):
         return self
 
     def recalled(self, row: Container[bytes], in_loop: bool) -> Recalled | None:
-        rungs = cast("tuple[Rung, ...]", repairs_in((*LASTING, *LOOP_LONG) if in_loop else LASTING, row))
-        heals = held(self.wire, rungs)
-        if not heals:
+        names = repairs_in((*REPAIRS.lasting, *REPAIRS.loop_long) if in_loop else REPAIRS.lasting, row)
+        repairs = REPAIRS.repeat(self.options, names)
+        if not repairs:
             return None
-        weaker = structs.replace(self, wire=heals[-1].wire, before_it=rungs)
-        return Recalled(weaker, tuple(Change("heal", "messages", "replaced", f"{AS_BEFORE}{each.why}") for each in heals))
+        weaker = structs.replace(self, options=repairs[-1].options, before_it=names)
+        return Recalled(weaker, tuple(Change("heal", "messages", "replaced", f"{AS_BEFORE}{each.why}") for each in repairs))
 
     def remembered(self, going: Request) -> Remembered:
-        rungs = (*self.before_it, *self.rungs)
-        marks = tuple(repair_mark(rung) for rung in (*LASTING, *LOOP_LONG) if rung in rungs)
-        said = all_lighter(going) if "entries" in rungs else going
-        return Remembered(said, marks, tuple([key for block in lighter_in(said) if (key := key_of(block))]))
-
-
-def _told_of(found: Heal) -> Change:
-    """A shorter answer is no matter of thinking, nor is an image or a role."""
-    if found.rung == "less":
-        return Change("heal", "max_tokens", "replaced", found.why)
-    if found.rung in ("images", "roles"):
-        return Change("heal", "messages", "replaced", found.why)
-    return Change("heal", "messages", "healed", found.why)
+        names = (*self.before_it, *self.tried)
+        marks = tuple(repair_mark(name) for name in (*REPAIRS.lasting, *REPAIRS.loop_long) if name in names)
+        said = reduce_thoughts(going) if "entries" in names else going
+        return Remembered(said, marks, tuple([key for block in reduced_thoughts(said) if (key := key_of(block))]))
 
 
 def _refused(failure: Failure, given: Refused | None = None) -> Refused:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clew.dialects.openai_chat.request.lighter import lighter
+from clew.dialects.openai_chat.payloads import reduce_thought
 from clew.model.change import Change
 from clew.model.target import Target
 from clew.pipeline.step import Facts
@@ -40,5 +40,5 @@ def _as_in(row: frozenset[bytes], outcome: AnswerOutcome) -> AnswerOutcome:
 
 
 def _piece_in(row: frozenset[bytes], piece: AnswerPiece) -> AnswerPiece:
-    light = lighter(piece.block)
+    light = reduce_thought(piece.block)
     return AnswerPiece(piece.message, light) if light is not piece.block and key_of(light) in row else piece

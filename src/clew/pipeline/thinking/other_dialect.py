@@ -7,7 +7,7 @@ with something which only its maker can read: without that its text proves nothi
 
 from __future__ import annotations
 
-from clew.dialects.openai_chat.answer.payloads import payload_of
+from clew.dialects.openai_chat.payloads import payload_of
 from clew.model.blocks import Block, made, string_of
 from clew.model.change import Change
 from clew.model.json import JsonObject

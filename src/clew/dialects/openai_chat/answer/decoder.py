@@ -22,7 +22,7 @@ from clew.dialects.openai_chat.answer.thoughts import Thought, part_text, signed
 from clew.dialects.openai_chat.answer.tool_ids import ToolIds
 from clew.dialects.openai_chat.answer.unsaid import Unsaid
 from clew.dialects.openai_chat.answer.usage import Usage, usage_in, usage_of
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of, objects_of, text_of
@@ -50,7 +50,7 @@ class Asked(Struct, frozen=True):
 class ChatDecoder:
     """`take` chunks, then `end` or `fail`; the scribe has what was told after each."""
 
-    def __init__(self, asked: Asked, speech: Speech, scribe: EventScribe) -> None:
+    def __init__(self, asked: Asked, speech: ChatAnswerOptions, scribe: EventScribe) -> None:
         self._asked = asked
         self._speech = speech
         self._scribe = scribe
@@ -176,7 +176,7 @@ class ChatDecoder:
         if thought.entries:
             payload = self._telling.opaque()
             for name, entries in thought.entries.items():
-                payload.add(name, without_told(entries, told) if told and name == thought.channels[0] else entries)
+                payload.add_entries(name, without_told(entries, told) if told and name == thought.channels[0] else entries)
 
     def _take_content(self, content: JsonValue) -> None:
         if isinstance(content, str):
@@ -193,7 +193,7 @@ class ChatDecoder:
     def _take_part(self, part: JsonObject) -> None:
         """A thinking chunk of a content list."""
         payload = self._telling.think(part_text(part), "content") or self._telling.opaque()
-        payload.came_in("content")
+        payload.set_field("content")
         payload.add_chunk(part)
 
     def _take_calls(self, delta: JsonObject) -> None:

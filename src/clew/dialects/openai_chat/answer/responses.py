@@ -10,7 +10,7 @@ from msgspec import Struct
 from clew.dialects.failures.reading import UNREADABLE
 from clew.dialects.openai_chat.answer.decoder import Asked, ChatDecoder
 from clew.dialects.openai_chat.answer.scribes import EventScribe
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.model.assemble import Assembler
 from clew.model.broken_calls import broken_calls
 from clew.model.failure import Failure
@@ -28,13 +28,13 @@ class Answer(Struct, frozen=True):
     wire_ids: dict[str, str]
 
 
-def answer_of(body: bytes, asked: Asked, speech: Speech | None = None) -> Answer | Failure:
+def answer_of(body: bytes, asked: Asked, speech: ChatAnswerOptions | None = None) -> Answer | Failure:
     """The answer in a body that came with 200; a failure if it holds an error, or no answer at all."""
     value = read_object(body)
     if value is None:
         return UNREADABLE
     scribe = EventScribe()
-    decoder = ChatDecoder(asked, speech or Speech(), scribe)
+    decoder = ChatDecoder(asked, speech or ChatAnswerOptions(), scribe)
     decoder.take({**value, "choices": [_as_delta(choice) for choice in objects_of(value.get("choices"))]})
     decoder.end()
     if decoder.failure is not None:

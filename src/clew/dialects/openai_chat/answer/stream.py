@@ -14,7 +14,7 @@ from clew.dialects.failures.bodies import error_in
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_named
 from clew.dialects.openai_chat.answer.decoder import Asked, ChatDecoder
 from clew.dialects.openai_chat.answer.scribes import EventScribe
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.model.events import Event
 from clew.model.failure import Failure
 from clew.model.json import JsonObject
@@ -33,9 +33,9 @@ _EVENT = re.compile(rb"data: ([^\n]*+)\n\n|" + OTHER)
 class ChatStream:
     """`feed` bytes as they come, `flush` at their end. The events do not depend on where the bytes were cut."""
 
-    def __init__(self, asked: Asked, speech: Speech | None = None, finish: Finish = list) -> None:
+    def __init__(self, asked: Asked, speech: ChatAnswerOptions | None = None, finish: Finish = list) -> None:
         """The events of each chunk go through `finish` before the next chunk is read."""
-        self._speech = speech or Speech()
+        self._speech = speech or ChatAnswerOptions()
         self._scribe = EventScribe()
         self._decoder = ChatDecoder(asked, self._speech, self._scribe)
         self._frames = Frames(_LIMITS)

@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 from clew.dialects.openai_chat.answer.blocks import BlockWriter
 from clew.dialects.openai_chat.answer.mirrors import Mirrors
-from clew.dialects.openai_chat.answer.payloads import Payload
 from clew.dialects.openai_chat.answer.scribes import EventScribe
 from clew.dialects.openai_chat.answer.tags import PieceKind, TagPiece
 from clew.dialects.openai_chat.answer.tool_calls import Call, Calls
 from clew.dialects.openai_chat.answer.tool_ids import ToolIds
+from clew.dialects.openai_chat.payloads import GrowingPayload
 from clew.model.json import JsonObject
 
 __all__ = ["Telling"]
@@ -43,8 +43,8 @@ class Telling:
         self._called = called
         self.blocks = BlockWriter(scribe)
         self.ids = ids
-        self.payloads: dict[int, Payload] = {}
-        self.late = Payload()
+        self.payloads: dict[int, GrowingPayload] = {}
+        self.late = GrowingPayload()
         self.empty = ""
         """The field in which an empty thought came that must become a block, if a call follows and no thought came."""
         self._calls = Calls()
@@ -75,7 +75,7 @@ class Telling:
         self.blocks.text(text)
         self._mirrors.turn()
 
-    def think(self, text: str, channel: str, *others: str) -> Payload | None:
+    def think(self, text: str, channel: str, *others: str) -> GrowingPayload | None:
         """A thought that came under these names. Its payload; None if it is the mirror of what was told."""
         new = self._mirrors.new(channel, text, others)
         if not new:
@@ -83,10 +83,10 @@ class Telling:
         self.finish_calls()
         payload = self._open_thinking()
         self.blocks.thought(new)
-        payload.came_in(channel)
+        payload.set_field(channel)
         return payload
 
-    def opaque(self) -> Payload:
+    def opaque(self) -> GrowingPayload:
         """Where something belongs that shows nothing: this thought, a new one if nothing was said yet, or a later one."""
         return self._open_thinking() if self.blocks.last in ("", "thinking") else self.late
 
@@ -112,7 +112,7 @@ class Telling:
     def _think_aloud(self, text: str) -> None:
         """A thought between tags, which a field may have told already."""
         payload = self.think(text, "tags") or self._newest()
-        payload.open_frame("".join(self._frame))
+        payload.add_markup(before="".join(self._frame))
         self._frame, self._framed = [], True
 
     def _frame_with(self, kind: PieceKind, markup: str) -> None:
@@ -121,20 +121,20 @@ class Telling:
             self._frame.append(markup)
             self._framed = False
         elif self._framed:
-            self._newest().close_frame(markup)
+            self._newest().add_markup(after=markup)
         else:
             self._frame = []
 
-    def _newest(self) -> Payload:
+    def _newest(self) -> GrowingPayload:
         """That of the last thinking block: they are put in by index, in order."""
         return self.payloads[next(reversed(self.payloads))] if self.payloads else self.late
 
-    def _open_thinking(self) -> Payload:
+    def _open_thinking(self) -> GrowingPayload:
         """The payload of the thinking block that is open now, with what waited for one."""
         self._blank = []
-        payload = self.payloads.setdefault(self.blocks.open_thinking(), Payload())
+        payload = self.payloads.setdefault(self.blocks.open_thinking(), GrowingPayload())
         payload.absorb(self.late)
-        self.late = Payload()
+        self.late = GrowingPayload()
         return payload
 
     def _tell_calls(self, *, to_the_end: bool = False) -> None:
@@ -159,7 +159,7 @@ class Telling:
         if call.extra:
             self.late.add_call(call_id, call.extra)
         if self.empty and not self.payloads:
-            self.late.came_in(self.empty)
+            self.late.set_field(self.empty)
         if self.late:
             self._open_thinking()
         self._blank = []

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.payloads import late_thought, proof
 from clew.dialects.openai_chat.answer.stream import ChatStream
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
+from clew.dialects.openai_chat.payloads import late_block, signature_of
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, altered
 from clew.model.failure import Failure
 from clew.model.json import JsonObject
@@ -24,7 +24,7 @@ __all__ = ["Translation"]
 class Translation:
     """One answer. `own_ids`: calls keep the backend's ids, because somebody behind makes them safe."""
 
-    def __init__(self, asked: Asked, speech: Speech | None = None, *, own_ids: bool = True) -> None:
+    def __init__(self, asked: Asked, speech: ChatAnswerOptions | None = None, *, own_ids: bool = True) -> None:
         self._stream = ChatStream(asked, speech, self._finished)
         self._own_ids = own_ids
         self._thinking = -1  # the index of the open thinking block
@@ -36,7 +36,7 @@ class Translation:
     @property
     def late(self) -> JsonObject | None:
         """A thought without words that came too late for the client, if one did."""
-        return late_thought(self._stream.late)
+        return late_block(self._stream.late)
 
     def begin(self, *, eager: bool) -> list[Event]:
         """What can be said before the backend has said anything: with `eager` a message and its first, empty block."""
@@ -68,4 +68,4 @@ class Translation:
 
     def _signature(self) -> BlockDelta:
         payload = self._stream.payload_at(self._thinking)
-        return BlockDelta(self._thinking, {"type": "signature_delta", "signature": proof(payload)})
+        return BlockDelta(self._thinking, {"type": "signature_delta", "signature": signature_of(payload)})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.payloads import proof
 from clew.dialects.openai_chat.answer.responses import Answer, answer_of
-from clew.dialects.openai_chat.speech import Speech
+from clew.dialects.openai_chat.options import ChatAnswerOptions
+from clew.dialects.openai_chat.payloads import signature_of
 from clew.model.failure import Failure
 from clew.model.json import JsonObject
 from clew.model.loose_json import objects_of
@@ -13,7 +13,9 @@ from clew.model.loose_json import objects_of
 __all__ = ["translated"]
 
 
-def translated(body: bytes, asked: Asked, speech: Speech | None = None, *, own_ids: bool = True) -> JsonObject | Failure:
+def translated(
+    body: bytes, asked: Asked, speech: ChatAnswerOptions | None = None, *, own_ids: bool = True
+) -> JsonObject | Failure:
     """The message, with what its maker needs back as signatures, and the maker's own ids on calls; or why there is none."""
     answer = answer_of(body, asked, speech)
     if isinstance(answer, Failure):
@@ -24,6 +26,6 @@ def translated(body: bytes, asked: Asked, speech: Speech | None = None, *, own_i
 
 def _proved(answer: Answer, index: int, block: JsonObject, own_ids: bool) -> JsonObject:
     if block.get("type") == "thinking":
-        return {**block, "signature": proof(answer.payloads.get(index, {}))}
+        return {**block, "signature": signature_of(answer.payloads.get(index, {}))}
     own = answer.wire_ids.get(str(block.get("id"))) if own_ids and block.get("type") == "tool_use" else ""
     return {**block, "id": own} if own else block

@@ -1,7 +1,7 @@
-"""Ways to say one thing of a schema in other words: each takes a schema and gives it anew, or the very same.
+"""Rewrites of a schema in other words: each takes a schema and returns a new one, or the very same.
 
-They look at one schema and not below it, and leave alone what they do not understand. Their order is that of `REWRITES`:
-what one of them brings in (the members of a reference, a union out of "one of") is there for those that follow.
+A rewrite looks at one schema and not below it, and leaves alone what it does not understand. The order is that of
+`REWRITES`: what one of them brings in (the members of a reference, a union out of "one of") is there for those that follow.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from clew.model.facts.validators import Rewrite
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["REWRITES", "merged", "resolved", "without"]
+__all__ = ["REWRITES", "merge_parts", "resolve_reference", "without"]
 
 _ANCHORED: Final = re.compile(r"\^(?:[^\\]|\\[^a-zA-Z0-9])*\$", re.S)
 _ANY_ITEM: Final[JsonObject] = {"type": "string"}
@@ -24,7 +24,7 @@ def without(node: JsonObject, *keys: str) -> JsonObject:
     return {key: value for key, value in node.items() if key not in keys}
 
 
-def resolved(node: JsonObject, root: JsonObject, within: tuple[str, ...]) -> tuple[JsonObject, tuple[str, ...]]:
+def resolve_reference(node: JsonObject, root: JsonObject, within: tuple[str, ...]) -> tuple[JsonObject, tuple[str, ...]]:
     """What a reference refers to, with what stands beside it; any object if it is in a circle or leads nowhere."""
     beside = without(node, "$ref")
     name = str(node["$ref"])
@@ -32,7 +32,7 @@ def resolved(node: JsonObject, root: JsonObject, within: tuple[str, ...]) -> tup
     if target is None:
         return {"type": "object", **beside}, within
     if "$ref" in target:
-        found, within = resolved(target, root, (*within, name))
+        found, within = resolve_reference(target, root, (*within, name))
         return {**found, **beside}, within
     return {**target, **beside}, (*within, name)
 
@@ -44,23 +44,17 @@ def _target(name: str, root: JsonObject) -> JsonObject | None:
     return at if isinstance(at, dict) else None
 
 
-def merged(parts: list[JsonObject]) -> JsonObject:
-    """Parts that all hold, as one."""
+def merge_parts(parts: list[JsonObject]) -> JsonObject:
+    """Parts that all hold, as one: properties of all, what any requires; otherwise the last one's value."""
     done: JsonObject = {}
     for part in parts:
-        done = _both(done, part)
-    return done
-
-
-def _both(one: JsonObject, other: JsonObject) -> JsonObject:
-    """Properties of both, what either requires; otherwise the other's word."""
-    done = {**one, **other}
-    mine, theirs = one.get("properties"), other.get("properties")
-    if isinstance(mine, dict) and isinstance(theirs, dict):
-        done["properties"] = {**mine, **theirs}
-    needed, more = one.get("required"), other.get("required")
-    if isinstance(needed, list) and isinstance(more, list):
-        done["required"] = [*needed, *(each for each in more if each not in needed)]
+        mine, theirs = done.get("properties"), part.get("properties")
+        needed, more = done.get("required"), part.get("required")
+        done = {**done, **part}
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            done["properties"] = {**mine, **theirs}
+        if isinstance(needed, list) and isinstance(more, list):
+            done["required"] = [*needed, *(each for each in more if each not in needed)]
     return done
 
 
@@ -73,21 +67,17 @@ def _one_of(node: JsonObject) -> JsonObject:
 
 
 def _null(node: JsonObject) -> JsonObject:
-    return _null_type(_null_member(node))
-
-
-def _null_member(node: JsonObject) -> JsonObject:
-    """A union of null and others; a union of one is that one."""
+    """Null in a union, or in a list of types, becomes `nullable`. A union of one is that one."""
     members = node.get("anyOf")
     if not isinstance(members, list):
-        return node
+        return _null_type(node)
     some = [member for member in members if not (isinstance(member, dict) and member.get("type") == "null")]
     nullable: JsonObject = {"nullable": True} if len(some) < len(members) else {}
     rest = without(node, "anyOf")
     if len(some) > 1:
-        return {**rest, "anyOf": some, **nullable} if nullable else node
+        return _null_type({**rest, "anyOf": some, **nullable} if nullable else node)
     only = some[0] if some else None
-    return {**(only if isinstance(only, dict) else {}), **rest, **nullable}
+    return _null_type({**(only if isinstance(only, dict) else {}), **rest, **nullable})
 
 
 def _null_type(node: JsonObject) -> JsonObject:
@@ -111,21 +101,14 @@ def _const(node: JsonObject) -> JsonObject:
 
 
 def _bounds(node: JsonObject) -> JsonObject:
-    done = node
+    """Exclusive bounds as inclusive ones. One that is true or false is of an older draft, and is about the inclusive one."""
     for exclusive, inclusive, step in (("exclusiveMinimum", "minimum", 1), ("exclusiveMaximum", "maximum", -1)):
-        if exclusive in done:
-            done = _inclusive(done, exclusive, inclusive, step)
-    return done
-
-
-def _inclusive(node: JsonObject, exclusive: str, inclusive: str, step: int) -> JsonObject:
-    """A bound that is true or false is of an older draft, and says something about the inclusive one."""
-    value, own = node[exclusive], node.get(inclusive)
-    rest = without(node, exclusive)
-    bound = own if value is True else value
-    if isinstance(bound, bool) or not isinstance(bound, int | float):
-        return rest
-    return {**rest, inclusive: bound + step if node.get("type") == "integer" else bound}
+        if exclusive in node:
+            bound = node.get(inclusive) if node[exclusive] is True else node[exclusive]
+            node = without(node, exclusive)
+            if isinstance(bound, int | float) and not isinstance(bound, bool):
+                node = {**node, inclusive: bound + step if node.get("type") == "integer" else bound}
+    return node
 
 
 def _enums(node: JsonObject) -> JsonObject:
@@ -170,22 +153,16 @@ def _items(node: JsonObject) -> JsonObject:
 
 
 def _types(node: JsonObject) -> JsonObject:
+    """Every schema has a type; of a union, its members."""
     if "$ref" in node:
         return node
-    members = node.get("anyOf")
-    if isinstance(members, list):
-        return _typed_members(node, members)
-    return node if "type" in node else {"type": _type_of(node), **node}
-
-
-def _typed_members(node: JsonObject, members: list[JsonValue]) -> JsonObject:
-    kind = node.get("type")
+    members, kind = node.get("anyOf"), node.get("type")
+    if not isinstance(members, list):
+        return node if "type" in node else {"type": _type_of(node), **node}
     if kind is None:
         return node
-    return {
-        **without(node, "type"),
-        "anyOf": [{"type": kind, **each} if isinstance(each, dict) else each for each in members],
-    }
+    typed: list[JsonValue] = [{"type": kind, **each} if isinstance(each, dict) else each for each in members]
+    return {**without(node, "type"), "anyOf": typed}
 
 
 def _type_of(node: JsonObject) -> str:

@@ -6,20 +6,20 @@ import time
 
 import pytest
 
-from clew.dialects.openai_chat.heals import Rung, heal
-from clew.dialects.openai_chat.wire import Wire
+from clew.dialects.openai_chat.options import ChatRequestOptions
+from tests.dialects.openai_chat.encoding import repaired
 
 
-def _ladder(wire: Wire, words: str) -> list[Rung]:
-    tried: list[Rung] = []
-    while (found := heal(wire, 400, words, tried)) is not None:
-        tried.append(found.rung)
-        wire = found.wire
+def _all_tried(options: ChatRequestOptions, words: str) -> list[str]:
+    tried: list[str] = []
+    while (found := repaired(options, 400, words, tried)) is not None:
+        tried.append(found.name)
+        options = found.options
     return tried
 
 
 @pytest.mark.parametrize(
-    ("words", "rungs"),
+    ("words", "names"),
     [
         ("The reasoning_content in the thinking mode must be passed back to the API.", ["fill", "off"]),
         ("Missing reasoning_content field in the assistant message at message index 1", ["fill", "off"]),
@@ -48,19 +48,19 @@ def _ladder(wire: Wire, words: str) -> list[Rung]:
         ("prompt is too long", []),
     ],
 )
-def test_each_refusal_has_its_own_ladder_and_no_rung_is_tried_twice(words: str, rungs: list[Rung]) -> None:
+def test_each_refusal_has_its_own_repairs_and_none_is_tried_twice(words: str, names: list[str]) -> None:
     """dialects 3, step 5 and its table."""
-    assert _ladder(Wire(knob="deepseek"), words) == rungs
+    assert _all_tried(ChatRequestOptions(knob="deepseek"), words) == names
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 413, 429, 500, 502, 529])
 def test_only_a_refusal_is_about_reasoning(status: int) -> None:
     """A signature that is refused with a 403 is a credential's; a server that fails may quote anything."""
-    assert heal(Wire(), status, "Corrupted thought signature.") is None
+    assert repaired(ChatRequestOptions(), status, "Corrupted thought signature.") is None
 
 
 @pytest.mark.parametrize(
-    ("status", "words", "rung"),
+    ("status", "words", "name"),
     [
         (
             422,
@@ -85,11 +85,11 @@ def test_only_a_refusal_is_about_reasoning(status: int) -> None:
         (503, '{"error":{"code":503,"message":"upstream: {\\"code\\": 400, Corrupted thought signature."}}', "entries"),
     ],
 )
-def test_a_refusal_is_one_in_a_validators_status_and_inside_a_proxys_failure(status: int, words: str, rung: Rung) -> None:
+def test_a_refusal_is_one_in_a_validators_status_and_inside_a_proxys_failure(status: int, words: str, name: str) -> None:
     """dialects 2.26, 2.3: LiteLLM and OpenRouter repeat the vendor's words under a status of their own."""
-    found = heal(Wire(), status, words)
+    found = repaired(ChatRequestOptions(), status, words)
     assert found is not None
-    assert found.rung == rung
+    assert found.name == name
 
 
 @pytest.mark.parametrize(
@@ -104,20 +104,22 @@ def test_a_refusal_is_one_in_a_validators_status_and_inside_a_proxys_failure(sta
 )
 def test_a_backend_that_cannot_see_is_asked_without_images_once(status: int, words: str) -> None:
     """dialects 7, case 66: a conversation that holds an image goes on at a model that reads only text."""
-    found = heal(Wire(), status, words)
+    found = repaired(ChatRequestOptions(), status, words)
     assert found is not None
-    assert (found.wire, found.rung) == (Wire(images="omit"), "images")
-    assert heal(found.wire, status, words, ("images",)) is None
+    assert (found.options, found.name) == (ChatRequestOptions(images="omit"), "images")
+    assert repaired(found.options, status, words, ("images",)) is None
 
 
 def test_a_failure_that_is_not_about_images_is_no_repair() -> None:
-    assert [heal(Wire(), status, "reasoning_content is missing") for status in (404, 413, 500)] == [None] * 3
+    assert [repaired(ChatRequestOptions(), status, "reasoning_content is missing") for status in (404, 413, 500)] == [
+        None
+    ] * 3
 
 
 def test_a_repair_says_what_it_changes() -> None:
-    found = heal(Wire(missing="empty"), 400, "reasoning_content is missing")
+    found = repaired(ChatRequestOptions(missing="empty"), 400, "reasoning_content is missing")
     assert found is not None
-    assert (found.wire.missing, found.wire.missing_on) == ("space", "all")
+    assert (found.options.missing, found.options.missing_on) == ("space", "all")
     assert found.why == "refused for missing reasoning: every answer gets the least that can stand for it"
 
 
@@ -126,6 +128,8 @@ def test_words_of_the_request_that_an_error_quotes_are_not_its_own() -> None:
     quoted = "reasoning_content tool_choice thinking blocks " * 20_000
     began = time.thread_time()
 
-    assert heal(Wire(), 400, f"Corrupted thought signature. {quoted}") == heal(Wire(), 400, "Corrupted thought signature.")
-    assert heal(Wire(knob="deepseek"), 400, f"messages: Field required {'x' * 4000} {quoted}") is None
+    assert repaired(ChatRequestOptions(), 400, f"Corrupted thought signature. {quoted}") == repaired(
+        ChatRequestOptions(), 400, "Corrupted thought signature."
+    )
+    assert repaired(ChatRequestOptions(knob="deepseek"), 400, f"messages: Field required {'x' * 4000} {quoted}") is None
     assert time.thread_time() - began < 10

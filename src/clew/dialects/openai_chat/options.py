@@ -1,6 +1,8 @@
-"""Wire: what one backend wants of a Chat Completions request, where backends differ.
+"""Where backends that speak Chat Completions differ: what one wants to be sent, and how it answers.
 
-A value, not code: a table of backends fills it in. The defaults are the most widely understood form.
+Values, not code: a backend's row fills them in (its tables `wire` and `speech`), and no code asks for a backend's name. The
+defaults suit a server that nobody has described: the most widely understood form of a request, every field of an answer
+read, and nothing guessed that could turn an answer into a thought.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from clew.model.facts.efforts import Level
 from clew.model.json import JsonObject
 from clew.model.target import Missing
 
-__all__ = ["Apart", "Documents", "Forced", "Images", "Wire"]
+__all__ = ["Apart", "ChatAnswerOptions", "ChatOptions", "ChatRequestOptions", "Documents", "Forced", "Images"]
 
 Apart: TypeAlias = Literal["tool user", "tool system", "user user", "assistant assistant"]
 """Two roles, the second behind the first."""
@@ -29,8 +31,8 @@ Forced: TypeAlias = Literal["as asked", "auto", "thinking off"]
 """A forced tool with thinking on: sent as it is; as a free choice; or without thinking."""
 
 
-class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one backend wants."""
+class ChatRequestOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one backend wants of a request."""
 
     max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The field for how long an answer may be."""
@@ -118,3 +120,27 @@ class Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Fields of the finished body that it refuses."""
     always: JsonObject = {}
     """Fields that it always gets, merged with the rest."""
+
+
+class ChatAnswerOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """How one backend answers."""
+
+    tags: Literal["leading", "anywhere", "never"] = "leading"
+    """Where `<think>` and its kin are markup: at the start of the content, anywhere outside code, or nowhere."""
+    implicit_open: bool = False
+    """The template has written the opening tag: content begins inside the thought."""
+    snapshots: bool = False
+    """Deltas may repeat all that came before; whether they do is seen from the second one."""
+    empty_counts: bool = False
+    """An explicitly empty thought before a tool call must be sent back, so it becomes a block."""
+    reasoning_apart: bool = False
+    """`completion_tokens` leaves reasoning out. (Where the total shows it, this is seen without the switch.)"""
+    cut_is_end: bool = False
+    """A stream that just ends has ended well. Otherwise an answer without finish and without [DONE] was cut."""
+
+
+class ChatOptions(Struct, frozen=True):
+    """All that one backend, or one of its models, differs in."""
+
+    request: ChatRequestOptions = ChatRequestOptions()
+    answer: ChatAnswerOptions = ChatAnswerOptions()

@@ -1,39 +1,40 @@
 """What to change after a backend refused a request for its reasoning, length, roles or images, before its answer began.
 
-A repair is a weaker `Wire`: the same request is written again with it. Each kind of refusal has its own ladder, and no rung
-is tried twice. The words are the vendors' and unstable, so they are searched for by what cannot be left out; a refusal that
-is not recognised goes to the client as it is. Only a refusal counts (`refused` in `failures.toml`): a signature that is
-refused with a 403 is a credential's, and a server that fails refuses nothing, unless it repeats the refusal of a vendor.
-Images are refused with other statuses too; a conversation with one in it could not go on at such a backend otherwise.
+A repair is a weaker form of the options: the same request is written again with it. Each kind of refusal has its own list
+of repairs, and none is tried twice. The words are the vendors' and unstable, so they are searched for what cannot be left
+out; a refusal that is not recognised goes to the client as it is. Only a refusal counts (`refused` in `failures.toml`): a
+signature that is refused with a 403 is a credential's, and a server that fails refuses nothing, unless it repeats the
+refusal of a vendor. Images are refused with other statuses too; a conversation with one in it could not go on at such a
+backend otherwise.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Final, Literal, TypeAlias, get_args
+from collections.abc import Sequence
+from typing import Final, Literal, TypeAlias, cast, get_args
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from clew.dialects.failures.overflow import room_in
-from clew.dialects.openai_chat.wire import Apart, Wire
+from clew.dialects.openai_chat.options import Apart, ChatOptions
+from clew.dialects.shape import RequestRepair
 from clew.model.facts.failures import is_refusal
 
-__all__ = ["LASTING", "LOOP_LONG", "MOST_HEALS", "Heal", "Rung", "heal", "held"]
+__all__ = ["REPAIRS", "ChatRepairs", "RepairName"]
 
-MOST_HEALS = 3
-
-_MOST = 4000
+MOST_REPAIRS: Final = 3
+_MOST: Final = 4000
 """Characters that are searched. Some servers send the whole request back with their error, where all words are found."""
 
-Rung: TypeAlias = Literal[
+RepairName: TypeAlias = Literal[
     "less", "images", "roles", "fill", "none", "entries", "signatures", "budget", "levels", "effort", "free tools", "off"
 ]
 
 _UNCHECKED: Final = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
 """Google's own word, on a call, for a signature that is not there. Others than Google's endpoint serve its models, too."""
 
-_STEPS: Final[dict[Rung, dict[str, object]]] = {
+_CHANGES: Final[dict[RepairName, dict[str, object]]] = {
     "images": {"images": "omit"},
     "roles": {"apart": frozenset(get_args(Apart))},
     "fill": {"missing": "space", "missing_on": "all", "empty": {}},
@@ -46,25 +47,9 @@ _STEPS: Final[dict[Rung, dict[str, object]]] = {
     "free tools": {"forced": "auto"},
     "off": {"thinks": False},
 }
-"""What each rung changes."""
+"""The options that each repair changes."""
 
-LASTING: Final[tuple[Rung, ...]] = (
-    "images",
-    "roles",
-    "fill",
-    "none",
-    "signatures",
-    "budget",
-    "levels",
-    "effort",
-    "free tools",
-)
-"""What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on each
-request; which entries could not be read is in the strand itself, thought by thought: `lighter`.)"""
-LOOP_LONG: Final[tuple[Rung, ...]] = ("off",)
-"""What holds until the tool loop is over."""
-
-_WHY: Final[dict[Rung, str]] = {
+_WHY: Final[dict[RepairName, str]] = {
     "less": "refused for the length of the answer that was asked for: it is asked for less",
     "images": "refused for an image: each is left out, with a text in its place",
     "roles": "refused for the order of its roles: those that may not follow each other have a message between them",
@@ -82,7 +67,7 @@ _WHY: Final[dict[Rung, str]] = {
 _VALUES: Final = r"supported values|does not support '|invalid value|one of|input should be"
 """How it is said that a field has another value than it may have."""
 
-_WORDS: Final[tuple[tuple[str, tuple[Rung, ...]], ...]] = (
+_REFUSALS: Final[tuple[tuple[str, tuple[RepairName, ...]], ...]] = (
     (r"reasoning_content\b.*(?:must be passed back|is missing)|missing reasoning_content", ("fill", "off")),
     (r"thinking\b.*must be passed back", ("fill", "off")),
     (r"reasoning_(?:content|details)\W[^.]{0,60}(?:not (?:allowed|permitted|supported)|unsupported)", ("none",)),
@@ -116,49 +101,71 @@ _BLIND: Final = re.compile(
 other things: where there is no image, this changes nothing and is not tried)."""
 _BLIND_STATUS: Final = frozenset({400, 404, 422, 500})
 
-_LADDERS: Final = tuple((re.compile(words, re.IGNORECASE), rungs) for words, rungs in _WORDS)
+_BY_WORDS: Final = tuple((re.compile(words, re.IGNORECASE), names) for words, names in _REFUSALS)
 
 
-class Heal(Struct, frozen=True):
-    """The wire to try next, and why."""
+class ChatRepairs:
+    """The repairs of this dialect. Options are `ChatOptions`."""
 
-    wire: Wire
-    rung: Rung
-    why: str
+    lasting: Sequence[RepairName] = (
+        "images",
+        "roles",
+        "fill",
+        "none",
+        "signatures",
+        "budget",
+        "levels",
+        "effort",
+        "free tools",
+    )
+    """What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on
+    each request; which entries could not be read is in the strand itself, thought by thought: `payloads.reduce_thought`.)"""
+    loop_long: Sequence[RepairName] = ("off",)
+    """What holds until the tool loop is over."""
+
+    def repair(self, options: object, status: int, words: str, tried: Sequence[str]) -> RequestRepair | None:
+        """What to try after this refusal; None if it is about something else, or nothing is left."""
+        given, words = _chat(options), words[:_MOST]
+        if len(frozenset(tried)) >= MOST_REPAIRS:
+            return None
+        takes_images = given.request.images == "take" and "images" not in tried
+        if takes_images and status in _BLIND_STATUS and _BLIND.search(words):
+            return _weaker(given, "images")
+        if not is_refusal(status, words):
+            return None
+        room = room_in(words)
+        if room is not None and "less" not in tried:
+            return _with_less(given, room)
+        names = next((names for pattern, names in _BY_WORDS if pattern.search(words)), ())
+        found = (_weaker(given, name) for name in names if name not in tried)
+        return next((each for each in found if each.options != given), None)
+
+    def repeat(self, options: object, names: Sequence[str]) -> Sequence[RequestRepair]:
+        """Each of these repairs that changes anything, one upon the other: the last has the options to begin with."""
+        given = _chat(options)
+        done: list[RequestRepair] = []
+        for name in names:
+            found = _weaker(given, cast("RepairName", name))
+            if found.options != given:
+                done.append(found)
+                given = _chat(found.options)
+        return done
 
 
-def heal(wire: Wire, status: int, words: str, tried: Iterable[Rung] = ()) -> Heal | None:
-    """What to try after this refusal; None if it is about something else, or nothing is left."""
-    done, words = frozenset(tried), words[:_MOST]
-    if len(done) >= MOST_HEALS:
-        return None
-    if "images" not in done and wire.images == "take" and status in _BLIND_STATUS and _BLIND.search(words):
-        return _step(wire, "images")
-    return _by_its_words(wire, words, done) if is_refusal(status, words) else None
+REPAIRS: Final = ChatRepairs()
 
 
-def _by_its_words(wire: Wire, words: str, done: frozenset[Rung]) -> Heal | None:
-    room = room_in(words)
-    if room is not None and "less" not in done:
-        return Heal(structs.replace(wire, most_tokens=room), "less", _WHY["less"])
-    ladder = next((rungs for pattern, rungs in _LADDERS if pattern.search(words)), ())
-    for rung in ladder:
-        found = _step(wire, rung)
-        if rung not in done and found.wire != wire:
-            return found
-    return None
+def _chat(options: object) -> ChatOptions:
+    assert isinstance(options, ChatOptions), "the options of this dialect"
+    return options
 
 
-def held(wire: Wire, rungs: Sequence[Rung]) -> Sequence[Heal]:
-    """Each of these repairs that changes anything, one upon the other: the last has the wire to begin with."""
-    heals: list[Heal] = []
-    for rung in rungs:
-        found = _step(wire, rung)
-        if found.wire != wire:
-            heals.append(found)
-            wire = found.wire
-    return heals
+def _weaker(options: ChatOptions, name: RepairName) -> RequestRepair:
+    """A role or an image that is altered is no matter of thinking; every other repair is."""
+    weaker = structs.replace(options, request=structs.replace(options.request, **_CHANGES[name]))
+    return RequestRepair(name, weaker, "replaced" if name in ("images", "roles") else "healed", "messages", _WHY[name])
 
 
-def _step(wire: Wire, rung: Rung) -> Heal:
-    return Heal(structs.replace(wire, **_STEPS[rung]), rung, _WHY[rung])
+def _with_less(options: ChatOptions, room: int) -> RequestRepair:
+    weaker = structs.replace(options, request=structs.replace(options.request, most_tokens=room))
+    return RequestRepair("less", weaker, "replaced", "max_tokens", _WHY["less"])

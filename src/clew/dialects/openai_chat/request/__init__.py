@@ -1,1 +1,0 @@
-"""Requests of Chat Completions, written from projected requests of the Messages API."""

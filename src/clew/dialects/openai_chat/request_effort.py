@@ -1,0 +1,189 @@
+"""How much a backend is asked to think: what the client wants, whichever form it used, in the words of the backend.
+
+The client's forms rank: `disabled`, then the lowest setting (`between_tools`), then an effort (the newest one: a system
+message may change it on the way), then a budget, then "as you see fit"; and nothing at all is the backend's own default.
+What another form outranks is a change, and so is what the backend's knob (`efforts.toml`) has to round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from clew.dialects.openai_chat.options import ChatRequestOptions
+from clew.dialects.openai_chat.request_fields import INTEGER, RawMessage, RawObject, RawRequest, RequestChanges
+from clew.model.facts.efforts import RANKED, Knob, Level, knob, level_of_budget
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = ["RESERVE", "EffortFields", "EffortWish", "effort_fields", "effort_wish", "merged", "with_thinking_off"]
+
+RESERVE = 1024
+"""Tokens that a budget leaves for the answer itself."""
+
+UNKNOWN = "no backend knows this effort"
+UNKNOWN_FORM = "no backend knows this form of thinking; its own default holds"
+OUTRANKED = "the thinking setting outranks it"
+EFFORT_FIRST = "an effort outranks a budget"
+LOWEST = "only some Claude models think between tools; here it is the lowest level"
+WHOLE = "here an effort holds for the whole request; the newest one does"
+OLDER = "here an effort holds for the whole request, and a newer one does"
+NO_BUDGET = "a budget of nothing is no thinking"
+SHOWN = "what is shown of its thoughts is for the backend to say"
+NO_KNOB = "this backend is not told how much to think"
+LOST = "a tool call's reasoning is lost, and this backend refuses it without: no thinking this time"
+FORCED = "this backend refuses a forced tool while it thinks: no thinking this time"
+
+_BY_NAME: Final[dict[str, Level]] = {"none": "off", **{level: level for level in RANKED}}
+_FORMS: Final = frozenset({"", "adaptive", "enabled", "disabled", "between_tools"})
+
+
+class EffortWish(Struct, frozen=True):
+    """A level, or None for the backend's default; a budget if the client gave one and no effort; and the path of either."""
+
+    level: Level | None = None
+    budget: int | None = None
+    path: str = "thinking"
+
+
+class EffortFields(Struct, frozen=True):
+    """The fields to send, and whether the backend will think if it obeys them (None: its default decides)."""
+
+    fields: JsonObject
+    thinks: bool | None = None
+
+
+def effort_wish(given: RawRequest, changes: RequestChanges) -> EffortWish:
+    thinking = given.parameters.object("thinking")
+    effort = _effort(given.parameters, given.messages, changes)
+    _note_form(thinking, changes)
+    if thinking.type in ("disabled", "between_tools"):
+        if effort is not None:
+            changes.leave_out(effort.path, OUTRANKED)
+        _leave_out_budget(thinking, OUTRANKED, changes)
+        return EffortWish("off" if thinking.type == "disabled" else "minimal")
+    if effort is not None:
+        _leave_out_budget(thinking, EFFORT_FIRST, changes)
+        return effort
+    is_free = thinking.type in ("adaptive", "enabled")
+    return _budget_wish(thinking, changes) or EffortWish("auto" if is_free else None)
+
+
+def _note_form(thinking: RawObject, changes: RequestChanges) -> None:
+    changes.leave_out_unknown("thinking", thinking.fields, {"type", "budget_tokens", "display"})
+    if "display" in thinking.fields:
+        changes.leave_out("thinking.display", SHOWN)
+    if thinking.type == "between_tools":
+        changes.add("thinking", "replaced", LOWEST)
+    if thinking.type not in _FORMS:
+        changes.leave_out("thinking.type", UNKNOWN_FORM)
+
+
+def _leave_out_budget(thinking: RawObject, why: str, changes: RequestChanges) -> None:
+    if thinking.value("budget_tokens", INTEGER) is not None:
+        changes.leave_out("thinking.budget_tokens", why)
+
+
+def _effort(parameters: RawObject, messages: Sequence[RawMessage], changes: RequestChanges) -> EffortWish | None:
+    """The newest effort that there is a word for. Of each one that was named it is noted, the newest first, whether it moved
+    to where it holds for all, or another holds."""
+    configs = [RawObject(each.path, each.fields).object("output_config") for each in reversed(messages)]
+    for config in configs:
+        changes.leave_out_unknown(config.path, config.fields, {"effort"})
+    top = parameters.object("output_config")
+    named = [(each, effort) for each in (*configs, top) if (effort := each.string("effort"))]
+    holds, word = next(((each, effort) for each, effort in named if effort in _BY_NAME), (None, ""))
+    if holds is not None and holds.path != top.path and top.string("effort") != word:
+        changes.add(f"{holds.path}.effort", "moved", WHOLE)
+    for config, effort in named:
+        if effort != word:
+            changes.leave_out(f"{config.path}.effort", OLDER if effort in _BY_NAME else UNKNOWN)
+    return None if holds is None else EffortWish(_BY_NAME[word], path=f"{holds.path}.effort")
+
+
+def _budget_wish(thinking: RawObject, changes: RequestChanges) -> EffortWish | None:
+    tokens = thinking.value("budget_tokens", INTEGER)
+    if tokens is None:
+        return None
+    if tokens <= 0:
+        changes.add("thinking.budget_tokens", "replaced", NO_BUDGET)
+        return EffortWish("off", path="thinking.budget_tokens")
+    return EffortWish(level_of_budget(tokens), tokens, "thinking.budget_tokens")
+
+
+def with_thinking_off(
+    wish: EffortWish, *, lost: bool, forced: bool, options: ChatRequestOptions, changes: RequestChanges
+) -> EffortWish:
+    """The same wish, or off: where reasoning is `lost`, where a tool is `forced` and that goes first, or after a repair."""
+    forced = forced and options.forced == "thinking off"
+    if wish.level == "off" or not (lost or forced or not options.thinks):
+        return wish
+    if not options.knob or _rounded("off", knob(options.knob), options) != "off":
+        return wish  # this backend has no word for no thinking at all
+    if options.thinks:
+        changes.add("thinking", "set", LOST if lost else FORCED)
+    return EffortWish("off")
+
+
+def effort_fields(
+    wish: EffortWish, max_tokens: int | None, options: ChatRequestOptions, changes: RequestChanges
+) -> EffortFields:
+    """The fields for what the client wants."""
+    if wish.level is None:
+        return EffortFields({})
+    if not options.knob:
+        changes.leave_out(wish.path, NO_KNOB)
+        return EffortFields({})
+    row = knob(options.knob)
+    budget = _budget_that_fits(row, wish.budget, max_tokens) if options.budgets else None
+    if budget is not None:
+        if budget != wish.budget:
+            changes.add(wish.path, "set", f"{budget} tokens: the backend's bounds, and room for the answer")
+        field = _nested(row.budget, budget)
+        return EffortFields(field if row.alone else merged(row.says["auto"], field), True)
+    level = _rounded(wish.level, row, options)
+    if wish.budget is not None:
+        changes.add(wish.path, "replaced", f"{wish.budget} tokens are level {level!r} to this backend")
+    elif level != wish.level:
+        changes.add(wish.path, "replaced", f"this backend has no level {wish.level!r}; {level!r} is the nearest")
+    return EffortFields(row.says[level], level != "off")
+
+
+def _budget_that_fits(row: Knob, given: int | None, max_tokens: int | None) -> int | None:
+    """The client's own number within the bounds; None where there is none, no field for it, or no room."""
+    if given is None or not row.budget:
+        return None
+    limits = [row.ceiling, None if max_tokens is None else max_tokens - RESERVE]
+    fitting = min([max(given, row.floor), *(limit for limit in limits if limit is not None)])
+    return fitting if fitting >= row.floor else None
+
+
+def _rounded(level: Level, row: Knob, options: ChatRequestOptions) -> Level:
+    """The level as the knob rounds it, and then as this model's own list does."""
+    return row.meant(_nearest(row.meant(level), options.levels))
+
+
+def _nearest(level: Level, allowed: tuple[Level, ...]) -> Level:
+    """The nearest allowed level: the next lower, else the lowest. "As you see fit" names no level, so it is allowed."""
+    ranked: list[Level] = [each for each in RANKED if each in allowed]
+    if not ranked or level in allowed or level == "auto":
+        return level
+    lower: list[Level] = [each for each in ranked if level != "off" and RANKED.index(each) < RANKED.index(level)]
+    return lower[-1] if lower else ranked[0]
+
+
+def _nested(path: Sequence[str], value: JsonValue) -> JsonObject:
+    """The object that has this value at this path, and nothing else."""
+    for key in reversed(path[1:]):
+        value = {key: value}
+    return {path[0]: value}
+
+
+def merged(below: JsonObject, above: JsonObject) -> JsonObject:
+    """Both objects, without altering either; where they differ, `above` holds."""
+    done = dict(below)
+    for key, value in above.items():
+        own = done.get(key)
+        done[key] = merged(own, value) if isinstance(own, dict) and isinstance(value, dict) else value
+    return done

@@ -1,0 +1,181 @@
+"""A projected request, read key by key, and the list of what writing it in this dialect changes.
+
+The typed views of a `Request` hold only what decisions look at. A translation has to see every key, if only to report that
+it was left out. So the projected bytes are read again, one level at a time: objects as raw values by key, decoded where
+they are used. Each object knows its path in the client's request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct, structs
+from msgspec.json import Decoder
+
+from clew.errors import RequestInvalid
+from clew.model.change import Change, What
+from clew.model.request import Message, Request, blocks_of
+from clew.wire.requests import encode
+
+__all__ = [
+    "BOOLEAN",
+    "INTEGER",
+    "OBJECT",
+    "OBJECTS",
+    "STEP",
+    "STRINGS",
+    "Fields",
+    "RawMessage",
+    "RawObject",
+    "RawRequest",
+    "RequestChanges",
+    "blocks_in",
+    "decode",
+    "read_raw",
+]
+
+Fields: TypeAlias = dict[str, Raw]
+_Content: TypeAlias = str | list[Fields] | None
+_T = TypeVar("_T")
+
+STEP: Final = "openai_chat"
+NO_WORDS: Final = "Chat Completions has no field for it"
+
+STRING = Decoder(str)
+STRINGS = Decoder(list[str])
+INTEGER = Decoder(int)
+BOOLEAN = Decoder(bool)
+OBJECT = Decoder(Fields)
+OBJECTS = Decoder(list[Fields])
+_CONTENT: Decoder[_Content] = Decoder(_Content)
+_NULL: Final = Raw(b"null")
+
+
+class RawObject(Struct, frozen=True):
+    """An object of the request, most often a content block: its path in the client's request, and its keys."""
+
+    path: str
+    fields: Fields
+
+    @property
+    def type(self) -> str:
+        return self.string("type")
+
+    def string(self, key: str) -> str:
+        """The string under this key; "" where it is null or absent. Raises RequestInvalid for another kind of value."""
+        return self.value(key, STRING) or ""
+
+    def value(self, key: str, decoder: Decoder[_T]) -> _T | None:
+        raw = self.fields.get(key)
+        return None if raw is None or raw == _NULL else decode(raw, decoder, f"{self.path}.{key}" if self.path else key)
+
+    def object(self, key: str) -> RawObject:
+        """The object under this key; one without keys where it is null or absent."""
+        return RawObject(f"{self.path}.{key}" if self.path else key, self.value(key, OBJECT) or {})
+
+
+class RawMessage(Struct, frozen=True):
+    """One message: its role, its blocks (a plain string is one text block), and all of its keys."""
+
+    path: str
+    role: str
+    blocks: tuple[RawObject, ...]
+    fields: Fields
+
+
+class RawRequest(Struct, frozen=True):
+    """A request: its parameters by key, and its messages."""
+
+    parameters: RawObject
+    messages: tuple[RawMessage, ...]
+
+
+class RequestChanges:
+    """The changes that writing a request brings, in the order of their first places (law 6).
+
+    What becomes of many places in the same way (cache marks, citations, ids of calls) is one change with the path of the
+    first and a count: a history of a thousand blocks must not become a thousand changes with every request.
+    """
+
+    __slots__ = ("_changes", "_groups")
+
+    def __init__(self) -> None:
+        self._changes: list[Change] = []
+        self._groups: dict[str, tuple[int, int]] = {}
+
+    def all(self) -> tuple[Change, ...]:
+        counted = list(self._changes)
+        for place, others in self._groups.values():
+            if others:
+                change = counted[place]
+                counted[place] = structs.replace(change, why=f"{change.why} (and {others} more like it)")
+        return tuple(counted)
+
+    def add(self, path: str, what: What, why: str, step: str = STEP) -> None:
+        self._changes.append(Change(step, path, what, why))
+
+    def add_to_group(self, group: str, path: str, what: What, why: str) -> None:
+        """One of many: only the first of a group is a change of its own."""
+        place, others = self._groups.get(group, (len(self._changes), -1))
+        if others < 0:
+            self.add(path, what, why)
+        self._groups[group] = (place, others + 1)
+
+    def leave_out(self, path: str, why: str = NO_WORDS) -> None:
+        self.add(path, "left out", why)
+
+    def leave_out_thought(self, path: str, why: str) -> None:
+        """A thought that is not sent, counted with those that the projection left out."""
+        self.add(path, "left out", why, "thinking")
+
+    def leave_out_unknown(self, path: str, fields: Mapping[str, Raw], known: Collection[str]) -> None:
+        """Every key of the object at this path that this dialect has no words for; keys of one name are one group."""
+        for key, value in fields.items():
+            if key not in known and value != _NULL:
+                self.add_to_group(key, f"{path}.{key}" if path else key, "left out", NO_WORDS)
+
+
+def read_raw(request: Request) -> RawRequest:
+    """What is to be sent; a parameter that is null is absent. Raises RequestInvalid for a value of the wrong kind."""
+    given = decode(Raw(encode(request)), OBJECT, "")
+    fields = {key: raw for key, raw in given.items() if raw != _NULL}
+    messages = decode(fields.pop("messages"), OBJECTS, "messages")
+    pairs = enumerate(zip(request.messages, messages, strict=True))
+    return RawRequest(RawObject("", fields), tuple(_message(request, index, *pair) for index, pair in pairs))
+
+
+def decode(raw: Raw, decoder: Decoder[_T], path: str) -> _T:
+    """The value. Raises RequestInvalid with its path."""
+    try:
+        return decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RequestInvalid(f"{path}: {error}", path=path) from None
+
+
+def blocks_in(raw: Raw | None, path: str) -> tuple[RawObject, ...]:
+    """The blocks of a content value: a string is one text block, null and "" are none."""
+    content = None if raw is None else decode(raw, _CONTENT, path)
+    if isinstance(content, list):
+        return tuple(RawObject(f"{path}.{index}", fields) for index, fields in enumerate(content))
+    return (RawObject(path, {"type": Raw(b'"text"'), "text": Raw(msgspec.json.encode(content))}),) if content else ()
+
+
+def _message(request: Request, index: int, message: Message, fields: Fields) -> RawMessage:
+    request.source.wanted.check()
+    given = request.source.index_of(message)
+    path = f"messages.{index if given is None else given}"
+    found = blocks_in(fields.get("content"), f"{path}.content")
+    return RawMessage(path, message.role, tuple(_placed(request, message, found)), fields)
+
+
+def _placed(request: Request, message: Message, found: tuple[RawObject, ...]) -> Iterator[RawObject]:
+    """The blocks, each with its path in the client's request where it has one."""
+    blocks = blocks_of(message)
+    if not blocks:
+        yield from found
+        return
+    for each, block in zip(found, blocks, strict=True):
+        place = request.source.place_of(block)
+        yield each if place is None else RawObject(f"messages.{place[0]}.content.{place[1]}", each.fields)

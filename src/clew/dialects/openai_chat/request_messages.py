@@ -1,0 +1,178 @@
+"""The messages of a request, one after the other.
+
+What a message becomes depends on that message and on those before it, so a conversation that goes on is a list that goes on:
+the backend's prefix cache holds, and reasoning that is bound to what came before it stays bound. A message may become none
+(nothing in it can be said), or several (tool results, then what the user said with them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple, TypeAlias, cast
+
+from clew.dialects.openai_chat.options import ChatRequestOptions
+from clew.dialects.openai_chat.request_answers import assistant_message
+from clew.dialects.openai_chat.request_fields import RawMessage, RawObject, RawRequest, RequestChanges, blocks_in
+from clew.dialects.openai_chat.request_parts import Part, content_parts, is_text, tool_message
+from clew.errors import RequestInvalid
+from clew.model.json import JsonObject
+
+__all__ = ["BILLING", "WrittenMessages", "write_messages"]
+
+BILLING: Final = "x-anthropic-billing-header:"
+"""How the line begins that Claude Code puts before its system prompt: for Anthropic, and another in each conversation."""
+
+EMPTY = "an empty message says nothing"
+NOT_TEXT = "a system message holds only text"
+NOT_OURS = "this line is for Anthropic's billing, and would defeat the backend's prefix cache"
+RESULTS_FIRST = "tool messages come directly after the calls that they answer"
+REPEATED = "an entry that is in this history already would be refused by its id"
+BEGUN = "this backend refuses an answer as the last message, unless it is told to go on with it"
+AS_USER = "this backend takes a system message only at the start"
+APART = "this backend refuses a message of role {!r} behind one of role {!r}, so one of role {!r} stands between them"
+
+_BETWEEN: Final = {"assistant": "Noted.", "user": "Go on."}
+"""What is said between two messages that may not follow each other. Constant, so that a prefix with it stays stable."""
+_SPOKEN: Final = frozenset({"role", "content", "tool_calls"})
+_Message: TypeAlias = dict[str, object]
+
+
+class WrittenMessages(NamedTuple):
+    """The messages to send. `lost`: a call has no reasoning, and this backend then wants thinking off."""
+
+    messages: list[_Message]
+    lost: bool = False
+
+
+def write_messages(given: RawRequest, options: ChatRequestOptions, changes: RequestChanges) -> WrittenMessages:
+    sent = _system_prompt(given.parameters, options, changes)
+    for source in given.messages:
+        changes.leave_out_unknown(source.path, source.fields, {"role", "content", "output_config"})
+        for message in _write_message(source, options, changes):
+            sent += [*_between(sent, message, source.path, options, changes), message]
+    if options.entries_once:
+        sent = _without_repeats(sent, changes)
+    if options.begun and sent and sent[-1]["role"] == "assistant":
+        changes.add(given.messages[-1].path, "added", BEGUN)
+        sent[-1] |= options.begun
+    lost = options.missing == "off" and any("tool_calls" in each and _SPOKEN.issuperset(each) for each in sent)
+    return WrittenMessages(sent, lost)
+
+
+def _system_prompt(parameters: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:
+    """The system prompt as the first message, without the line that is not for this backend."""
+    blocks: list[RawObject] = []
+    for block in blocks_in(parameters.fields.get("system"), "system"):
+        if block.string("text").startswith(BILLING):
+            changes.leave_out(block.path, NOT_OURS)
+        else:
+            blocks.append(block)
+    text = _system_text(blocks, changes)
+    return [{"role": options.system, "content": text}] if text else []
+
+
+def _system_text(blocks: Iterable[RawObject], changes: RequestChanges) -> str:
+    """The texts, one paragraph each."""
+    texts: list[str] = []
+    for block in blocks:
+        if block.type != "text":
+            changes.leave_out(block.path, NOT_TEXT)
+            continue
+        changes.leave_out_unknown(block.path, block.fields, {"type", "text"})
+        texts.append(block.string("text"))
+    return "\n\n".join(text for text in texts if text)
+
+
+def _write_message(source: RawMessage, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:
+    match source.role:
+        case "assistant":
+            message = assistant_message(source, options, changes)
+            return [] if message is None else [message]
+        case "system":
+            return _system_message(source, options, changes)
+        case "user":
+            return _user_messages(source, options, changes)
+        case _:
+            path = f"{source.path}.role"
+            raise RequestInvalid(f"{path}: Input should be 'user' or 'assistant'", path=path)
+
+
+def _system_message(source: RawMessage, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:
+    """A system message inside the conversation."""
+    text = _system_text(source.blocks, changes)
+    if not text:
+        changes.leave_out(source.path, EMPTY)
+        return []
+    if options.late_system == "user":
+        changes.add(source.path, "replaced", AS_USER)
+        return [{"role": "user", "content": f"<system-message>\n{text}\n</system-message>"}]
+    return [{"role": options.system, "content": text}]
+
+
+def _user_messages(source: RawMessage, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:
+    """Tool messages in order, then one user message with the rest: images of results, and what the user said."""
+    is_late = False
+    for block in source.blocks:
+        if is_late and block.type == "tool_result":
+            changes.add(block.path, "moved", RESULTS_FIRST)
+        is_late = is_late or block.type != "tool_result"
+    results = [tool_message(block, options, changes) for block in source.blocks if block.type == "tool_result"]
+    spoken = [block for block in source.blocks if block.type != "tool_result"]
+    parts = [part for result in results for part in result.after]
+    parts += [part for block in spoken for part in content_parts(block, options, changes)]
+    sent = [result.message for result in results]
+    if content := _user_content(parts):
+        sent.append({"role": "user", "content": content})
+    if not sent:
+        changes.leave_out(source.path, EMPTY)
+    return sent
+
+
+def _user_content(parts: list[Part]) -> str | list[Part]:
+    """A plain string if there is only text: the same message, whether the client sent it as a string or as blocks."""
+    if not all(map(is_text, parts)):
+        return [part for part in parts if part.get("text") != ""]
+    return "\n\n".join(text for part in parts if (text := str(part["text"])))
+
+
+def _between(
+    sent: list[_Message], message: _Message, path: str, options: ChatRequestOptions, changes: RequestChanges
+) -> list[_Message]:
+    """What must stand before this message, where it may not follow the one that was sent last."""
+    before, role = str(sent[-1]["role"]) if sent else "", str(message["role"])
+    if f"{before} {role}" not in options.apart:
+        return []
+    other = "user" if role == "assistant" else "assistant"
+    changes.add(path, "added", APART.format(role, before, other))
+    return [{"role": other, "content": _BETWEEN[other]}]
+
+
+def _without_repeats(sent: list[_Message], changes: RequestChanges) -> list[_Message]:
+    """The messages, each entry of `reasoning_details` once: behind some backends a second one is refused by its id.
+
+    Clients that fork, merge or repeat messages make such entries. The first one stays, so that what was sent before is not
+    altered later. A list of which nothing is left goes with its key.
+    """
+    seen: set[tuple[str, str]] = set()
+    once: list[_Message] = []
+    for message in sent:
+        entries = cast("list[JsonObject]", message.get("reasoning_details") or [])
+        new = [entry for entry in entries if _is_new(entry, seen)]
+        if len(new) < len(entries):
+            rest = {name: value for name, value in message.items() if name != "reasoning_details"}
+            message = {**rest, "reasoning_details": new} if new else rest
+        once.append(message)
+    if any(one is not other for one, other in zip(once, sent, strict=True)):
+        changes.leave_out_thought("messages", REPEATED)
+    return once
+
+
+def _is_new(entry: JsonObject, seen: set[tuple[str, str]]) -> bool:
+    """Told by what only the maker could have given the entry: its data, its signature, the id of something encrypted. The
+    same words alone may have been thought twice."""
+    marks = {(name, str(value)) for name in ("data", "signature") if (value := entry.get(name))}
+    if entry.get("type") == "reasoning.encrypted" and entry.get("id"):
+        marks.add(("id", str(entry["id"])))
+    is_new = not marks & seen
+    seen |= marks
+    return is_new
